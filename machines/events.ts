@@ -1,0 +1,108 @@
+import type { Failure, FailureRules } from '../src/domain/failure.ts';
+import type { JobResult, RouteStep, Target } from '../src/domain/job.ts';
+import type { Cost } from '../src/domain/money.ts';
+import type { Usage } from '../src/domain/usage.ts';
+import type { WorkerHello } from '../src/domain/worker.ts';
+
+/** Every event of every machine. Time arrives in the event (`at`, epoch ms): machines ask no clock. */
+
+interface At {
+  at: number;
+}
+
+interface OfLease extends At {
+  lease: number;
+}
+
+/** What an attempt used and what that costs. */
+interface Spent {
+  usage: Usage | null;
+  cost: Cost;
+}
+
+export type JobEvent =
+  /** `not_before` or a back-off has passed. */
+  | ({ type: 'job.due' } & At)
+  /** A worker gets the job; the lease is the previous one plus one. */
+  | ({
+      type: 'job.assigned';
+      workerId: string;
+      provider: string;
+      model: string | null;
+      /** Why this worker, for `route`. */
+      why: string;
+    } & At)
+  /** The routing moves a waiting job to another lane; `steps` say why. */
+  | ({ type: 'job.rerouted'; target: Target; chain: Target[]; steps: RouteStep[] } & At)
+  | ({ type: 'job.cancelled' } & At)
+  | ({ type: 'job.completed'; result: JobResult } & OfLease & Spent)
+  | ({
+      type: 'job.attemptFailed';
+      error: Failure;
+      rules: FailureRules;
+      /** When a transient failure may be tried again, epoch ms. */
+      retryAt: number;
+      /** The next member of the chain, or null. */
+      next: Target | null;
+      /** Whether the job must end whatever the rules say (its worker's key was revoked). */
+      final: boolean;
+    } & OfLease &
+      Spent)
+  /** The connection of the job's worker is gone. */
+  | ({ type: 'job.workerLost' } & OfLease)
+  /** The worker is back and still runs the job. */
+  | ({ type: 'job.workerReturned' } & OfLease)
+  /** The attempt ran for longer than the job's timeout. */
+  | ({ type: 'job.timedOut'; timeoutMs: number } & OfLease)
+  /** No heartbeat for too long (`reaped`), or the worker says that it does not run it (`lost`). */
+  | ({ type: 'job.reaped'; outcome: 'reaped' | 'lost'; maxReaps: number } & OfLease)
+  /** A draining worker gives the job back unrun. */
+  | ({ type: 'job.released' } & OfLease)
+  /** POST retry. `target` and `chain` are the routing's fresh answer. */
+  | ({ type: 'job.retried'; target: Target; chain: Target[] } & At)
+  /** What an attempt that had already ended was still charged for. */
+  | ({ type: 'job.usageReported' } & OfLease & Spent);
+
+export type WorkerEvent =
+  | ({ type: 'worker.connected'; hello: WorkerHello } & At)
+  | ({ type: 'worker.disconnected' } & At)
+  /** Any frame came in. */
+  | ({ type: 'worker.heard' } & At)
+  /** One heartbeat is missing. */
+  | ({ type: 'worker.late' } & At)
+  | ({ type: 'worker.paused' } & At)
+  | ({ type: 'worker.resumed' } & At)
+  /** The worker itself wants no more work. */
+  | ({ type: 'worker.draining' } & At)
+  | ({ type: 'worker.resized'; concurrency: number } & At)
+  /** The models that the worker's local server has now. */
+  | ({ type: 'worker.modelsChanged'; models: Record<string, string[]> } & At);
+
+export type ProviderEvent =
+  /** It answered 429. `until` is epoch ms. */
+  | ({ type: 'provider.limited'; until: number } & At)
+  /** An attempt ended with a failure that counts for the breaker. `openUntil` is used when that opens it. */
+  | ({
+      type: 'provider.failed';
+      /** Of all attempts in the window, this one included. */
+      failureRatio: number;
+      attempts: number;
+      openRatio: number;
+      openMinimum: number;
+      openUntil: number;
+    } & At)
+  | ({ type: 'provider.succeeded' } & At)
+  /** The time until which it was limited or open has passed. */
+  | ({ type: 'provider.due' } & At)
+  /** The one job of a probe was sent, or has come back without a verdict on the provider. */
+  | ({ type: 'provider.probeSent' } & At)
+  | ({ type: 'provider.probeReturned' } & At)
+  | ({ type: 'provider.reset' } & At);
+
+export type SupervisorEvent =
+  | { type: 'supervisor.open' }
+  | { type: 'supervisor.recovered' }
+  | { type: 'supervisor.pause' }
+  | { type: 'supervisor.resume' }
+  | { type: 'supervisor.drain' }
+  | { type: 'supervisor.stop' };

@@ -1,0 +1,406 @@
+import { assign, setup } from 'xstate';
+import {
+  type Failure,
+  jobTimeout,
+  type ProviderTally,
+  type Verdict,
+  verdictOn,
+  workerLost,
+} from '../src/domain/failure.ts';
+import {
+  type Attempt,
+  type AttemptOutcome,
+  type JobLife,
+  lastAttempt,
+  type RouteStep,
+  type Target,
+} from '../src/domain/job.ts';
+import { type Cost, noCost } from '../src/domain/money.ts';
+import type { Usage } from '../src/domain/usage.ts';
+import type { JobEvent } from './events.ts';
+
+/** Raised when a state is renamed or the context changes its shape; older snapshots then need an upcaster. */
+export const jobMachineVersion = 1;
+/** Decisions that a job remembers; older ones are dropped so that a job that waits for ever stays small. */
+const routeLengthMax = 100;
+
+export interface JobInput {
+  target: Target;
+  chain: Target[];
+  route: RouteStep[];
+  priority: string;
+  /** Epoch ms. */
+  createdAt: number;
+  /** Epoch ms, or null. */
+  notBefore: number | null;
+}
+
+/** Why a worker is told to stop. */
+export type AbortReason = 'cancelled' | 'timed_out';
+
+type Of<T extends JobEvent['type']> = Extract<JobEvent, { type: T }>;
+
+const noTally: ProviderTally = { transient: 0, rateLimited: 0 };
+
+function tallyOf(life: JobLife, provider: string): ProviderTally {
+  return life.tallies[provider] ?? noTally;
+}
+
+function withSteps(life: JobLife, steps: RouteStep[]): RouteStep[] {
+  return [...life.route, ...steps].slice(-routeLengthMax);
+}
+
+/** The attempts with the last one ended. */
+function ended(
+  life: JobLife,
+  at: number,
+  outcome: AttemptOutcome,
+  error: Failure | null,
+  usage: Usage | null,
+  cost: Cost,
+): Attempt[] {
+  const attempt = lastAttempt(life);
+  if (!attempt) return life.attempts;
+  return [...life.attempts.slice(0, -1), { ...attempt, finishedAt: at, outcome, error, usage, cost }];
+}
+
+/** Back in the queue, with its place kept. */
+const requeued = { startedAt: null, delayedUntil: null } as const;
+
+function verdict(life: JobLife, event: JobEvent): Verdict | null {
+  if (event.type !== 'job.attemptFailed' || event.lease !== life.lease) return null;
+  if (event.final) return 'fail';
+  const provider = lastAttempt(life)?.provider ?? life.target.provider;
+  return verdictOn(event.error.class, tallyOf(life, provider), event.rules, event.next !== null);
+}
+
+/**
+ * The life of one job. It decides what may happen and what a job remembers of it; who is told, and when, is the
+ * coordinator's: it hosts the actor, commits the new snapshot, and only then lets anything leave the process.
+ */
+export const jobMachine = setup({
+  types: {
+    context: {} as JobLife,
+    input: {} as JobInput,
+    events: {} as JobEvent,
+    tags: {} as 'terminal' | 'retryable',
+  },
+  guards: {
+    isDelayed: ({ context }) => context.delayedUntil !== null,
+    isCurrentLease: ({ context, event }) => 'lease' in event && event.lease === context.lease,
+    /** The last lease given, taken away without its worker's word: nobody has overtaken its result. */
+    isUnclaimedLease: ({ context, event }) => {
+      if (!('lease' in event) || event.lease !== context.lease) return false;
+      const outcome = lastAttempt(context)?.outcome;
+      return outcome === 'reaped' || outcome === 'lost';
+    },
+    isKnownLease: ({ context, event }) =>
+      'lease' in event && context.attempts.some((attempt) => attempt.lease === event.lease && attempt.outcome !== null),
+    goesToNext: ({ context, event }) => verdict(context, event) === 'next',
+    waitsForLimit: ({ context, event }) => verdict(context, event) === 'wait',
+    triesAgain: ({ context, event }) => verdict(context, event) === 'again',
+    isReapedTooOften: ({ context, event }) =>
+      event.type === 'job.reaped' && event.lease === context.lease && context.reapCount >= event.maxReaps,
+  },
+  actions: {
+    /** Effect, provided by the coordinator: the assignment leaves for the worker once the change is committed. */
+    handToWorker: () => {},
+    /** Effect, provided by the coordinator: the worker is told to stop once the change is committed. */
+    abortWorker: (_, _params: { reason: AbortReason }) => {},
+    becomeReady: assign(({ context, event }) => ({ ...context, delayedUntil: null, updatedAt: (event as Of<'job.due'>).at })),
+    beginAttempt: assign(({ context, event }) => {
+      const { at, workerId, provider, model, why } = event as Of<'job.assigned'>;
+      const lease = context.lease + 1;
+      const attempt: Attempt = {
+        number: context.attempts.length + 1,
+        lease,
+        workerId,
+        provider,
+        model,
+        startedAt: at,
+        finishedAt: null,
+        outcome: null,
+        error: null,
+        usage: null,
+        cost: noCost,
+      };
+      return {
+        ...context,
+        lease,
+        attempts: [...context.attempts, attempt],
+        route: withSteps(context, [{ provider, model, workerId, outcome: 'chosen', why, at }]),
+        startedAt: at,
+        updatedAt: at,
+      };
+    }),
+    moveToLane: assign(({ context, event }) => {
+      const { target, chain, steps, at } = event as Of<'job.rerouted'>;
+      return { ...context, target, chain, route: withSteps(context, steps), updatedAt: at };
+    }),
+    /** A result accepted, also a late one: the attempt's outcome becomes `completed`. */
+    acceptResult: assign(({ context, event }) => {
+      const { at, result, usage, cost } = event as Of<'job.completed'>;
+      return {
+        ...context,
+        attempts: ended(context, at, 'completed', null, usage, cost),
+        startedAt: lastAttempt(context)?.startedAt ?? null,
+        finishedAt: at,
+        updatedAt: at,
+        delayedUntil: null,
+        error: null,
+        result,
+      };
+    }),
+    endFailedAttempt: assign(({ context, event }) => {
+      const { at, error, usage, cost } = event as Of<'job.attemptFailed'>;
+      const attempt = lastAttempt(context);
+      const provider = attempt?.provider ?? context.target.provider;
+      const tally = tallyOf(context, provider);
+      const isLimit = error.class === 'rate_limited';
+      return {
+        ...context,
+        ...requeued,
+        attempts: ended(context, at, isLimit ? 'rate_limited' : 'failed', error, usage, cost),
+        tallies: {
+          ...context.tallies,
+          [provider]: isLimit
+            ? { ...tally, rateLimited: tally.rateLimited + 1 }
+            : { ...tally, transient: tally.transient + 1 },
+        },
+        route: withSteps(context, [
+          {
+            provider,
+            model: attempt?.model ?? null,
+            workerId: attempt?.workerId ?? null,
+            outcome: 'failed',
+            why: `${error.class}: ${error.message}`.slice(0, 300),
+            at,
+          },
+        ]),
+        updatedAt: at,
+      };
+    }),
+    takeNextTarget: assign(({ context, event }) => {
+      const { next } = event as Of<'job.attemptFailed'>;
+      return next === null ? context : { ...context, target: next, chain: context.chain.slice(1) };
+    }),
+    delayRetry: assign(({ context, event }) => ({
+      ...context,
+      delayedUntil: (event as Of<'job.attemptFailed'>).retryAt,
+    })),
+    failWithError: assign(({ context, event }) => {
+      const { at, error } = event as Of<'job.attemptFailed'>;
+      return { ...context, startedAt: lastAttempt(context)?.startedAt ?? null, finishedAt: at, error };
+    }),
+    cancelWaiting: assign(({ context, event }) => {
+      const { at } = event as Of<'job.cancelled'>;
+      return { ...context, delayedUntil: null, finishedAt: at, updatedAt: at };
+    }),
+    cancelAttempt: assign(({ context, event }) => {
+      const { at } = event as Of<'job.cancelled'>;
+      return {
+        ...context,
+        attempts: ended(context, at, 'cancelled', null, null, noCost),
+        finishedAt: at,
+        updatedAt: at,
+      };
+    }),
+    failTimedOut: assign(({ context, event }) => {
+      const { at, timeoutMs } = event as Of<'job.timedOut'>;
+      const error = jobTimeout(timeoutMs);
+      return {
+        ...context,
+        attempts: ended(context, at, 'timed_out', error, null, noCost),
+        finishedAt: at,
+        updatedAt: at,
+        error,
+      };
+    }),
+    takeBack: assign(({ context, event }) => {
+      const { at, outcome } = event as Of<'job.reaped'>;
+      return {
+        ...context,
+        ...requeued,
+        attempts: ended(context, at, outcome, null, null, noCost),
+        reapCount: context.reapCount + 1,
+        updatedAt: at,
+      };
+    }),
+    failLost: assign(({ context, event }) => {
+      const { at } = event as Of<'job.reaped'>;
+      return {
+        ...context,
+        startedAt: lastAttempt(context)?.startedAt ?? null,
+        finishedAt: at,
+        error: workerLost(context.reapCount),
+      };
+    }),
+    giveBack: assign(({ context, event }) => {
+      const { at } = event as Of<'job.released'>;
+      return {
+        ...context,
+        ...requeued,
+        attempts: ended(context, at, 'released', null, null, noCost),
+        updatedAt: at,
+      };
+    }),
+    /** POST retry: automatic counters start again, history stays. */
+    startAgain: assign(({ context, event }) => {
+      const { at, target, chain } = event as Of<'job.retried'>;
+      const attempt = lastAttempt(context);
+      return {
+        ...context,
+        ...requeued,
+        attempts:
+          attempt && attempt.outcome === null
+            ? ended(context, at, 'lost', null, attempt.usage, attempt.cost)
+            : context.attempts,
+        target,
+        chain,
+        tallies: {},
+        retryCount: context.retryCount + 1,
+        reapCount: 0,
+        finishedAt: null,
+        updatedAt: at,
+        error: null,
+      };
+    }),
+    touch: assign(({ context, event }) => ({ ...context, updatedAt: event.at })),
+    /** What an ended attempt still cost. The state stays. */
+    recordUsage: assign(({ context, event }) => {
+      const { lease, usage, cost, at } = event as Of<'job.usageReported'>;
+      return {
+        ...context,
+        attempts: context.attempts.map((attempt) => (attempt.lease === lease ? { ...attempt, usage, cost } : attempt)),
+        updatedAt: at,
+      };
+    }),
+  },
+}).createMachine({
+  id: 'job',
+  description: 'One job: from dispatch to exactly one of completed, failed, cancelled.',
+  context: ({ input }) => ({
+    target: input.target,
+    chain: input.chain,
+    priority: input.priority,
+    enqueuedAt: Math.max(input.createdAt, input.notBefore ?? 0),
+    delayedUntil: input.notBefore !== null && input.notBefore > input.createdAt ? input.notBefore : null,
+    lease: 0,
+    attempts: [],
+    route: input.route,
+    tallies: {},
+    retryCount: 0,
+    reapCount: 0,
+    startedAt: null,
+    finishedAt: null,
+    updatedAt: input.createdAt,
+    result: null,
+    error: null,
+  }),
+  on: {
+    'job.usageReported': {
+      guard: 'isKnownLease',
+      actions: 'recordUsage',
+      description: 'An attempt that had ended without its worker’s word was still charged for.',
+    },
+  },
+  initial: 'pending',
+  states: {
+    pending: {
+      description: 'Durable and in the queue; no worker has it.',
+      initial: 'queued',
+      on: {
+        'job.cancelled': { target: 'cancelled', actions: 'cancelWaiting' },
+        'job.completed': {
+          guard: 'isUnclaimedLease',
+          target: 'completed',
+          actions: 'acceptResult',
+          description: 'A late result that nobody has overtaken is money well spent.',
+        },
+      },
+      states: {
+        queued: {
+          description: 'Passed through at once: decides whether the job can run now or must wait for a time.',
+          always: [{ guard: 'isDelayed', target: 'delayed' }, { target: 'ready' }],
+        },
+        ready: {
+          description: 'Stands in the lane of its target; the dispatcher may claim it.',
+          on: {
+            'job.assigned': { target: '#job.running', actions: ['beginAttempt', 'handToWorker'] },
+            'job.rerouted': { actions: 'moveToLane' },
+          },
+        },
+        delayed: {
+          description: 'Waits for not_before or a back-off; keeps its place in the queue.',
+          on: {
+            'job.due': { target: 'ready', actions: 'becomeReady' },
+            'job.rerouted': { actions: 'moveToLane' },
+          },
+        },
+      },
+    },
+    running: {
+      description: 'Leased to one worker; frames of any other lease are refused.',
+      initial: 'active',
+      on: {
+        'job.completed': { guard: 'isCurrentLease', target: 'completed', actions: 'acceptResult' },
+        'job.attemptFailed': [
+          { guard: 'goesToNext', target: 'pending', actions: ['endFailedAttempt', 'takeNextTarget'] },
+          {
+            guard: 'waitsForLimit',
+            target: 'pending',
+            actions: 'endFailedAttempt',
+            description: 'A limit is a wait: the job keeps its place until the provider’s limit ends.',
+          },
+          { guard: 'triesAgain', target: 'pending', actions: ['endFailedAttempt', 'delayRetry'] },
+          { guard: 'isCurrentLease', target: 'failed', actions: ['endFailedAttempt', 'failWithError'] },
+        ],
+        'job.cancelled': {
+          target: 'cancelled',
+          actions: ['cancelAttempt', { type: 'abortWorker', params: { reason: 'cancelled' } }],
+        },
+        'job.timedOut': {
+          guard: 'isCurrentLease',
+          target: 'failed',
+          actions: ['failTimedOut', { type: 'abortWorker', params: { reason: 'timed_out' } }],
+        },
+        'job.reaped': [
+          { guard: 'isReapedTooOften', target: 'failed', actions: ['takeBack', 'failLost'] },
+          { guard: 'isCurrentLease', target: 'pending', actions: 'takeBack' },
+        ],
+        'job.released': {
+          guard: 'isCurrentLease',
+          target: 'pending',
+          actions: 'giveBack',
+          description: 'A deploy burns no attempt.',
+        },
+      },
+      states: {
+        active: {
+          description: 'Its worker is connected.',
+          on: { 'job.workerLost': { guard: 'isCurrentLease', target: 'stuck', actions: 'touch' } },
+        },
+        stuck: {
+          description: 'Its worker crashed or lost the connection; the job may still be running there.',
+          on: {
+            'job.workerReturned': { guard: 'isCurrentLease', target: 'active', actions: 'touch' },
+            'job.retried': { target: '#job.pending', actions: 'startAgain' },
+          },
+        },
+      },
+    },
+    completed: {
+      description: 'Has the accepted result of exactly one attempt. Nothing takes it out.',
+      tags: 'terminal',
+    },
+    failed: {
+      description: 'Nothing left to try; error says why. POST retry brings it back to the queue.',
+      tags: ['terminal', 'retryable'],
+      on: { 'job.retried': { target: 'pending', actions: 'startAgain' } },
+    },
+    cancelled: {
+      description: 'A client ended it. Nothing takes it out.',
+      tags: 'terminal',
+    },
+  },
+});

@@ -1,0 +1,122 @@
+import { assign, setup } from 'xstate';
+import type { WorkerLife } from '../src/domain/worker.ts';
+import type { WorkerEvent } from './events.ts';
+
+export const workerMachineVersion = 1;
+
+type Of<T extends WorkerEvent['type']> = Extract<WorkerEvent, { type: T }>;
+
+/** A worker as the coordinator knows it, by name: whether it is here and whether it takes work. */
+export const workerMachine = setup({
+  types: {
+    context: {} as WorkerLife,
+    input: {} as WorkerLife,
+    events: {} as WorkerEvent,
+    tags: {} as 'connected' | 'assignable',
+  },
+  guards: {
+    isPaused: ({ context }) => context.paused,
+  },
+  actions: {
+    /**
+     * What the hello says replaces what was known; `paused` is the operator's and stays. A concurrency that was set by
+     * PATCH outlives the hello until the worker's own setting changes.
+     */
+    register: assign(({ context, event }) => {
+      const { hello, at } = event as Of<'worker.connected'>;
+      return {
+        ...context,
+        ...hello,
+        concurrency: hello.concurrency === context.declaredConcurrency ? context.concurrency : hello.concurrency,
+        declaredConcurrency: hello.concurrency,
+        connectedAt: at,
+        lastHeartbeatAt: at,
+      };
+    }),
+    hear: assign(({ context, event }) => ({ ...context, lastHeartbeatAt: event.at })),
+    setPaused: assign(({ context }) => ({ ...context, paused: true })),
+    setResumed: assign(({ context }) => ({ ...context, paused: false })),
+    resize: assign(({ context, event }) => ({
+      ...context,
+      concurrency: (event as Of<'worker.resized'>).concurrency,
+    })),
+    setModels: assign(({ context, event }) => ({
+      ...context,
+      models: (event as Of<'worker.modelsChanged'>).models,
+    })),
+    leave: assign(({ context }) => ({ ...context, connectedAt: null })),
+  },
+}).createMachine({
+  id: 'worker',
+  description: 'A worker, known by its name: connected or not, taking work or not.',
+  context: ({ input }) => input,
+  initial: 'disconnected',
+  on: {
+    'worker.resized': { actions: 'resize' },
+    'worker.connected': {
+      target: '.connecting',
+      actions: 'register',
+      description: 'The same worker process takes over its own older connection.',
+    },
+  },
+  states: {
+    disconnected: {
+      description: 'Known by name, not here. Pause and resume are remembered for its return.',
+      on: {
+        'worker.paused': { actions: 'setPaused' },
+        'worker.resumed': { actions: 'setResumed' },
+      },
+    },
+    connecting: {
+      description: 'Passed through at once: a paused worker comes back paused.',
+      always: [{ guard: 'isPaused', target: 'paused' }, { target: 'active' }],
+    },
+    active: {
+      description: 'Connected and takes work.',
+      tags: 'connected',
+      initial: 'responsive',
+      on: {
+        'worker.paused': { target: 'paused', actions: 'setPaused' },
+        'worker.resumed': {},
+        'worker.draining': 'draining',
+        'worker.disconnected': { target: 'disconnected', actions: 'leave' },
+        'worker.modelsChanged': { actions: 'setModels' },
+      },
+      states: {
+        responsive: {
+          description: 'Its frames come in time.',
+          tags: 'assignable',
+          on: { 'worker.late': 'late', 'worker.heard': { actions: 'hear' } },
+        },
+        late: {
+          description: 'One heartbeat is missing: no new work until it speaks.',
+          on: { 'worker.heard': { target: 'responsive', actions: 'hear' } },
+        },
+      },
+    },
+    paused: {
+      description: 'An operator said: no new work. What runs goes on.',
+      tags: 'connected',
+      on: {
+        'worker.resumed': { target: 'active', actions: 'setResumed' },
+        'worker.paused': {},
+        'worker.draining': 'draining',
+        'worker.disconnected': { target: 'disconnected', actions: 'leave' },
+        'worker.heard': { actions: 'hear' },
+        'worker.modelsChanged': { actions: 'setModels' },
+      },
+    },
+    draining: {
+      description: 'The worker itself wants no more work and finishes what runs.',
+      tags: 'connected',
+      on: {
+        'worker.paused': { actions: 'setPaused' },
+        'worker.resumed': { actions: 'setResumed' },
+        'worker.draining': {},
+        'worker.disconnected': { target: 'disconnected', actions: 'leave' },
+        'worker.heard': { actions: 'hear' },
+        'worker.modelsChanged': { actions: 'setModels' },
+      },
+    },
+  },
+});

@@ -1,0 +1,105 @@
+/** The coordinator's whole configuration, validated and with every default filled in. docs/configuration.md is its public form. */
+export interface Config {
+  host: string;
+  port: number;
+  /** For links and the Host check behind a proxy. */
+  publicUrl: string | null;
+  store: { kind: 'json'; path: string };
+  jobs: {
+    /** 0 = none. */
+    timeoutSeconds: number;
+    /** 0 turns reaping off. */
+    reapStaleAfterSeconds: number;
+    /** Fractions allowed. */
+    heartbeatIntervalSeconds: number;
+    maxAttempts: number;
+    maxReaps: number;
+    maxPending: number;
+    /** Label → seconds of head start. */
+    priorities: Record<string, number>;
+    defaultProvider: string | null;
+  };
+  providers: Record<string, ProviderConfig>;
+  routing: {
+    strategy: 'direct' | 'fallback' | 'round_robin' | 'least_busy' | 'cheapest' | 'fastest';
+    chain: string[];
+    rules: RoutingRule[];
+    fallbackOnTimeout: boolean;
+  };
+  /** Provider → model → price. */
+  pricing: Record<string, Record<string, Price>>;
+  retention: { keepDays: number; keepJobs: number };
+  http: {
+    maxBodyBytes: number;
+    /** Requests a second from one key; 0 = off. */
+    rateLimitPerKey: number;
+  };
+  live: { maxSubscribers: number };
+  log: { level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent' };
+  shutdown: { graceSeconds: number };
+  worker: WorkerSettings;
+}
+
+export interface ProviderConfig {
+  rateLimit: RateLimitConfig | null;
+  /** Used by jobs that name no model. */
+  model: string | null;
+  baseUrl: string | null;
+  apiKeyEnv: string | null;
+  breaker: BreakerConfig;
+}
+
+export interface RateLimitConfig {
+  /** null = no ceiling. */
+  maxConcurrent: number | null;
+  retryAfterSeconds: number;
+  maxRetries: number;
+  retryAfterMaxSeconds: number;
+}
+
+export interface BreakerConfig {
+  /** Share of failed attempts in the window that opens it, 0..1. */
+  ratio: number;
+  /** Attempts in the window below which it never opens. */
+  minimum: number;
+  windowSeconds: number;
+  openSeconds: number;
+}
+
+export interface RoutingRule {
+  match: {
+    /** All of them. */
+    tags?: string[] | undefined;
+    anyTags?: string[] | undefined;
+    provider?: string | undefined;
+    model?: string | undefined;
+    tier?: string | undefined;
+    priority?: string | undefined;
+  };
+  chain?: string[] | undefined;
+  provider?: string | undefined;
+  model?: string | undefined;
+  worker?: string | undefined;
+  workerTag?: string | undefined;
+}
+
+export interface Price {
+  /** Dollars a million tokens. */
+  inputPerMillion: number;
+  outputPerMillion: number;
+  cachedInputPerMillion: number | null;
+  free: boolean;
+}
+
+/** The `worker:` block: so that one file can serve a whole machine. null: not set here. */
+export interface WorkerSettings {
+  name: string | null;
+  providers: string[];
+  concurrency: number | null;
+  tags: string[];
+  coordinator: string | null;
+  apiKey: string | null;
+}
+
+/** Names of the local providers that are built in: free, and allowed at the top level (`ollama.model`). */
+export const localProviders: readonly string[] = ['echo', 'ollama', 'lmstudio', 'llamacpp', 'vllm'];

@@ -1,0 +1,72 @@
+/** What can go wrong in the coordinator, as its callers must tell it apart. Expected outcomes are values, not throws. */
+
+export type ErrorCode =
+  | 'authentication_failed'
+  | 'forbidden'
+  | 'job_not_found'
+  | 'worker_not_found'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'invalid_transition'
+  | 'idempotency_conflict'
+  | 'invalid_request'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'rate_limited'
+  | 'queue_full'
+  | 'store_unavailable'
+  | 'draining'
+  | 'internal_error';
+
+export interface FieldError {
+  /** Path of the value at fault, `tags[0]`. */
+  field: string;
+  message: string;
+}
+
+export interface ErrorDetails {
+  errors?: FieldError[];
+  jobStatus?: string;
+  /** Seconds after which the same request may succeed. */
+  retryAfterSeconds?: number;
+  allow?: string[];
+}
+
+/**
+ * An error whose text may be shown to the caller.
+ * `retryable` says whether the same request may succeed later; `details` become members of the problem document.
+ */
+export class CoordinatorError extends Error {
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'CoordinatorError';
+    this.code = code;
+    this.details = details;
+    this.retryable = details.retryAfterSeconds !== undefined;
+  }
+}
+
+/** The change could not be made durable; nothing of it has happened. Retryable. */
+export class StoreUnavailable extends CoordinatorError {
+  constructor(message: string, cause?: unknown) {
+    super('store_unavailable', message, { retryAfterSeconds: 1 }, { cause });
+    this.name = 'StoreUnavailable';
+  }
+}
+
+/** The event is not one that the present state accepts. The state is unchanged. */
+export class InvalidTransition extends CoordinatorError {
+  constructor(message: string, jobStatus: string) {
+    super('invalid_transition', message, { jobStatus });
+    this.name = 'InvalidTransition';
+  }
+}
+
+/** The message of anything thrown, for a log line. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

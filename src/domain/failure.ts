@@ -1,0 +1,165 @@
+/** What went wrong with an attempt, and what a job may do about it. */
+
+/**
+ * The classes that decide what happens next; a worker sorts every provider error into one of the first thirteen.
+ * - `rate_limited`      the provider said: later. A wait, not an error.
+ * - `quota_exhausted`   no money or no daily quota left with this key.
+ * - `auth`              the provider refuses the worker's key.
+ * - `overloaded`, `server_error`, `network`   the provider's trouble, or the way to it; may pass.
+ * - `model_not_found`, `model_not_loaded`     this provider cannot run this model now.
+ * - `context_overflow`, `content_filtered`, `invalid_request`   the job itself; no other try would help.
+ * - `timeout`           the provider did not answer in time, or the job's own deadline passed.
+ * - `unknown`           anything else.
+ * - `worker_lost`       the attempts' workers died too often.
+ */
+export const errorClasses = [
+  'rate_limited',
+  'quota_exhausted',
+  'auth',
+  'overloaded',
+  'server_error',
+  'network',
+  'model_not_found',
+  'model_not_loaded',
+  'context_overflow',
+  'content_filtered',
+  'invalid_request',
+  'timeout',
+  'unknown',
+  'worker_lost',
+] as const;
+export type ErrorClass = (typeof errorClasses)[number];
+
+/** Why a job or an attempt failed, as it is stored and shown. */
+export interface Failure {
+  class: ErrorClass;
+  code: string;
+  message: string;
+  /** The HTTP status the provider answered, or the one that fits; null when there was none. */
+  status: number | null;
+}
+
+/** A failure as a worker reports it. */
+export interface ReportedFailure {
+  class: ErrorClass;
+  message: string;
+  status: number | null;
+  code: string | null;
+  /** What the provider asked for, milliseconds; null when it asked for nothing. */
+  retryAfterMs: number | null;
+}
+
+/** The words that users of the service look for, put before a message that lacks them (spec, "Errors"). */
+const words: Partial<Record<ErrorClass, { pattern: RegExp; prefix: string; status: number; code: string }>> = {
+  rate_limited: {
+    pattern: /429 Too Many Requests: Rate limit exceeded/,
+    prefix: '429 Too Many Requests: Rate limit exceeded',
+    status: 429,
+    code: 'rate_limited',
+  },
+  auth: {
+    pattern: /401 Unauthorized: Authentication failed/,
+    prefix: '401 Unauthorized: Authentication failed',
+    status: 401,
+    code: 'authentication_failed',
+  },
+  model_not_found: { pattern: /Model not found/, prefix: 'Model not found', status: 404, code: 'model_not_found' },
+  model_not_loaded: { pattern: /No model loaded/, prefix: 'No model loaded', status: 503, code: 'model_not_loaded' },
+};
+
+/** The failure that a job shows for what its worker reported: the worker's message, with the spec's words in front. */
+export function failureOf(reported: ReportedFailure): Failure {
+  const word = words[reported.class];
+  const message =
+    word && !word.pattern.test(reported.message) ? `${word.prefix}: ${reported.message}` : reported.message;
+  return {
+    class: reported.class,
+    code: reported.code ?? word?.code ?? reported.class,
+    message,
+    status: reported.status ?? word?.status ?? null,
+  };
+}
+
+/** The job's own deadline passed. */
+export function jobTimeout(timeoutMs: number): Failure {
+  return {
+    class: 'timeout',
+    code: 'job_timeout',
+    message: `The job ran longer than its timeout of ${timeoutMs / 1000} s and was stopped`,
+    status: null,
+  };
+}
+
+/** The job's workers died or went silent too often. */
+export function workerLost(reapCount: number): Failure {
+  return {
+    class: 'worker_lost',
+    code: 'worker_lost',
+    message: `The worker was lost while running this job ${reapCount} times; it is not tried again by itself`,
+    status: null,
+  };
+}
+
+/** The key of the worker that ran the job was revoked (spec, "Authentication", 4). */
+export function workerKeyRevoked(): Failure {
+  return {
+    class: 'auth',
+    code: 'authentication_failed',
+    message: "401 Unauthorized: Authentication failed: the key of the job's worker was revoked",
+    status: 401,
+  };
+}
+
+const transientClasses: readonly ErrorClass[] = ['overloaded', 'server_error', 'network'];
+/** Nothing else would help: no other provider is tried. */
+const hopelessClasses: readonly ErrorClass[] = ['context_overflow', 'content_filtered', 'invalid_request'];
+
+/** Counts for the provider's circuit breaker. */
+export function tripsBreaker(errorClass: ErrorClass): boolean {
+  return transientClasses.includes(errorClass);
+}
+
+/** What a failed attempt is judged by. */
+export interface FailureRules {
+  /** Attempts with a transient failure that one provider gets, the first included. */
+  maxAttempts: number;
+  /** Retries after 429 from one provider; null when no `rate_limit` is configured for it. */
+  maxRateLimitRetries: number | null;
+  fallbackOnTimeout: boolean;
+}
+
+/** What this job has met so far at one provider. */
+export interface ProviderTally {
+  /** Attempts that failed in a transient way. */
+  transient: number;
+  rateLimited: number;
+}
+
+/**
+ * - `next`  go to the next member of the chain.
+ * - `wait`  stay in the lane until the provider's limit ends; no attempt is burnt.
+ * - `again` the same provider, after a back-off.
+ * - `fail`  nothing left to try.
+ */
+export type Verdict = 'next' | 'wait' | 'again' | 'fail';
+
+/**
+ * Decide what follows a failed attempt.
+ * @param tally what the job met at this provider before this failure.
+ * @param hasNext whether the routing has another member to go to.
+ */
+export function verdictOn(
+  errorClass: ErrorClass,
+  tally: ProviderTally,
+  rules: FailureRules,
+  hasNext: boolean,
+): Verdict {
+  if (hopelessClasses.includes(errorClass)) return 'fail';
+  if (errorClass === 'rate_limited') {
+    if (hasNext) return 'next';
+    return rules.maxRateLimitRetries !== null && tally.rateLimited < rules.maxRateLimitRetries ? 'wait' : 'fail';
+  }
+  if (transientClasses.includes(errorClass) && tally.transient + 1 < rules.maxAttempts) return 'again';
+  if (errorClass === 'timeout' && !rules.fallbackOnTimeout) return 'fail';
+  return hasNext ? 'next' : 'fail';
+}

@@ -1,0 +1,147 @@
+import type { Failure, ProviderTally } from './failure.ts';
+import type { Cost } from './money.ts';
+import type { JobState } from './states.ts';
+import type { Usage } from './usage.ts';
+
+/** One message of a chat, passed to the provider as it is. */
+export interface Message {
+  role: string;
+  content: unknown;
+}
+
+/**
+ * What the client asked for. Written once, at dispatch, and never changed.
+ * Exactly one of `prompt` and `messages` is set.
+ */
+export interface JobRequest {
+  prompt: string | null;
+  input: string | null;
+  messages: Message[] | null;
+  /** null when routing decides. */
+  provider: string | null;
+  model: string | null;
+  priority: string;
+  tier: string | null;
+  tags: string[];
+  params: Record<string, unknown>;
+  metadata: Record<string, string>;
+  /** null: `jobs.timeout_seconds`. 0: none. */
+  timeoutSeconds: number | null;
+  /** Epoch ms before which the job must not run. */
+  notBefore: number | null;
+}
+
+/** Where a job is to run: what narrows the workers that may take it. Jobs with equal targets share a lane. */
+export interface Target {
+  provider: string;
+  model: string | null;
+  /** A worker's name that must run it. */
+  worker: string | null;
+  /** A tag that the worker must carry. */
+  workerTag: string | null;
+}
+
+/** How an attempt ended; null while it runs. */
+export type AttemptOutcome =
+  | 'completed'
+  | 'failed'
+  | 'rate_limited'
+  | 'cancelled'
+  | 'timed_out'
+  | 'reaped'
+  | 'lost'
+  | 'released';
+
+/** One execution of a job on one worker, known by its lease. */
+export interface Attempt {
+  /** 1, 2, 3 … within the job. */
+  number: number;
+  /** Only rises within a job; fences every frame of the attempt. */
+  lease: number;
+  workerId: string;
+  provider: string;
+  model: string | null;
+  startedAt: number;
+  finishedAt: number | null;
+  outcome: AttemptOutcome | null;
+  error: Failure | null;
+  usage: Usage | null;
+  cost: Cost;
+}
+
+/** One decision of the routing, with its reason. */
+export interface RouteStep {
+  provider: string;
+  model: string | null;
+  workerId: string | null;
+  outcome: 'chosen' | 'skipped' | 'failed';
+  why: string;
+  at: number;
+}
+
+export interface JobResult {
+  output: string;
+  finishReason: string;
+  provider: string;
+  model: string | null;
+  workerId: string;
+  usage: Usage;
+  latencyMs: number;
+  firstTokenMs: number | null;
+}
+
+/** The context of the job machine: everything about a job that changes. Plain JSON. */
+export interface JobLife {
+  target: Target;
+  /** Members of the chain that come after `target`; empty when the provider was named. */
+  chain: Target[];
+  priority: string;
+  /** Epoch ms; the place in the queue counts from here. A requeued job keeps it. */
+  enqueuedAt: number;
+  /** Epoch ms until which a delayed job waits; null when it does not. */
+  delayedUntil: number | null;
+  /** The last lease given; 0 before the first. */
+  lease: number;
+  attempts: Attempt[];
+  route: RouteStep[];
+  /** By provider, since the last POST retry. */
+  tallies: Record<string, ProviderTally>;
+  /** POST retries. */
+  retryCount: number;
+  reapCount: number;
+  /** Begin of the attempt that runs or that ended the job; null while pending. */
+  startedAt: number | null;
+  finishedAt: number | null;
+  updatedAt: number;
+  result: JobResult | null;
+  error: Failure | null;
+}
+
+/** A job as the store keeps it: the immutable request and the persisted snapshot of its machine. */
+export interface JobRecord {
+  id: string;
+  /** Order of creation, given by the store: 1, 2, 3 … */
+  ordinal: number;
+  /** Rises by one with every committed change. */
+  version: number;
+  createdAt: number;
+  request: JobRequest;
+  state: JobState;
+  life: JobLife;
+}
+
+/** A live lease as frames name it. */
+export interface LeaseRef {
+  jobId: string;
+  lease: number;
+}
+
+/** The attempt that holds or last held the job, if any. */
+export function lastAttempt(life: JobLife): Attempt | undefined {
+  return life.attempts[life.attempts.length - 1];
+}
+
+/** The lane of a target: equal strings, same lane. */
+export function laneKey(target: Target): string {
+  return JSON.stringify([target.provider, target.model, target.worker, target.workerTag]);
+}

@@ -1,0 +1,77 @@
+/**
+ * The dictionary of states: one word per idea, the same in machines, store, JSON, dashboard and docs.
+ *
+ * A state of a machine is written as its path, `pending.ready`; the wire shows the top word, `pending`.
+ */
+
+/**
+ * - `pending`    POST /api/jobs puts a job here, and so does everything that gives one back: a failed attempt that
+ *                may be tried again, a reaped or released lease, a retry. The dispatcher takes it out (assign), or a
+ *                cancel. A crash leaves it here, in its place in the queue.
+ *                - `pending.ready`    stands in its lane and can be claimed.
+ *                - `pending.delayed`  waits for `not_before` or for a back-off; `job.due` moves it on.
+ * - `running`    The dispatcher puts it here together with a lease; the worker's word takes it out, or a cancel, the
+ *                job's timeout, or the reaper. A crash of the coordinator leaves it here: the worker goes on.
+ *                - `running.active`   its worker is connected.
+ *                - `running.stuck`    its worker crashed or lost the connection; ends when the worker returns with
+ *                                     the lease, when it is reaped, or by POST retry.
+ * - `completed`  The accepted result of exactly one attempt. Nothing takes it out.
+ * - `failed`     Nothing left to try; `error` says why. POST retry takes it back to `pending`.
+ * - `cancelled`  A client ended it. Nothing takes it out.
+ */
+export const jobStatuses = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const;
+export type JobStatus = (typeof jobStatuses)[number];
+
+export const jobStates = [
+  'pending.ready',
+  'pending.delayed',
+  'running.active',
+  'running.stuck',
+  'completed',
+  'failed',
+  'cancelled',
+] as const;
+export type JobState = (typeof jobStates)[number];
+
+/** States in which a job has ended; only `failed` can be left again, by a retry. */
+export const terminalStatuses: readonly JobStatus[] = ['completed', 'failed', 'cancelled'];
+
+/**
+ * - `active`        connected and takes work (`active.late`: one heartbeat missed, no new work until it speaks).
+ * - `paused`        connected, an operator said: no new work. Survives reconnect and restart, by name.
+ * - `draining`      connected, the worker itself said: no new work, it finishes what runs.
+ * - `disconnected`  known by name, not here.
+ */
+export const workerStatuses = ['active', 'paused', 'draining', 'disconnected'] as const;
+export type WorkerStatus = (typeof workerStatuses)[number];
+
+/**
+ * - `available`  takes requests.
+ * - `limited`    answered 429: nothing is sent until a time.
+ * - `open`       too many of its attempts failed: nothing is sent until a time.
+ * - `probing`    one job is sent to see whether it is back.
+ */
+export const providerStatuses = ['available', 'limited', 'open', 'probing'] as const;
+export type ProviderStatus = (typeof providerStatuses)[number];
+
+/**
+ * - `starting`    the process is up, the store is not open.
+ * - `recovering`  the journal is replayed, leases get fresh grace; nothing is accepted.
+ * - `accepting`   dispatch and assignments.
+ * - `paused`      dispatch goes on, no assignments.
+ * - `draining`    dispatch answers 503, no assignments, results are taken.
+ * - `stopped`     the store is closed.
+ */
+export const supervisorStatuses = ['starting', 'recovering', 'accepting', 'paused', 'draining', 'stopped'] as const;
+export type SupervisorStatus = (typeof supervisorStatuses)[number];
+
+/** The word the wire shows for a state: its first part. */
+export function statusOf(state: JobState): JobStatus {
+  const dot = state.indexOf('.');
+  return (dot < 0 ? state : state.slice(0, dot)) as JobStatus;
+}
+
+/** Whether a job in this state has ended. */
+export function isTerminal(state: JobState): boolean {
+  return state === 'completed' || state === 'failed' || state === 'cancelled';
+}

@@ -1,0 +1,34 @@
+/**
+ * Why a pending job has not started.
+ * - `no_worker`         no connected worker fits its provider, model and pin.
+ * - `workers_paused`    those that fit are paused or draining.
+ * - `concurrency_zero`  those that fit have a concurrency of 0.
+ * - `workers_busy`      those that fit have no free slot.
+ * - `provider_limited`  the provider answered 429; until `until`.
+ * - `provider_open`     the provider's circuit breaker is open; until `until`.
+ * - `provider_full`     `max_concurrent` of the provider is reached.
+ * - `delayed`           `not_before` or a back-off; until `until`.
+ * - `draining`          the coordinator is shutting down or its assignments are paused.
+ */
+export const waitingReasons = [
+  'no_worker',
+  'workers_paused',
+  'workers_busy',
+  'concurrency_zero',
+  'provider_limited',
+  'provider_open',
+  'provider_full',
+  'delayed',
+  'draining',
+] as const;
+export type WaitingReason = (typeof waitingReasons)[number];
+
+export interface Waiting {
+  reason: WaitingReason;
+  /** One sentence for people: what would end the wait. */
+  detail: string;
+  /** Epoch ms, when it is known. */
+  until: number | null;
+  /** Jobs that go first in the same lane, plus one; null where it was not worked out. */
+  position: number | null;
+}

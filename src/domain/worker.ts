@@ -1,0 +1,53 @@
+import type { WorkerStatus } from './states.ts';
+
+export type WorkerKind = 'cloud' | 'local';
+
+/** The context of the worker machine, and what the store keeps of a worker. Plain JSON. */
+export interface WorkerLife {
+  id: string;
+  /** Unique among live workers; the id stays with the name. */
+  name: string;
+  kind: WorkerKind;
+  providers: string[];
+  /** By provider: the models that the worker advertises. A provider that is absent takes any. */
+  models: Record<string, string[]>;
+  tags: string[];
+  /** Slots; 0 takes no work. */
+  concurrency: number;
+  /** The worker's own setting, as its last hello said: a PATCHed `concurrency` holds until this changes. */
+  declaredConcurrency: number;
+  paused: boolean;
+  version: string | null;
+  host: string | null;
+  /** A UUID per worker process; the same one takes over its own older connection. */
+  instance: string | null;
+  connectedAt: number | null;
+  lastHeartbeatAt: number | null;
+}
+
+/** A worker as the store keeps it. `completed` and `failed` are counted from the attempts' ends. */
+export interface WorkerRecord {
+  life: WorkerLife;
+  completed: number;
+  failed: number;
+}
+
+/** What a worker says of itself when it connects. */
+export interface WorkerHello {
+  name: string;
+  kind: WorkerKind;
+  providers: string[];
+  models: Record<string, string[]>;
+  tags: string[];
+  concurrency: number;
+  version: string | null;
+  host: string | null;
+  instance: string | null;
+}
+
+/** A worker as the API shows it: its record and what only the coordinator's memory knows. */
+export interface WorkerView extends WorkerRecord {
+  status: WorkerStatus;
+  connected: boolean;
+  runningJobs: string[];
+}

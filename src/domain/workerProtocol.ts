@@ -1,0 +1,170 @@
+import type { ErrorClass } from './failure.ts';
+import type { Message } from './job.ts';
+import type { WireUsage } from './usage.ts';
+import type { WorkerKind } from './worker.ts';
+
+/** The frames of `/ws/worker`, as they stand on the wire: one JSON object a text frame. See docs/worker-protocol.md. */
+
+export const workerSubprotocol = 'svc.worker.v1';
+/** Largest frame either side takes, bytes. */
+export const frameBytesMax = 16 * 1024 * 1024;
+
+export const closeCodes = {
+  goingAway: 1001,
+  policyViolation: 1008,
+  restarting: 1012,
+  tryAgainLater: 1013,
+  badFrame: 4400,
+  keyRefused: 4401,
+  noHeartbeat: 4408,
+  nameTaken: 4409,
+} as const;
+
+export interface WireLease {
+  job_id: string;
+  lease: number;
+}
+
+export interface HelloFrame {
+  type: 'hello';
+  name: string;
+  kind: WorkerKind;
+  providers: string[];
+  models?: Record<string, string[]> | undefined;
+  tags?: string[] | undefined;
+  concurrency: number;
+  version?: string | undefined;
+  host?: string | undefined;
+  instance?: string | undefined;
+  running?: WireLease[] | undefined;
+}
+
+export interface HeartbeatFrame {
+  type: 'heartbeat';
+  running: WireLease[];
+  models?: Record<string, string[]> | undefined;
+}
+
+export interface ChunkFrame extends WireLease {
+  type: 'chunk';
+  seq: number;
+  text: string;
+}
+
+export interface WireResult {
+  output: string;
+  finish_reason: string;
+  model: string | null;
+  usage: Partial<WireUsage>;
+  raw_usage?: unknown;
+  latency_ms: number;
+  first_token_ms?: number | undefined;
+}
+
+export interface CompleteFrame extends WireLease {
+  type: 'complete';
+  result: WireResult;
+}
+
+export interface WireFailure {
+  class: ErrorClass;
+  message: string;
+  status?: number | undefined;
+  code?: string | undefined;
+  retry_after_seconds?: number | undefined;
+}
+
+export interface FailFrame extends WireLease {
+  type: 'fail';
+  error: WireFailure;
+  usage?: Partial<WireUsage> | undefined;
+}
+
+export interface AbortedFrame extends WireLease {
+  type: 'aborted';
+  usage?: Partial<WireUsage> | undefined;
+}
+
+export interface ReleaseFrame extends WireLease {
+  type: 'release';
+}
+
+export interface DrainFrame {
+  type: 'drain';
+}
+
+/** Everything a worker may say. */
+export type WorkerFrame =
+  | HelloFrame
+  | HeartbeatFrame
+  | ChunkFrame
+  | CompleteFrame
+  | FailFrame
+  | AbortedFrame
+  | ReleaseFrame
+  | DrainFrame;
+
+export interface WelcomeFrame {
+  type: 'welcome';
+  worker_id: string;
+  paused: boolean;
+  concurrency: number;
+  heartbeat_interval_seconds: number;
+  server_time: string;
+  lost: WireLease[];
+}
+
+export interface Assignment extends WireLease {
+  attempt: number;
+  prompt: string | null;
+  input: string | null;
+  messages: Message[] | null;
+  params: Record<string, unknown>;
+  provider: string;
+  model: string | null;
+  /** 0: none. */
+  timeout_seconds: number;
+}
+
+export interface AssignFrame {
+  type: 'assign';
+  jobs: Assignment[];
+}
+
+export interface AbortFrame extends WireLease {
+  type: 'abort';
+  reason: 'cancelled' | 'timed_out' | 'lease_lost';
+}
+
+export interface AckFrame extends WireLease {
+  type: 'ack';
+  accepted: boolean;
+  reason?: 'lease_lost' | 'unknown_job' | 'not_yours' | undefined;
+}
+
+export interface HeartbeatAckFrame {
+  type: 'heartbeat_ack';
+  lost: WireLease[];
+}
+
+export interface SettingsFrame {
+  type: 'settings';
+  paused?: boolean | undefined;
+  concurrency?: number | undefined;
+}
+
+export interface ErrorFrame {
+  type: 'error';
+  code: string;
+  message: string;
+}
+
+/** Everything the coordinator may say. */
+export type CoordinatorFrame =
+  | WelcomeFrame
+  | AssignFrame
+  | AbortFrame
+  | AckFrame
+  | HeartbeatAckFrame
+  | SettingsFrame
+  | ErrorFrame;

@@ -1,0 +1,223 @@
+import type { CostStatus, NanoDollars } from '../domain/money.ts';
+import type { AttemptOutcome, JobLife, JobRecord, JobRequest } from '../domain/job.ts';
+import type { JobState, JobStatus } from '../domain/states.ts';
+import type { Usage } from '../domain/usage.ts';
+import type { WorkerLife, WorkerRecord } from '../domain/worker.ts';
+
+/**
+ * What survives. One implementation a folder; every one passes `test/conformance/store.ts`.
+ *
+ * Promises of every store:
+ * 1. `commit` resolves when all its changes are durable, and then every read shows them; it takes all of them or none.
+ * 2. A change whose `expectedVersion` is not the stored one is refused with `VersionConflict`, and nothing is written.
+ * 3. A commit that fails leaves the store as it was; a later one may succeed.
+ * 4. A job is handed to one claim at a time.
+ * 5. What a reader holds never changes under it: records are replaced, not edited.
+ */
+export interface Store {
+  /** Open it, alone, and bring back what was committed. @throws StoreLocked, StoreCorrupt, StoreFormatTooNew. */
+  open(): Promise<void>;
+  /** Finish what is under way and let go. Idempotent. */
+  close(): Promise<void>;
+  health(): StoreHealth;
+  /** Resolves when the store can no longer be trusted (a failed fsync): the process must end without a further ack. */
+  readonly failed: Promise<Error>;
+
+  /** Make the changes durable, all or none. @throws VersionConflict, StoreUnavailable (503, retryable). */
+  commit(changes: readonly Change[]): Promise<void>;
+
+  job(id: string): Promise<JobRecord | undefined>;
+  jobs(query: JobQuery): Promise<JobPage>;
+  /** Every job that is running: what a coordinator needs to take up its leases again. */
+  runningJobs(): Promise<JobRecord[]>;
+  /** Pending jobs that wait for a time. */
+  delayedJobs(): Promise<JobRecord[]>;
+  counts(): Promise<JobCounts>;
+
+  /** The lanes that have ready jobs, with what stands at their head. */
+  lanes(): Promise<LaneSummary[]>;
+  /**
+   * Offer ready jobs of the wanted lanes in claim order (smallest `enqueuedAt − headStart(priority)`, then order of
+   * creation) until `decide` has no use for any lane or `limit` is reached, and commit what it made of them in one go.
+   * A job that is offered is reserved until the commit has ended; when that fails all of them stand where they stood.
+   * @returns the changes that were committed, possibly none.
+   * @throws StoreUnavailable when the changes could not be made durable; nothing is claimed then.
+   */
+  claim(demand: Demand, decide: Decide): Promise<JobChange[]>;
+  /** Ready jobs of the same lane that go first, plus one; null when the job is not ready. */
+  position(id: string): Promise<number | null>;
+
+  workers(): Promise<WorkerRecord[]>;
+  keys(): Promise<KeyRecord[]>;
+  /** The job that an idempotency key stands for, while it is remembered. */
+  idempotent(key: string): Promise<IdempotencyRecord | undefined>;
+}
+
+/** Everything that can change, as one record of the journal. */
+export type Change = JobChange | WorkerChange | WorkerRemoval | KeyChange | KeyRemoval;
+
+export interface JobChange {
+  kind: 'job';
+  id: string;
+  /** 0 for a job that is new. The stored version becomes this plus one. */
+  expectedVersion: number;
+  /** With a new job only. */
+  created?: { at: number; request: JobRequest; idempotency?: IdempotencyRecord | undefined } | undefined;
+  /** Version of the job machine that made the snapshot. */
+  machineVersion: number;
+  state: JobState;
+  life: JobLife;
+  /** What attempts that ended with this change used and cost; counted exactly once. */
+  ledger?: LedgerEntry[] | undefined;
+}
+
+export interface WorkerChange {
+  kind: 'worker';
+  life: WorkerLife;
+}
+
+export interface WorkerRemoval {
+  kind: 'workerRemoved';
+  id: string;
+}
+
+export interface KeyChange {
+  kind: 'key';
+  key: KeyRecord;
+}
+
+export interface KeyRemoval {
+  kind: 'keyRemoved';
+  id: string;
+}
+
+/** An API key as it is stored: never the secret itself. */
+export interface KeyRecord {
+  id: string;
+  role: 'viewer' | 'client' | 'operator' | 'admin' | 'worker';
+  name: string | null;
+  /** SHA-256 of the secret, hex. */
+  secretHash: string;
+  /** The secret before the last rotation and until when it is still taken, epoch ms. */
+  previous: { secretHash: string; until: number } | null;
+  createdAt: number;
+  /** Epoch ms, or null. */
+  expiresAt: number | null;
+}
+
+export interface IdempotencyRecord {
+  key: string;
+  jobId: string;
+  /** SHA-256 of the body, hex. */
+  bodyHash: string;
+  /** Epoch ms after which it is forgotten. */
+  expiresAt: number;
+}
+
+/** One line of the ledger: the end of one attempt, or what an ended one was still charged for. */
+export interface LedgerEntry {
+  at: number;
+  lease: number;
+  workerId: string;
+  provider: string;
+  model: string | null;
+  /** null when only the usage of an attempt that had already ended is added. */
+  outcome: AttemptOutcome | null;
+  usage: Usage | null;
+  nanoDollars: NanoDollars | null;
+  costStatus: CostStatus;
+}
+
+export interface StoreHealth {
+  /** `failing`: writes are refused now, reads work; it recovers by itself. `failed`: final. */
+  status: 'ok' | 'failing' | 'failed' | 'closed';
+  /** One sentence when it is not ok. */
+  detail: string | null;
+  journalBytes: number;
+}
+
+/** Filters are joined by and; null or empty means no filter. */
+export interface JobQuery {
+  statuses: JobStatus[];
+  /** What was asked for, not what ran. */
+  provider: string | null;
+  model: string | null;
+  /** Id of the worker of the last attempt. */
+  worker: string | null;
+  /** All of them. */
+  tags: string[];
+  priority: string | null;
+  tier: string | null;
+  /** Epoch ms, inclusive. */
+  createdAfter: number | null;
+  /** Epoch ms, exclusive. */
+  createdBefore: number | null;
+  /** Text in prompt or id, without regard to case. */
+  text: string | null;
+  /** 1..1000. */
+  limit: number;
+  offset: number;
+}
+
+export interface JobPage {
+  /** Newest first. */
+  jobs: JobRecord[];
+  total: number;
+  /** Whether counting stopped at 10,000. Never for no filter, status, provider, or both. */
+  totalCapped: boolean;
+}
+
+export interface JobCounts {
+  total: number;
+  byStatus: Record<JobStatus, number>;
+}
+
+/** Ready jobs that share a target. */
+export interface LaneSummary {
+  key: string;
+  target: JobLife['target'];
+  ready: number;
+  /** `enqueuedAt` of the job at its head, epoch ms. */
+  headEnqueuedAt: number;
+}
+
+export interface Demand {
+  /** Keys of the lanes that are wanted. */
+  lanes: readonly string[];
+  /** Most jobs to claim. */
+  limit: number;
+}
+
+/**
+ * What to make of a job that is offered.
+ * - a change: it is claimed.
+ * - `skip`: not this job, now; the next of the lane is offered.
+ * - `close`: no more of this lane in this claim.
+ */
+export type Decide = (job: JobRecord, lane: string) => JobChange | 'skip' | 'close';
+
+/** The stored version is another than the change expects: somebody else was faster. */
+export class VersionConflict extends Error {
+  constructor(id: string, expected: number, actual: number) {
+    super(`job ${id} is at version ${actual}, the change expects ${expected}`);
+    this.name = 'VersionConflict';
+  }
+}
+
+/** Another process has the store open. */
+export class StoreLocked extends Error {}
+
+/** A record in the middle of the data cannot be read; nothing is repaired by dropping it. */
+export class StoreCorrupt extends Error {
+  readonly file: string;
+  readonly offset: number;
+  constructor(file: string, offset: number, what: string) {
+    super(`${file} is damaged at byte ${offset}: ${what}`);
+    this.name = 'StoreCorrupt';
+    this.file = file;
+    this.offset = offset;
+  }
+}
+
+/** The data was written by a newer version of this program. */
+export class StoreFormatTooNew extends Error {}

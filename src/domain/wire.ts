@@ -1,0 +1,160 @@
+import type { Failure } from './failure.ts';
+import type { AttemptOutcome, Message } from './job.ts';
+import type { CostStatus } from './money.ts';
+import type { JobStatus, WorkerStatus } from './states.ts';
+import type { WireUsage } from './usage.ts';
+import type { WaitingReason } from './waiting.ts';
+import type { WorkerKind } from './worker.ts';
+
+/** The JSON of the public API: what the server's presenters make and what the client reads. See docs/api.md. */
+
+/** ISO 8601, UTC, with milliseconds. */
+export type Iso = string;
+
+export interface WireJob {
+  id: string;
+  status: JobStatus;
+  prompt: string | null;
+  /** Left out of lists unless `include=input`. */
+  input?: string | null;
+  messages: Message[] | null;
+  provider: string | null;
+  model: string | null;
+  priority: string;
+  tier: string | null;
+  tags: string[];
+  params: Record<string, unknown>;
+  metadata: Record<string, string>;
+  created_at: Iso;
+  updated_at: Iso;
+  started_at: Iso | null;
+  finished_at: Iso | null;
+  not_before: Iso | null;
+  enqueued_at: Iso;
+  timeout_seconds: number | null;
+  worker_id: string | null;
+  heartbeat_at: Iso | null;
+  stuck: boolean;
+  attempt_count: number;
+  retry_count: number;
+  reap_count: number;
+  cost_usd: number | null;
+  cost_status: CostStatus;
+  waiting: { reason: WaitingReason; detail: string; until: Iso | null; position: number | null } | null;
+  route: WireRouteStep[];
+  attempts: WireAttempt[];
+  /** Left out of lists unless `include=result`. */
+  result?: WireJobResult | null;
+  error: Failure | null;
+}
+
+export interface WireRouteStep {
+  provider: string;
+  model: string | null;
+  worker_id: string | null;
+  outcome: 'chosen' | 'skipped' | 'failed';
+  why: string;
+  at: Iso;
+}
+
+export interface WireAttempt {
+  number: number;
+  lease: number;
+  worker_id: string;
+  provider: string;
+  model: string | null;
+  started_at: Iso;
+  finished_at: Iso | null;
+  outcome: AttemptOutcome | null;
+  error: Failure | null;
+  usage: WireUsage | null;
+  cost_usd: number | null;
+  cost_status: CostStatus;
+}
+
+export interface WireJobResult {
+  output: string;
+  finish_reason: string;
+  provider: string;
+  model: string | null;
+  worker_id: string;
+  usage: WireUsage;
+  latency_ms: number;
+  first_token_ms: number | null;
+}
+
+/** Body of POST /api/jobs. */
+export interface DispatchBody {
+  prompt?: string;
+  messages?: Message[];
+  input?: string;
+  provider?: string;
+  model?: string;
+  priority?: string;
+  tier?: string;
+  tags?: string[];
+  params?: Record<string, unknown>;
+  metadata?: Record<string, string>;
+  timeout_seconds?: number;
+  not_before?: Iso;
+}
+
+export interface WireJobList {
+  jobs: WireJob[];
+  total: number;
+  total_capped?: true;
+  limit: number;
+  offset: number;
+}
+
+export interface WireWorker {
+  id: string;
+  name: string;
+  kind: WorkerKind;
+  providers: string[];
+  models: Record<string, string[]>;
+  tags: string[];
+  concurrency: number;
+  connected: boolean;
+  paused: boolean;
+  status: WorkerStatus;
+  running_jobs: string[];
+  running: number;
+  version: string | null;
+  host: string | null;
+  connected_at: Iso | null;
+  last_heartbeat_at: Iso | null;
+  completed: number;
+  failed: number;
+}
+
+export interface WireWorkerList {
+  workers: WireWorker[];
+  total: number;
+}
+
+export interface WireHealth {
+  status: 'ok' | 'draining' | 'degraded';
+  version: string;
+  uptime_seconds: number;
+  store: string;
+}
+
+/** RFC 9457 problem document. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: string;
+  errors?: { field: string; message: string }[];
+  job_status?: string;
+  request_id: string;
+}
+
+/** Epoch ms as the wire shows it. */
+export function iso(at: number): Iso;
+export function iso(at: number | null): Iso | null;
+export function iso(at: number | null): Iso | null {
+  return at === null ? null : new Date(at).toISOString();
+}

@@ -39,6 +39,8 @@ export type JobEvent =
   | ({
       type: 'job.attemptFailed';
       error: Failure;
+      /** What the provider asked for, for the provider's own limit; the job's machine does not read it. */
+      retryAfterMs?: number | null;
       rules: FailureRules;
       /** When a transient failure may be tried again, epoch ms. */
       retryAt: number;

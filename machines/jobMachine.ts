@@ -2,6 +2,7 @@ import { assign, setup } from 'xstate';
 import {
   type Failure,
   jobTimeout,
+  mayWaitForLimit,
   type ProviderTally,
   type Verdict,
   verdictOn,
@@ -11,6 +12,7 @@ import {
   type Attempt,
   type AttemptOutcome,
   type JobLife,
+  laneKey,
   lastAttempt,
   type RouteStep,
   type Target,
@@ -43,7 +45,8 @@ type Of<T extends JobEvent['type']> = Extract<JobEvent, { type: T }>;
 const noTally: ProviderTally = { transient: 0, rateLimited: 0 };
 
 function tallyOf(life: JobLife, provider: string): ProviderTally {
-  return life.tallies[provider] ?? noTally;
+  // A provider may be named like a property that every object inherits.
+  return (Object.hasOwn(life.tallies, provider) ? life.tallies[provider] : undefined) ?? noTally;
 }
 
 function withSteps(life: JobLife, steps: RouteStep[]): RouteStep[] {
@@ -88,14 +91,21 @@ export const jobMachine = setup({
   guards: {
     isDelayed: ({ context }) => context.delayedUntil !== null,
     isCurrentLease: ({ context, event }) => 'lease' in event && event.lease === context.lease,
-    /** The last lease given, taken away without its worker's word: nobody has overtaken its result. */
+    /**
+     * The last lease given, taken away without its worker's word, which has not come since: nobody has overtaken its
+     * result, and it was not charged for yet.
+     */
     isUnclaimedLease: ({ context, event }) => {
       if (!('lease' in event) || event.lease !== context.lease) return false;
-      const outcome = lastAttempt(context)?.outcome;
-      return outcome === 'reaped' || outcome === 'lost';
+      const attempt = lastAttempt(context);
+      return attempt?.usage === null && (attempt.outcome === 'reaped' || attempt.outcome === 'lost');
     },
-    isKnownLease: ({ context, event }) =>
-      'lease' in event && context.attempts.some((attempt) => attempt.lease === event.lease && attempt.outcome !== null),
+    /** An attempt that has ended and whose usage nobody has told yet: a frame sent twice is charged once. */
+    isUncharged: ({ context, event }) =>
+      'lease' in event &&
+      context.attempts.some(
+        ({ lease, outcome, usage }) => lease === event.lease && outcome !== null && usage === null,
+      ),
     goesToNext: ({ context, event }) => verdict(context, event) === 'next',
     waitsForLimit: ({ context, event }) => verdict(context, event) === 'wait',
     triesAgain: ({ context, event }) => verdict(context, event) === 'again',
@@ -180,9 +190,18 @@ export const jobMachine = setup({
         updatedAt: at,
       };
     }),
+    /**
+     * The chain loses the member that is next, wherever it stood: those before it were skipped, not tried. The one that
+     * answered 429 goes to its end while it may still be waited for. Reads the tally as it was before this failure.
+     */
     takeNextTarget: assign(({ context, event }) => {
-      const { next } = event as Of<'job.attemptFailed'>;
-      return next === null ? context : { ...context, target: next, chain: context.chain.slice(1) };
+      const { next, error, rules } = event as Of<'job.attemptFailed'>;
+      if (next === null) return context;
+      const { target } = context;
+      const isWaitedFor =
+        error.class === 'rate_limited' && mayWaitForLimit(tallyOf(context, target.provider), rules);
+      const untried = context.chain.filter((member) => laneKey(member) !== laneKey(next));
+      return { ...context, target: next, chain: isWaitedFor ? [...untried, target] : untried };
     }),
     delayRetry: assign(({ context, event }) => ({
       ...context,
@@ -299,9 +318,9 @@ export const jobMachine = setup({
   }),
   on: {
     'job.usageReported': {
-      guard: 'isKnownLease',
+      guard: 'isUncharged',
       actions: 'recordUsage',
-      description: 'An attempt that had ended without its worker’s word was still charged for.',
+      description: 'An attempt that had ended without its usage was still charged for; told once.',
     },
   },
   initial: 'pending',
@@ -345,7 +364,7 @@ export const jobMachine = setup({
       on: {
         'job.completed': { guard: 'isCurrentLease', target: 'completed', actions: 'acceptResult' },
         'job.attemptFailed': [
-          { guard: 'goesToNext', target: 'pending', actions: ['endFailedAttempt', 'takeNextTarget'] },
+          { guard: 'goesToNext', target: 'pending', actions: ['takeNextTarget', 'endFailedAttempt'] },
           {
             guard: 'waitsForLimit',
             target: 'pending',

@@ -76,7 +76,6 @@ export const workerMachine = setup({
       tags: 'connected',
       initial: 'responsive',
       on: {
-        'worker.paused': { target: 'paused', actions: 'setPaused' },
         'worker.resumed': {},
         'worker.draining': 'draining',
         'worker.disconnected': { target: 'disconnected', actions: 'leave' },
@@ -86,24 +85,47 @@ export const workerMachine = setup({
         responsive: {
           description: 'Its frames come in time.',
           tags: 'assignable',
-          on: { 'worker.late': 'late', 'worker.heard': { actions: 'hear' } },
+          on: {
+            'worker.paused': { target: '#worker.paused.responsive', actions: 'setPaused' },
+            'worker.late': 'late',
+            'worker.heard': { actions: 'hear' },
+          },
         },
         late: {
           description: 'One heartbeat is missing: no new work until it speaks.',
-          on: { 'worker.heard': { target: 'responsive', actions: 'hear' } },
+          on: {
+            'worker.paused': { target: '#worker.paused.late', actions: 'setPaused' },
+            'worker.heard': { target: 'responsive', actions: 'hear' },
+          },
         },
       },
     },
     paused: {
       description: 'An operator said: no new work. What runs goes on.',
       tags: 'connected',
+      initial: 'responsive',
       on: {
-        'worker.resumed': { target: 'active', actions: 'setResumed' },
         'worker.paused': {},
         'worker.draining': 'draining',
         'worker.disconnected': { target: 'disconnected', actions: 'leave' },
-        'worker.heard': { actions: 'hear' },
         'worker.modelsChanged': { actions: 'setModels' },
+      },
+      states: {
+        responsive: {
+          description: 'Its frames come in time.',
+          on: {
+            'worker.resumed': { target: '#worker.active.responsive', actions: 'setResumed' },
+            'worker.late': 'late',
+            'worker.heard': { actions: 'hear' },
+          },
+        },
+        late: {
+          description: 'One heartbeat is missing: a resume gives no new work until it speaks.',
+          on: {
+            'worker.resumed': { target: '#worker.active.late', actions: 'setResumed' },
+            'worker.heard': { target: 'responsive', actions: 'hear' },
+          },
+        },
       },
     },
     draining: {

@@ -121,7 +121,7 @@ export function tripsBreaker(errorClass: ErrorClass): boolean {
 
 /** What a failed attempt is judged by. */
 export interface FailureRules {
-  /** Attempts with a transient failure that one provider gets, the first included. */
+  /** Attempts that one provider gets when its failures are transient, the first included. */
   maxAttempts: number;
   /** Retries after 429 from one provider; null when no `rate_limit` is configured for it. */
   maxRateLimitRetries: number | null;
@@ -130,9 +130,18 @@ export interface FailureRules {
 
 /** What this job has met so far at one provider. */
 export interface ProviderTally {
-  /** Attempts that failed in a transient way. */
+  /** Attempts that count against `maxAttempts`: all that failed, but those it answered with 429. */
   transient: number;
+  /** Attempts that it answered with 429. */
   rateLimited: number;
+}
+
+/**
+ * Whether a provider that answered 429 may be waited for once more.
+ * @param tally what the job met at this provider before this failure.
+ */
+export function mayWaitForLimit(tally: ProviderTally, rules: FailureRules): boolean {
+  return rules.maxRateLimitRetries !== null && tally.rateLimited < rules.maxRateLimitRetries;
 }
 
 /**
@@ -157,7 +166,7 @@ export function verdictOn(
   if (hopelessClasses.includes(errorClass)) return 'fail';
   if (errorClass === 'rate_limited') {
     if (hasNext) return 'next';
-    return rules.maxRateLimitRetries !== null && tally.rateLimited < rules.maxRateLimitRetries ? 'wait' : 'fail';
+    return mayWaitForLimit(tally, rules) ? 'wait' : 'fail';
   }
   if (transientClasses.includes(errorClass) && tally.transient + 1 < rules.maxAttempts) return 'again';
   if (errorClass === 'timeout' && !rules.fallbackOnTimeout) return 'fail';

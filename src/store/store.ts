@@ -1,3 +1,4 @@
+import type { KeyRecord } from '../domain/key.ts';
 import type { CostStatus, NanoDollars } from '../domain/money.ts';
 import type { AttemptOutcome, JobLife, JobRecord, JobRequest } from '../domain/job.ts';
 import type { JobState, JobStatus } from '../domain/states.ts';
@@ -89,20 +90,6 @@ export interface KeyChange {
 export interface KeyRemoval {
   kind: 'keyRemoved';
   id: string;
-}
-
-/** An API key as it is stored: never the secret itself. */
-export interface KeyRecord {
-  id: string;
-  role: 'viewer' | 'client' | 'operator' | 'admin' | 'worker';
-  name: string | null;
-  /** SHA-256 of the secret, hex. */
-  secretHash: string;
-  /** The secret before the last rotation and until when it is still taken, epoch ms. */
-  previous: { secretHash: string; until: number } | null;
-  createdAt: number;
-  /** Epoch ms, or null. */
-  expiresAt: number | null;
 }
 
 export interface IdempotencyRecord {

@@ -1,0 +1,102 @@
+import { Command } from 'commander';
+import { ConfigError } from '../config/problem.ts';
+import { loadConfig } from '../config/load.ts';
+import { messageOf } from '../domain/errors.ts';
+import { createLogger } from '../lib/log.ts';
+import { type Service, startService } from '../service.ts';
+
+interface Options {
+  config?: string;
+  host?: string;
+  port?: string;
+  dataDir?: string;
+  logLevel?: string;
+  withEchoWorker?: true;
+}
+
+/** Slots of the embedded echo worker. */
+const echoConcurrency = 4;
+
+const examples = `
+Examples:
+  svc coordinator                                   on 127.0.0.1:7420, data in ./data
+  svc coordinator --config /etc/svc.config.yaml
+  SVC_API_KEY=$(openssl rand -hex 24) svc coordinator --host 0.0.0.0
+  svc coordinator --with-echo-worker                also runs a worker that echoes, to try things out
+
+Signals: SIGTERM and SIGINT stop it in good order (exit 0); a second one stops it at once.
+Exit codes: 0 stopped in good order; 1 it could not start, or its store failed; 2 wrong usage or configuration.`;
+
+/** `svc coordinator`: runs the coordinator until a signal. */
+export function coordinatorCommand(): Command {
+  return new Command('coordinator')
+    .description('Run the coordinator: API, dashboard and worker sockets on one port')
+    .option('--config <file>', 'configuration file (default: svc.config.yaml or .json here, if there is one)')
+    .option('--host <host>', 'address to listen on')
+    .option('--port <port>', 'port to listen on')
+    .option('--data-dir <folder>', 'folder of the store')
+    .option('--log-level <level>', 'trace, debug, info, warn, error or silent')
+    .option('--with-echo-worker', 'also run a worker with the echo provider in this process')
+    .addHelpText('after', examples)
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const { config: file, host, port, dataDir, logLevel } = options;
+  const overrides = {
+    ...(host === undefined ? {} : { host }),
+    ...(port === undefined ? {} : { port }),
+    ...(dataDir === undefined ? {} : { dataDir }),
+    ...(logLevel === undefined ? {} : { logLevel }),
+  };
+  try {
+    const loaded = await loadConfig({
+      ...(file === undefined ? {} : { file }),
+      env: process.env,
+      cwd: process.cwd(),
+      overrides,
+    });
+    const logger = createLogger(loaded.config.log.level);
+    for (const warning of loaded.warnings) logger.warn(warning);
+    const service = await startService({
+      config: loaded.config,
+      apiKey: loaded.apiKey,
+      logger,
+      echoWorker: options.withEchoWorker === true ? { concurrency: echoConcurrency } : undefined,
+    });
+    greet(service, loaded.config.store.path);
+    stopOnSignals(service);
+    const error = await service.failed;
+    process.stderr.write(`The store has failed and nothing more is acknowledged: ${error.message}\n`);
+    process.exit(1);
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n`);
+    process.exit(error instanceof ConfigError ? 2 : 1);
+  }
+}
+
+/** Where it is and how to get in, for people; on standard error, since standard output is the log's. */
+function greet({ url, adminKey, isNewKey }: Service, dataDir: string): void {
+  const lines = [`SVC coordinator is ready at ${url}`];
+  if (isNewKey) {
+    lines.push(`Its admin key, shown this once and kept in ${dataDir}/admin.key:`, `  ${adminKey}`);
+  }
+  process.stderr.write(`${lines.join('\n')}\n`);
+}
+
+function stopOnSignals(service: Service): void {
+  let isStopping = false;
+  const onSignal = () => {
+    if (isStopping) process.exit(130);
+    isStopping = true;
+    service.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`${messageOf(error)}\n`);
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}

@@ -1,0 +1,396 @@
+import type { JobEvent } from '../../machines/events.ts';
+import type { Config } from '../config/config.ts';
+import type { Clock, Random } from '../domain/clock.ts';
+import { messageOf } from '../domain/errors.ts';
+import { failureOf, type ReportedFailure, workerKeyRevoked } from '../domain/failure.ts';
+import { type Attempt, type AttemptOutcome, type JobRecord, lastAttempt, type LeaseRef } from '../domain/job.ts';
+import { type Cost, noCost } from '../domain/money.ts';
+import { statusOf } from '../domain/states.ts';
+import type { Usage } from '../domain/usage.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Deadline, Deadlines } from './deadlines.ts';
+import type { Committed, JobHost } from './jobHost.ts';
+import type { Lease, Leases } from './leases.ts';
+import type { Providers } from './providers.ts';
+import { type AckReason, toWireLease, type WorkerSession } from './workerSession.ts';
+import type { Workers } from './workers.ts';
+
+/** A change that the store refused is tried again after this; the worker keeps its result until it is acked. */
+const storeRetryMs = 500;
+/** Back-off of a transient failure: 1 s, 2 s, 4 s … with jitter. */
+const backoffBaseMs = 1_000;
+const backoffMaxMs = 60_000;
+
+/** A worker's last word on a lease. */
+export type Outcome =
+  | {
+      type: 'complete';
+      output: string;
+      finishReason: string;
+      model: string | null;
+      usage: Usage;
+      latencyMs: number;
+      firstTokenMs: number | null;
+    }
+  | { type: 'fail'; failure: ReportedFailure; usage: Usage | null }
+  | { type: 'aborted'; usage: Usage | null }
+  | { type: 'release' };
+
+/** How an attempt must have ended for the same word to be only a repetition, whose ack was lost. */
+const repeats: Record<Outcome['type'], readonly AttemptOutcome[]> = {
+  complete: ['completed'],
+  fail: ['failed', 'rate_limited'],
+  aborted: ['cancelled', 'timed_out'],
+  release: ['released'],
+};
+
+export type Priced = (provider: string, model: string | null, usage: Usage | null, at: number) => Cost;
+
+/** The life of leases: begin, heartbeat, the worker's word, and the deadlines when that word does not come. */
+export class Attempts {
+  readonly #config: () => Config;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #deadlines: Deadlines;
+  readonly #leases: Leases;
+  readonly #host: () => JobHost;
+  readonly #workers: Workers;
+  readonly #providers: Providers;
+  readonly #priced: Priced;
+  readonly #logger: Logger;
+  /** Called when a slot has become free. */
+  readonly #onFree: () => void;
+  readonly #watched = new Map<Lease, Deadline>();
+
+  constructor(options: {
+    config: () => Config;
+    clock: Clock;
+    random: Random;
+    deadlines: Deadlines;
+    leases: Leases;
+    host: () => JobHost;
+    workers: Workers;
+    providers: Providers;
+    priced: Priced;
+    logger: Logger;
+    onFree: () => void;
+  }) {
+    this.#config = options.config;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#deadlines = options.deadlines;
+    this.#leases = options.leases;
+    this.#host = options.host;
+    this.#workers = options.workers;
+    this.#providers = options.providers;
+    this.#priced = options.priced;
+    this.#logger = options.logger;
+    this.#onFree = options.onFree;
+  }
+
+  /** A job's timeout, ms; 0 for none. */
+  timeoutMs(job: JobRecord): number {
+    return (job.request.timeoutSeconds ?? this.#config().jobs.timeoutSeconds) * 1000;
+  }
+
+  /** Take a slot for an assignment whose commit is about to be made. */
+  reserve(job: JobRecord, workerId: string, provider: string): Lease {
+    return this.#add(job, job.life.lease + 1, workerId, provider, this.timeoutMs(job), 'assigning');
+  }
+
+  /** The commit of the assignment has failed. */
+  unreserve(lease: Lease): void {
+    this.#drop(lease);
+  }
+
+  /** Take up the lease of a job that was running when the coordinator stopped, with fresh grace. */
+  adopt(job: JobRecord): void {
+    const attempt = lastAttempt(job.life);
+    if (attempt === undefined) return;
+    const timeoutMs = this.timeoutMs(job);
+    const leftMs = timeoutMs === 0 ? 0 : Math.max(1, attempt.startedAt + timeoutMs - this.#clock.now());
+    const lease = this.#add(job, job.life.lease, attempt.workerId, attempt.provider, leftMs, 'running');
+    this.#watch(lease);
+  }
+
+  /** Every lease gets fresh grace: the coordinator itself stood still, and that is not the workers' death. */
+  refreshAll(): void {
+    const now = this.#clock.monotonic();
+    for (const lease of this.#leases.all()) lease.beatAt = now;
+  }
+
+  /** A change of a job has been committed: keep slots, deadlines and the provider's state in step with it. */
+  follow(committed: Committed): void {
+    const { before, after, event } = committed;
+    if (event?.type === 'job.assigned') {
+      const lease = this.#leases.get({ jobId: after.id, lease: after.life.lease });
+      if (lease === undefined) return;
+      lease.phase = 'running';
+      this.#watch(lease);
+    } else if (before !== null && statusOf(before.state) === 'running' && statusOf(after.state) !== 'running') {
+      const lease = this.#leases.get({ jobId: before.id, lease: before.life.lease });
+      if (lease !== undefined) this.#end(lease, committed);
+    }
+  }
+
+  #end(lease: Lease, { event, effects }: Committed): void {
+    if (event?.type === 'job.completed') this.#providers.answered(lease.provider);
+    if (event?.type === 'job.attemptFailed' && !event.final) {
+      const { class: errorClass, message, status, code } = event.error;
+      const retryAfterMs = event.retryAfterMs ?? null;
+      this.#providers.failed(lease.provider, { class: errorClass, message, status, code, retryAfterMs });
+    }
+    const abort = effects.find((effect) => effect.type === 'abortWorker');
+    const session = this.#workers.session(lease.workerId);
+    if (abort !== undefined && session !== null) {
+      session.send({ type: 'abort', ...toWireLease(lease), reason: abort.reason });
+      this.#leases.end(lease);
+      this.#watch(lease);
+      return;
+    }
+    this.#drop(lease);
+  }
+
+  /**
+   * A worker's last word on a lease.
+   * @returns what to ack.
+   * @throws StoreUnavailable when it could not be made durable; the worker keeps it and says it again.
+   */
+  async conclude(
+    session: WorkerSession,
+    ref: LeaseRef,
+    outcome: Outcome,
+  ): Promise<{ accepted: boolean; reason?: AckReason }> {
+    let reason = 'lease_lost' as AckReason;
+    let repeated = false;
+    const applied = await this.#host().apply(ref.jobId, (job) => {
+      const attempt = job.life.attempts.find(({ lease }) => lease === ref.lease);
+      if (attempt === undefined) return [];
+      if (attempt.workerId !== session.workerId) {
+        reason = 'not_yours';
+        return [];
+      }
+      if (attempt.outcome !== null && repeats[outcome.type].includes(attempt.outcome)) {
+        repeated = true;
+        if (outcome.type !== 'aborted') return [];
+      }
+      return this.#events(job, attempt, outcome);
+    });
+    if (applied.kind === 'unknown') return { accepted: false, reason: 'unknown_job' };
+    if (reason === 'not_yours') return { accepted: false, reason };
+    const lease = this.#leases.get(ref);
+    if (lease?.phase === 'ending' && lease.workerId === session.workerId) {
+      this.#drop(lease);
+    }
+    const accepted = repeated || (applied.kind === 'applied' && applied.event?.type !== 'job.usageReported');
+    return accepted ? { accepted } : { accepted, reason };
+  }
+
+  /** What the worker's word can mean, best first; the machine takes the first that its state accepts. */
+  #events(job: JobRecord, attempt: Attempt, outcome: Outcome): JobEvent[] {
+    const at = this.#clock.now();
+    const usage = 'usage' in outcome ? outcome.usage : null;
+    const model = outcome.type === 'complete' ? (outcome.model ?? attempt.model) : attempt.model;
+    const cost = usage === null ? noCost : this.#priced(attempt.provider, model, usage, at);
+    const spent = { at, lease: attempt.lease, usage, cost };
+    const late: JobEvent[] =
+      usage !== null && attempt.usage === null ? [{ type: 'job.usageReported', ...spent }] : [];
+    switch (outcome.type) {
+      case 'complete': {
+        const { output, finishReason, latencyMs, firstTokenMs } = outcome;
+        const { provider, workerId } = attempt;
+        const result = { output, finishReason, provider, model, workerId, usage: outcome.usage, latencyMs, firstTokenMs };
+        return [{ type: 'job.completed', ...spent, result }, ...late];
+      }
+      case 'fail':
+        return [this.#attemptFailed(job, attempt, outcome.failure, spent), ...late];
+      case 'aborted':
+        return [{ type: 'job.reaped', at, lease: attempt.lease, outcome: 'lost', maxReaps: this.#maxReaps() }, ...late];
+      case 'release':
+        return [{ type: 'job.released', at, lease: attempt.lease }];
+    }
+  }
+
+  #attemptFailed(
+    job: JobRecord,
+    attempt: Attempt,
+    failure: ReportedFailure,
+    spent: { at: number; lease: number; usage: Usage | null; cost: Cost },
+  ): JobEvent {
+    const { jobs, routing } = this.#config();
+    const tries = job.life.tallies[attempt.provider]?.transient ?? 0;
+    const backoffMs = Math.min(backoffMaxMs, backoffBaseMs * 2 ** tries);
+    return {
+      type: 'job.attemptFailed',
+      ...spent,
+      error: failureOf(failure),
+      retryAfterMs: failure.retryAfterMs,
+      rules: {
+        maxAttempts: jobs.maxAttempts,
+        maxRateLimitRetries: this.#providers.settings(attempt.provider)?.rateLimit?.maxRetries ?? null,
+        fallbackOnTimeout: routing.fallbackOnTimeout,
+      },
+      retryAt: spent.at + Math.ceil(backoffMs * (0.5 + 0.5 * this.#random.next())),
+      next: job.life.chain[0] ?? null,
+      final: false,
+    };
+  }
+
+  /** The key of the worker was revoked: its running jobs fail in the spec's words. */
+  async failRevoked(workerId: string): Promise<void> {
+    const running = this.#leases.ofWorker(workerId).filter(({ phase }) => phase !== 'ending');
+    await Promise.all(
+      running.map((lease) =>
+        this.#host().apply(lease.jobId, () => [
+          {
+            type: 'job.attemptFailed',
+            at: this.#clock.now(),
+            lease: lease.lease,
+            usage: null,
+            cost: noCost,
+            error: workerKeyRevoked(),
+            rules: { maxAttempts: 1, maxRateLimitRetries: null, fallbackOnTimeout: false },
+            retryAt: 0,
+            next: null,
+            final: true,
+          },
+        ]),
+      ),
+    );
+  }
+
+  /**
+   * A worker says which leases it runs.
+   * @param graceMs leases younger than this need not be listed yet: the assignment may still be on its way.
+   * @returns those it lists and no longer owns.
+   */
+  heartbeat(workerId: string, listed: readonly LeaseRef[], graceMs: number): LeaseRef[] {
+    const now = this.#clock.monotonic();
+    const wall = this.#clock.now();
+    const lost: LeaseRef[] = [];
+    const alive = new Set<Lease>();
+    for (const ref of listed) {
+      const lease = this.#leases.get(ref);
+      if (lease === undefined || lease.workerId !== workerId || lease.phase === 'ending') {
+        lost.push(ref);
+        continue;
+      }
+      lease.beatAt = now;
+      lease.beatWall = wall;
+      alive.add(lease);
+      this.#tell(lease, { type: 'job.workerReturned', at: wall, lease: lease.lease }, 'running.stuck');
+    }
+    for (const lease of this.#leases.ofWorker(workerId)) {
+      if (lease.phase !== 'running' || alive.has(lease) || lease.assignedAt > now - graceMs) continue;
+      this.#reap(lease, 'lost');
+    }
+    return lost;
+  }
+
+  /** The worker's connection is gone: its jobs are stuck, and slots that only waited for its word are free. */
+  workerLost(workerId: string): void {
+    for (const lease of this.#leases.ofWorker(workerId)) {
+      if (lease.phase === 'ending') this.#drop(lease);
+      else this.#tell(lease, { type: 'job.workerLost', at: this.#clock.now(), lease: lease.lease }, 'running.active');
+    }
+  }
+
+  /** The assignment was committed and its worker is gone before it could be sent: nothing ran, nothing is burnt. */
+  undelivered(ref: LeaseRef): void {
+    this.#try(ref.jobId, { type: 'job.released', at: this.#clock.now(), lease: ref.lease });
+  }
+
+  #maxReaps(): number {
+    return this.#config().jobs.maxReaps;
+  }
+
+  #add(
+    job: JobRecord,
+    lease: number,
+    workerId: string,
+    provider: string,
+    timeoutMs: number,
+    phase: Lease['phase'],
+  ): Lease {
+    const now = this.#clock.monotonic();
+    const added: Lease = {
+      jobId: job.id,
+      lease,
+      workerId,
+      provider,
+      assignedAt: now,
+      beatAt: now,
+      beatWall: null,
+      timeoutAt: timeoutMs === 0 ? null : now + timeoutMs,
+      timeoutMs: this.timeoutMs(job),
+      phase,
+    };
+    this.#leases.add(added);
+    return added;
+  }
+
+  #drop(lease: Lease): void {
+    this.#deadlines.clear(this.#watched.get(lease) ?? null);
+    this.#watched.delete(lease);
+    this.#leases.remove(lease);
+    this.#providers.returned(lease.provider);
+    this.#onFree();
+  }
+
+  /** Set the one deadline of a lease: the earliest of what could end it. */
+  #watch(lease: Lease): void {
+    this.#deadlines.clear(this.#watched.get(lease) ?? null);
+    const { heartbeatIntervalSeconds, reapStaleAfterSeconds } = this.#config().jobs;
+    const at =
+      lease.phase === 'ending'
+        ? this.#clock.monotonic() + 2 * heartbeatIntervalSeconds * 1000
+        : Math.min(
+            lease.timeoutAt ?? Number.POSITIVE_INFINITY,
+            reapStaleAfterSeconds === 0 ? Number.POSITIVE_INFINITY : lease.beatAt + reapStaleAfterSeconds * 1000,
+          );
+    if (at === Number.POSITIVE_INFINITY) return;
+    this.#watched.set(
+      lease,
+      this.#deadlines.set(at, () => this.#expire(lease)),
+    );
+  }
+
+  /** A deadline of the lease has come; a heartbeat may have moved it meanwhile. */
+  #expire(lease: Lease): void {
+    const now = this.#clock.monotonic();
+    const staleMs = this.#config().jobs.reapStaleAfterSeconds * 1000;
+    if (lease.phase === 'ending') {
+      this.#drop(lease);
+    } else if (lease.timeoutAt !== null && lease.timeoutAt <= now) {
+      const { timeoutMs } = lease;
+      this.#try(lease.jobId, { type: 'job.timedOut', at: this.#clock.now(), lease: lease.lease, timeoutMs });
+    } else if (staleMs > 0 && lease.beatAt + staleMs <= now) {
+      this.#reap(lease, 'reaped');
+    } else {
+      this.#watch(lease);
+    }
+  }
+
+  #reap(lease: Lease, outcome: 'reaped' | 'lost'): void {
+    this.#logger.warn({ job_id: lease.jobId, lease: lease.lease, worker_id: lease.workerId, outcome }, 'lease taken back');
+    const maxReaps = this.#maxReaps();
+    this.#try(lease.jobId, { type: 'job.reaped', at: this.#clock.now(), lease: lease.lease, outcome, maxReaps });
+  }
+
+  /** Send an event only to a job that is in `state`, which the live actor knows: most heartbeats change nothing. */
+  #tell(lease: Lease, event: JobEvent, state: 'running.active' | 'running.stuck'): void {
+    if (this.#host().liveState(lease.jobId) === state || this.#host().liveState(lease.jobId) === null) {
+      this.#try(lease.jobId, event);
+    }
+  }
+
+  /** Apply an event that nobody waits for; when the store refuses it, again a little later. */
+  #try(jobId: string, event: JobEvent): void {
+    this.#host()
+      .apply(jobId, () => [event])
+      .catch((error: unknown): undefined => {
+        this.#logger.error({ job_id: jobId, event: event.type, error: messageOf(error) }, 'change put off');
+        this.#deadlines.set(this.#clock.monotonic() + storeRetryMs, () => this.#try(jobId, event));
+      });
+  }
+}

@@ -1,0 +1,432 @@
+import { createActor } from 'xstate';
+import { supervisorMachine } from '../../machines/supervisorMachine.ts';
+import type { Config } from '../config/config.ts';
+import type { Clock, Random } from '../domain/clock.ts';
+import { CoordinatorError, InvalidTransition, messageOf } from '../domain/errors.ts';
+import type { JobRecord, JobRequest } from '../domain/job.ts';
+import { type JobStatus, type SupervisorStatus, statusOf } from '../domain/states.ts';
+import type { Waiting } from '../domain/waiting.ts';
+import type { WorkerView } from '../domain/worker.ts';
+import { closeCodes } from '../domain/workerProtocol.ts';
+import type { Logger } from '../lib/log.ts';
+import { planRoute } from '../routing/router.ts';
+import type { JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
+import { Attempts, type Priced } from './attempts.ts';
+import { type Deadline, Deadlines } from './deadlines.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { EventBus, jobEventType } from './eventBus.ts';
+import { uuidv7 } from './ids.ts';
+import { type Applied, type Committed, JobHost } from './jobHost.ts';
+import { Leases } from './leases.ts';
+import { Liveness } from './liveness.ts';
+import { Providers } from './providers.ts';
+import { WaitingReasons } from './waitingReason.ts';
+import { WorkerConnection } from './workerConnection.ts';
+import type { WorkerLink } from './workerSession.ts';
+import { Workers } from './workers.ts';
+
+/** Wall time may jump; a job that waits for a time looks at the clock again at least this often. */
+const delayStepMaxMs = 60_000;
+/** A change that the store refused is tried again after this. */
+const storeRetryMs = 500;
+/** After a restart a worker has this many heartbeat intervals to come back before its jobs count as stuck. */
+const returnIntervals = 2.5;
+
+/** What only the coordinator's memory knows of a job. */
+export interface JobView {
+  job: JobRecord;
+  /** null unless it is pending. */
+  waiting: Waiting | null;
+  /** Epoch ms of the last heartbeat that listed it. */
+  heartbeatAt: number | null;
+}
+
+/**
+ * Makes it happen: hosts the actors, commits their changes, hands out work and watches the deadlines. Everything that
+ * reaches it from outside (routes, frames, the command line) is one method here.
+ */
+export class Coordinator {
+  readonly bus: EventBus;
+  readonly #config: () => Config;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #logger: Logger;
+  readonly #supervisor = createActor(supervisorMachine);
+  readonly #deadlines: Deadlines;
+  readonly #leases = new Leases();
+  readonly #workers: Workers;
+  readonly #providers: Providers;
+  readonly #host: JobHost;
+  readonly #attempts: Attempts;
+  readonly #dispatcher: Dispatcher;
+  readonly #liveness: Liveness;
+  readonly #waiting: WaitingReasons;
+  /** Deadlines of pending.delayed, by job. */
+  readonly #delays = new Map<string, Deadline>();
+  readonly #connections = new Set<WorkerConnection>();
+  #pending = 0;
+
+  constructor(options: {
+    config: () => Config;
+    store: Store;
+    clock: Clock;
+    random: Random;
+    logger: Logger;
+    priced: Priced;
+  }) {
+    const { config, store, clock, random, logger, priced } = options;
+    this.#config = config;
+    this.#store = store;
+    this.#clock = clock;
+    this.#random = random;
+    this.#logger = logger;
+    const leases = this.#leases;
+    const isAssigning = () => this.#supervisor.getSnapshot().hasTag('assigning');
+    const kick = () => this.#dispatcher.kick();
+    const host = () => this.#host;
+    this.bus = new EventBus((error) => logger.error({ err: error }, 'a listener failed'));
+    const bus = this.bus;
+    this.#deadlines = new Deadlines(clock, (lateMs) => this.#afterStall(lateMs));
+    const deadlines = this.#deadlines;
+    this.#workers = new Workers({ store, clock, random, bus, leases, logger });
+    const workers = this.#workers;
+    this.#providers = new Providers({ config, clock, random, deadlines, logger, onAvailable: kick });
+    const providers = this.#providers;
+    this.#host = new JobHost({ store, logger, onCommitted: (committed) => this.#committed(committed) });
+    this.#attempts = new Attempts({
+      config,
+      clock,
+      random,
+      deadlines,
+      leases,
+      host,
+      workers,
+      providers,
+      priced,
+      logger,
+      onFree: kick,
+    });
+    const attempts = this.#attempts;
+    this.#dispatcher = new Dispatcher({
+      clock,
+      store,
+      host,
+      leases,
+      attempts,
+      workers,
+      providers,
+      isAssigning,
+      logger,
+    });
+    const dispatcher = this.#dispatcher;
+    this.#liveness = new Liveness({
+      config,
+      clock,
+      deadlines,
+      workers,
+      onGone: (session) => {
+        for (const connection of this.#connections) {
+          if (connection.workerId === session.workerId) connection.lost(false);
+        }
+      },
+    });
+    this.#waiting = new WaitingReasons({ dispatcher, leases, providers, workers, isAssigning });
+  }
+
+  /**
+   * Open the store, take up the leases of what was running, accept jobs.
+   * @throws StoreLocked, StoreCorrupt, StoreFormatTooNew.
+   */
+  async start(): Promise<void> {
+    this.#supervisor.start();
+    this.#supervisor.send({ type: 'supervisor.open' });
+    await this.#store.open();
+    await this.#workers.open();
+    this.#pending = (await this.#store.counts()).byStatus.pending;
+    const running = await this.#store.runningJobs();
+    for (const job of running) {
+      this.#host.adopt(job);
+      this.#attempts.adopt(job);
+    }
+    for (const job of await this.#store.delayedJobs()) this.#delay(job);
+    this.#expectReturns();
+    this.#supervisor.send({ type: 'supervisor.recovered' });
+    this.#logger.info({ running: running.length, pending: this.#pending }, 'coordinator accepts jobs');
+  }
+
+  get status(): SupervisorStatus {
+    return this.#supervisor.getSnapshot().value as SupervisorStatus;
+  }
+
+  storeHealth(): StoreHealth {
+    return this.#store.health();
+  }
+
+  /**
+   * No new jobs, no assignments; results are taken. Resolves when the leases of connected workers have ended, or after
+   * `graceMs`.
+   */
+  async drain(graceMs: number): Promise<void> {
+    this.#supervisor.send({ type: 'supervisor.drain' });
+    await this.#leasesEnded(graceMs);
+    await this.#dispatcher.idle();
+  }
+
+  /** Let go of everything. Workers are told 1012; what still runs stays running in the store, and they deliver later. */
+  async close(): Promise<void> {
+    for (const session of this.#workers.sessions()) session.close(closeCodes.restarting, 'the coordinator restarts');
+    this.#deadlines.close();
+    this.#host.close();
+    this.#workers.close();
+    this.#providers.close();
+    await this.#store.close();
+    this.#supervisor.send({ type: 'supervisor.stop' });
+  }
+
+  /**
+   * Accept a job. Resolves when it is durable.
+   * @throws CoordinatorError draining, queue_full, invalid_request (nothing names a provider); StoreUnavailable.
+   */
+  async dispatch(request: JobRequest): Promise<JobView> {
+    if (!this.#supervisor.getSnapshot().hasTag('dispatching')) {
+      throw new CoordinatorError('draining', 'The coordinator is shutting down; send the job again in a moment', {
+        retryAfterSeconds: 5,
+      });
+    }
+    const { jobs } = this.#config();
+    if (this.#pending >= jobs.maxPending) {
+      throw new CoordinatorError('queue_full', `${this.#pending} jobs are waiting, the most that jobs.max_pending allows`, {
+        retryAfterSeconds: 10,
+      });
+    }
+    const plan = planRoute(request, this.#config());
+    if (plan === null) {
+      throw new CoordinatorError('invalid_request', 'No provider is named and nothing decides on one', {
+        errors: [
+          {
+            field: 'provider',
+            message: 'is needed: name one, or configure jobs.default_provider, a routing rule or a routing strategy',
+          },
+        ],
+      });
+    }
+    const createdAt = this.#clock.now();
+    const job = await this.#host.create(uuidv7(this.#clock, this.#random), request, {
+      target: plan.target,
+      chain: plan.chain,
+      route: plan.steps,
+      priority: request.priority,
+      createdAt,
+      notBefore: request.notBefore,
+    });
+    return this.view(job);
+  }
+
+  /** @throws CoordinatorError job_not_found. */
+  async job(id: string): Promise<JobView> {
+    const job = await this.#store.job(id);
+    if (job === undefined) throw jobNotFound(id);
+    const view = this.view(job);
+    if (view.waiting !== null) view.waiting.position = await this.#store.position(id);
+    return view;
+  }
+
+  /** The job when it has ended, or as it is after `waitMs`. @throws CoordinatorError job_not_found. */
+  async jobAtEnd(id: string, waitMs: number, signal: AbortSignal): Promise<JobView> {
+    const ended = Promise.withResolvers<void>();
+    const forget = this.bus.onEnd(id, () => ended.resolve());
+    const cancelTimer = this.#clock.after(waitMs, () => ended.resolve());
+    signal.addEventListener('abort', () => ended.resolve(), { once: true });
+    try {
+      const now = await this.job(id);
+      if (['completed', 'failed', 'cancelled'].includes(statusOf(now.job.state))) return now;
+      await ended.promise;
+      return await this.job(id);
+    } finally {
+      forget();
+      cancelTimer();
+    }
+  }
+
+  async jobs(query: JobQuery): Promise<JobPage> {
+    return this.#store.jobs(query);
+  }
+
+  /** @throws CoordinatorError job_not_found; InvalidTransition when it has ended; StoreUnavailable. */
+  async cancel(id: string): Promise<JobView> {
+    const applied = await this.#host.apply(id, () => [{ type: 'job.cancelled', at: this.#clock.now() }]);
+    return this.#answer(id, applied, 'cancelled');
+  }
+
+  /** @throws CoordinatorError job_not_found; InvalidTransition unless failed or stuck; StoreUnavailable. */
+  async retry(id: string): Promise<JobView> {
+    const applied = await this.#host.apply(id, (job) => {
+      // A provider that nothing names any more keeps the job where it was.
+      const plan = planRoute(job.request, this.#config()) ?? { target: job.life.target, chain: job.life.chain };
+      return [{ type: 'job.retried', at: this.#clock.now(), target: plan.target, chain: plan.chain }];
+    });
+    return this.#answer(id, applied, 'retried');
+  }
+
+  workers(): Promise<WorkerView[]> {
+    return this.#workers.views();
+  }
+
+  /** @throws CoordinatorError worker_not_found. */
+  worker(id: string): Promise<WorkerView> {
+    return this.#workers.view(id);
+  }
+
+  /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
+  async setWorkerPaused(id: string, paused: boolean): Promise<WorkerView> {
+    const view = await this.#workers.setPaused(id, paused);
+    if (!paused) this.#dispatcher.kick();
+    return view;
+  }
+
+  /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
+  async setWorkerConcurrency(id: string, concurrency: number): Promise<WorkerView> {
+    const view = await this.#workers.setConcurrency(id, concurrency);
+    this.#dispatcher.kick();
+    return view;
+  }
+
+  /** @throws CoordinatorError worker_not_found, invalid_transition while it is connected; StoreUnavailable. */
+  forgetWorker(id: string): Promise<void> {
+    return this.#workers.forget(id);
+  }
+
+  /** A worker has opened a connection with this key; its hello is yet to come. */
+  connect(link: WorkerLink, keyId: string): WorkerConnection {
+    const connection = new WorkerConnection(
+      {
+        config: this.#config,
+        clock: this.#clock,
+        workers: this.#workers,
+        attempts: this.#attempts,
+        leases: this.#leases,
+        liveness: this.#liveness,
+        dispatcher: this.#dispatcher,
+        bus: this.bus,
+        logger: this.#logger,
+      },
+      link,
+      keyId,
+    );
+    this.#connections.add(connection);
+    return connection;
+  }
+
+  /** The connection's socket has ended. */
+  disconnect(connection: WorkerConnection): void {
+    this.#connections.delete(connection);
+    connection.gone();
+  }
+
+  /** A job with what only this process knows of it; `position` is left out. */
+  view(job: JobRecord): JobView {
+    const isPending = statusOf(job.state) === 'pending';
+    return {
+      job,
+      waiting: isPending ? { ...this.#waiting.explain(job), position: null } : null,
+      heartbeatAt: this.#leases.ofJob(job.id)?.beatWall ?? null,
+    };
+  }
+
+  #answer(id: string, applied: Applied, verb: string): JobView {
+    if (applied.kind === 'unknown') throw jobNotFound(id);
+    if (applied.kind === 'applied') return this.view(applied.after);
+    const status = statusOf(applied.job.state);
+    throw new InvalidTransition(`A job that is ${status} cannot be ${verb}${hint(verb, status)}`, status);
+  }
+
+  /** A change is durable: what hangs on it follows, and it is told. */
+  #committed(committed: Committed): void {
+    const { before, after } = committed;
+    const wasPending = before !== null && statusOf(before.state) === 'pending';
+    const isPending = statusOf(after.state) === 'pending';
+    if (isPending !== wasPending) this.#pending += isPending ? 1 : -1;
+    this.#attempts.follow(committed);
+    if (after.state === 'pending.delayed') this.#delay(after);
+    else this.#clearDelay(after.id);
+    const type = jobEventType(before, after);
+    if (type !== null) this.bus.publish({ type, at: after.life.updatedAt, job: after });
+    if (after.state === 'pending.ready') this.#dispatcher.kick();
+  }
+
+  #clearDelay(id: string): void {
+    const deadline = this.#delays.get(id);
+    if (deadline === undefined) return;
+    this.#deadlines.clear(deadline);
+    this.#delays.delete(id);
+  }
+
+  /** Set the deadline at which a delayed job becomes ready. */
+  #delay(job: JobRecord): void {
+    this.#clearDelay(job.id);
+    const leftMs = (job.life.delayedUntil ?? 0) - this.#clock.now();
+    const at = this.#clock.monotonic() + Math.min(Math.max(0, leftMs), delayStepMaxMs);
+    this.#delays.set(
+      job.id,
+      this.#deadlines.set(at, () => this.#due(job)),
+    );
+  }
+
+  #due(job: JobRecord): void {
+    if ((job.life.delayedUntil ?? 0) > this.#clock.now()) return this.#delay(job);
+    this.#delays.delete(job.id);
+    this.#host
+      .apply(job.id, () => [{ type: 'job.due', at: this.#clock.now() }])
+      .catch((error: unknown) => {
+        this.#logger.error({ job_id: job.id, error: messageOf(error) }, 'job could not be made ready; trying again');
+        this.#delays.set(
+          job.id,
+          this.#deadlines.set(this.#clock.monotonic() + storeRetryMs, () => this.#due(job)),
+        );
+      });
+  }
+
+  /** Workers that held leases at the restart have a while to come back; then their jobs are stuck. */
+  #expectReturns(): void {
+    const waitMs = returnIntervals * this.#config().jobs.heartbeatIntervalSeconds * 1000;
+    for (const workerId of new Set([...this.#leases.all()].map((lease) => lease.workerId))) {
+      this.#deadlines.set(this.#clock.monotonic() + waitMs, () => {
+        if (this.#workers.session(workerId) === null) this.#attempts.workerLost(workerId);
+      });
+    }
+  }
+
+  #afterStall(lateMs: number): void {
+    this.#logger.warn({ late_ms: Math.round(lateMs) }, 'the coordinator stood still; every lease gets fresh grace');
+    this.#liveness.refreshAll();
+    this.#attempts.refreshAll();
+  }
+
+  /** Resolves when no connected worker holds a lease, or after `graceMs`. */
+  #leasesEnded(graceMs: number): Promise<void> {
+    const isDone = () => this.#workers.sessions().every(({ workerId }) => this.#leases.held(workerId) === 0);
+    if (isDone()) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancelTimer = this.#clock.after(graceMs, resolve);
+    const unsubscribe = this.bus.subscribe(() => {
+      if (isDone()) resolve();
+    });
+    return promise.finally(() => {
+      cancelTimer();
+      unsubscribe();
+    });
+  }
+}
+
+function jobNotFound(id: string): CoordinatorError {
+  return new CoordinatorError('job_not_found', `There is no job ${id}`);
+}
+
+/** What would be accepted instead. */
+function hint(verb: string, status: JobStatus): string {
+  if (verb === 'retried' && status === 'pending') return '; it is in the queue already';
+  if (verb === 'retried' && status === 'running') return ' while its worker is connected; cancel it instead';
+  if (verb === 'cancelled' && status === 'failed') return '; it has ended already';
+  return '; nothing leads out of that state';
+}

@@ -1,0 +1,71 @@
+import type { Clock } from '../domain/clock.ts';
+import { DeadlineHeap, type HeapNode } from '../lib/deadlineHeap.ts';
+
+/** Wall time may jump; a deadline that hangs on it is looked at again at least this often. */
+const timerMsMax = 60_000;
+/** A sweep that runs this much later than planned means that this process stood still, not that others died. */
+const stallMs = 1_000;
+
+export interface Deadline extends HeapNode {
+  readonly run: () => void;
+}
+
+/**
+ * Every deadline of the coordinator in one index, with one timer for the earliest: they are absolute, on the monotonic
+ * clock, and survive nothing; whoever restores state sets them again. `setTimeout` per job would cost a timer each, and
+ * the `after` transitions of a machine are lost when its snapshot is restored.
+ */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #heap = new DeadlineHeap<Deadline>();
+  readonly #onStall: (lateMs: number) => void;
+  #timer: { at: number; cancel: () => void } | null = null;
+
+  /** @param onStall called before a sweep that runs late because this process stood still: give fresh grace there. */
+  constructor(clock: Clock, onStall: (lateMs: number) => void) {
+    this.#clock = clock;
+    this.#onStall = onStall;
+  }
+
+  /** Run `run` when the monotonic clock reaches `at`. */
+  set(at: number, run: () => void): Deadline {
+    const deadline: Deadline = { at, index: -1, run };
+    this.#heap.add(deadline);
+    this.#arm();
+    return deadline;
+  }
+
+  clear(deadline: Deadline | null): void {
+    if (deadline !== null) this.#heap.remove(deadline);
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    for (let next = this.#heap.peek(); next !== undefined; next = this.#heap.peek()) this.#heap.remove(next);
+  }
+
+  #arm(): void {
+    const next = this.#heap.peek();
+    if (next === undefined) return;
+    const at = Math.min(next.at, this.#clock.monotonic() + timerMsMax);
+    if (this.#timer !== null) {
+      if (this.#timer.at <= at) return;
+      this.#timer.cancel();
+    }
+    const cancel = this.#clock.after(Math.max(0, Math.ceil(at - this.#clock.monotonic())), () => this.#sweep());
+    this.#timer = { at, cancel };
+  }
+
+  #sweep(): void {
+    const now = this.#clock.monotonic();
+    const lateMs = now - (this.#timer?.at ?? now);
+    this.#timer = null;
+    if (lateMs > stallMs) this.#onStall(lateMs);
+    for (let next = this.#heap.peek(); next !== undefined && next.at <= now; next = this.#heap.peek()) {
+      this.#heap.remove(next);
+      next.run();
+    }
+    this.#arm();
+  }
+}

@@ -1,0 +1,288 @@
+import { createActor, type SnapshotFrom } from 'xstate';
+import type { JobEvent } from '../../machines/events.ts';
+import { type AbortReason, type JobInput, jobMachine, jobMachineVersion } from '../../machines/jobMachine.ts';
+import { CoordinatorError } from '../domain/errors.ts';
+import type { JobLife, JobRecord, JobRequest } from '../domain/job.ts';
+import { type JobState, statusOf } from '../domain/states.ts';
+import type { Logger } from '../lib/log.ts';
+import type { IdempotencyRecord, JobChange, Store } from '../store/store.ts';
+import { ledgerOf } from './ledger.ts';
+
+/** What leaves the process once a change is committed. The machine names it; the coordinator does it. */
+export type JobEffect = { type: 'handToWorker' } | { type: 'abortWorker'; reason: AbortReason };
+
+/** One event accepted by one job, not yet durable. */
+export interface Step {
+  before: JobRecord | null;
+  event: JobEvent | null;
+  change: JobChange;
+  effects: JobEffect[];
+}
+
+/** A step that is durable. */
+export interface Committed {
+  before: JobRecord | null;
+  after: JobRecord;
+  /** null when the job was created. */
+  event: JobEvent | null;
+  effects: JobEffect[];
+}
+
+export type Applied =
+  | ({ kind: 'applied' } & Committed)
+  /** No event was one that the present state accepts. */
+  | { kind: 'refused'; job: JobRecord }
+  | { kind: 'unknown' };
+
+type JobActor = ReturnType<typeof createActor<typeof jobMachine>>;
+type JobSnapshot = SnapshotFrom<typeof jobMachine>;
+
+/** The leaf of a nested state value as a path: `{pending: 'ready'}` → `pending.ready`. */
+function statePath(value: JobSnapshot['value']): JobState {
+  if (typeof value === 'string') return value as JobState;
+  const [parent, child] = Object.entries(value)[0] ?? [];
+  return `${parent}.${child}` as JobState;
+}
+
+const stateValues = new Map<JobState, JobSnapshot['value']>();
+/** The other way: `pending.ready` → `{pending: 'ready'}`. */
+function stateValue(state: JobState): JobSnapshot['value'] {
+  const known = stateValues.get(state);
+  if (known !== undefined) return known;
+  const [parent, child] = state.split('.');
+  const value = (child === undefined ? parent : { [String(parent)]: child }) as JobSnapshot['value'];
+  stateValues.set(state, value);
+  return value;
+}
+
+/**
+ * Hosts the actors of jobs. A job in motion (running) is a live actor; a job at rest is its snapshot in the store, and
+ * becomes an actor for the moment of an event. Restoring one costs 1.6 µs, an event 4 µs (Node 24).
+ *
+ * The commit pipeline: an event goes to the actor; when it accepts, its new snapshot is committed, and only then
+ * `onCommitted` lets anything leave. When the commit fails the actor is dropped, and the last committed snapshot stands.
+ * One event a job is in flight at a time; later ones queue behind its commit.
+ */
+export class JobHost {
+  readonly #store: Store;
+  readonly #logger: Logger;
+  readonly #onCommitted: (committed: Committed) => void;
+  readonly #machine;
+  readonly #live = new Map<string, { actor: JobActor; version: number }>();
+  /** The end of the last event in flight, by job. */
+  readonly #tails = new Map<string, Promise<void>>();
+  /** Where the machine's effect actions put what they name, while one event is handled. */
+  #effects: JobEffect[] = [];
+
+  constructor(options: { store: Store; logger: Logger; onCommitted: (committed: Committed) => void }) {
+    this.#store = options.store;
+    this.#logger = options.logger;
+    this.#onCommitted = options.onCommitted;
+    this.#machine = jobMachine.provide({
+      actions: {
+        handToWorker: () => {
+          this.#effects.push({ type: 'handToWorker' });
+        },
+        abortWorker: (_, { reason }) => {
+          this.#effects.push({ type: 'abortWorker', reason });
+        },
+      },
+    });
+  }
+
+  /** Live actors: one a running job. */
+  get liveCount(): number {
+    return this.#live.size;
+  }
+
+  /** The state of a live actor; null when the job is at rest. */
+  liveState(id: string): JobState | null {
+    const live = this.#live.get(id);
+    return live === undefined ? null : statePath(live.actor.getSnapshot().value);
+  }
+
+  /** Whether an event of this job waits for its commit. */
+  isBusy(id: string): boolean {
+    return this.#tails.has(id);
+  }
+
+  /**
+   * Make a job durable.
+   * @throws StoreUnavailable when it could not be; then there is no such job.
+   */
+  async create(
+    id: string,
+    request: JobRequest,
+    input: JobInput,
+    idempotency?: IdempotencyRecord,
+  ): Promise<JobRecord> {
+    return (await this.createAll([{ id, request, input, idempotency }]))[0] as JobRecord;
+  }
+
+  /** Make several jobs durable in one commit, all or none. */
+  async createAll(
+    jobs: readonly { id: string; request: JobRequest; input: JobInput; idempotency?: IdempotencyRecord | undefined }[],
+  ): Promise<JobRecord[]> {
+    const changes = jobs.map(({ id, request, input, idempotency }): JobChange => {
+      const actor = createActor(this.#machine, { input });
+      actor.subscribe({ error: (error) => this.#logger.error({ err: error, job_id: id }, 'job actor failed') });
+      const snapshot = actor.start().getSnapshot();
+      actor.stop();
+      return {
+        kind: 'job',
+        id,
+        expectedVersion: 0,
+        created: { at: input.createdAt, request, ...(idempotency ? { idempotency } : {}) },
+        machineVersion: jobMachineVersion,
+        state: statePath(snapshot.value),
+        life: snapshot.context,
+      };
+    });
+    await this.#store.commit(changes);
+    const records: JobRecord[] = [];
+    for (const change of changes) {
+      const after = await this.#store.job(change.id);
+      if (after === undefined) throw new Error(`job ${change.id} was committed and is not in the store`);
+      records.push(after);
+      this.#onCommitted({ before: null, after, event: null, effects: [] });
+    }
+    return records;
+  }
+
+  /**
+   * Send a job the first event of those that `choose` makes for it and that its state accepts, and commit the change.
+   * @throws StoreUnavailable when the change could not be made durable; the job is then as it was.
+   */
+  apply(id: string, choose: (job: JobRecord) => readonly JobEvent[]): Promise<Applied> {
+    return this.#serial(id, async (): Promise<Applied> => {
+      const before = await this.#store.job(id);
+      if (before === undefined) return { kind: 'unknown' };
+      for (const event of choose(before)) {
+        const step = this.step(before, event);
+        if (step === null) continue;
+        try {
+          await this.#store.commit([step.change]);
+        } catch (error) {
+          this.abandon(step);
+          throw error;
+        }
+        return { kind: 'applied', ...this.settle(step) };
+      }
+      return { kind: 'refused', job: before };
+    });
+  }
+
+  /**
+   * Hold a job that is not busy: its events wait until the returned function is called. For a claim, which commits many
+   * jobs at once.
+   */
+  hold(id: string): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#tails.set(id, promise);
+    return () => {
+      if (this.#tails.get(id) === promise) this.#tails.delete(id);
+      resolve();
+    };
+  }
+
+  /**
+   * Let the actor of `before` handle `event`; nothing is durable yet. Whoever calls it commits `change` and then calls
+   * `settle`, or `abandon` when the commit fails.
+   * @returns null when the state does not accept the event.
+   */
+  step(before: JobRecord, event: JobEvent): Step | null {
+    const actor = this.#actor(before);
+    if (!actor.getSnapshot().can(event)) return null;
+    this.#effects = [];
+    actor.send(event);
+    const snapshot = actor.getSnapshot();
+    if (snapshot.status === 'error') {
+      this.#live.delete(before.id);
+      throw new CoordinatorError('internal_error', `the job machine failed on ${event.type}`, {}, { cause: snapshot.error });
+    }
+    const state = statePath(snapshot.value);
+    const ledger = ledgerOf(before.life, snapshot.context);
+    if (statusOf(state) === 'running') this.#live.set(before.id, { actor, version: before.version + 1 });
+    return {
+      before,
+      event,
+      effects: this.#effects,
+      change: {
+        kind: 'job',
+        id: before.id,
+        expectedVersion: before.version,
+        machineVersion: jobMachineVersion,
+        state,
+        life: snapshot.context,
+        ...(ledger.length > 0 ? { ledger } : {}),
+      },
+    };
+  }
+
+  /** The commit of a step has ended well: let its effects out. */
+  settle(step: Step): Committed {
+    const { before, change } = step;
+    if (before === null) throw new Error('only a step of a job that exists is settled');
+    if (statusOf(change.state) !== 'running') this.#retire(change.id);
+    const after: JobRecord = { ...before, version: before.version + 1, state: change.state, life: change.life };
+    const committed = { before, after, event: step.event, effects: step.effects };
+    this.#onCommitted(committed);
+    return committed;
+  }
+
+  /** The commit of a step has failed: the actor is ahead of what is durable and goes. */
+  abandon(step: Step): void {
+    this.#retire(step.change.id);
+  }
+
+  /** Bring a running job to life: it was running when the coordinator stopped. */
+  adopt(job: JobRecord): void {
+    this.#live.set(job.id, { actor: this.#actor(job), version: job.version });
+  }
+
+  /** End every live actor. Nothing is written. */
+  close(): void {
+    for (const id of [...this.#live.keys()]) this.#retire(id);
+  }
+
+  #retire(id: string): void {
+    this.#live.get(id)?.actor.stop();
+    this.#live.delete(id);
+  }
+
+  #actor(job: JobRecord): JobActor {
+    const live = this.#live.get(job.id);
+    if (live !== undefined && live.version === job.version) return live.actor;
+    const snapshot = this.#machine.resolveState({ value: stateValue(job.state), context: job.life });
+    // An actor keeps its options; the snapshot alone decides what it becomes, so no input is read.
+    const actor = createActor(this.#machine, { snapshot, input: inputOf(job.life) });
+    actor.subscribe({ error: (error) => this.#logger.error({ err: error, job_id: job.id }, 'job actor failed') });
+    return actor.start();
+  }
+
+  /** Run `task` after everything of this job that is in flight. */
+  async #serial<T>(id: string, task: () => Promise<T>): Promise<T> {
+    const ahead = this.#tails.get(id);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#tails.set(id, promise);
+    if (ahead !== undefined) await ahead;
+    try {
+      return await task();
+    } finally {
+      if (this.#tails.get(id) === promise) this.#tails.delete(id);
+      resolve();
+    }
+  }
+}
+
+/** The types of `createActor` ask for an input although a snapshot is given. */
+function inputOf(life: JobLife): JobInput {
+  return {
+    target: life.target,
+    chain: life.chain,
+    route: life.route,
+    priority: life.priority,
+    createdAt: life.enqueuedAt,
+    notBefore: null,
+  };
+}

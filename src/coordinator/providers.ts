@@ -1,0 +1,183 @@
+import { createActor } from 'xstate';
+import type { ProviderEvent } from '../../machines/events.ts';
+import { type ProviderLife, providerMachine } from '../../machines/providerMachine.ts';
+import type { BreakerConfig, Config, ProviderConfig } from '../config/config.ts';
+import type { Clock, Random } from '../domain/clock.ts';
+import { tripsBreaker } from '../domain/failure.ts';
+import type { ReportedFailure } from '../domain/failure.ts';
+import type { ProviderStatus } from '../domain/states.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Deadline, Deadlines } from './deadlines.ts';
+
+type ProviderActor = ReturnType<typeof createActor<typeof providerMachine>>;
+
+interface Entry {
+  readonly actor: ProviderActor;
+  /** Ends of attempts inside the breaker's window, oldest first; monotonic ms. */
+  window: { at: number; failed: boolean }[];
+  due: Deadline | null;
+}
+
+/** Attempts that a breaker remembers at most; beyond that the oldest go, however long the window. */
+const windowSizeMax = 1000;
+const defaultBreaker: BreakerConfig = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
+/** A limit is never shorter than what was asked for, and up to a tenth longer, so that waiters do not return as one. */
+const jitterShare = 0.1;
+
+/** Every provider that a job has met: whether it may be sent work. */
+export class Providers {
+  readonly #config: () => Config;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #deadlines: Deadlines;
+  readonly #logger: Logger;
+  /** Called when a provider may take work again. */
+  readonly #onAvailable: () => void;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(options: {
+    config: () => Config;
+    clock: Clock;
+    random: Random;
+    deadlines: Deadlines;
+    logger: Logger;
+    onAvailable: () => void;
+  }) {
+    this.#config = options.config;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#deadlines = options.deadlines;
+    this.#logger = options.logger;
+    this.#onAvailable = options.onAvailable;
+  }
+
+  close(): void {
+    for (const { actor } of this.#entries.values()) actor.stop();
+  }
+
+  settings(name: string): ProviderConfig | undefined {
+    return this.#config().providers[name];
+  }
+
+  /** The provider's own ceiling of requests under way; null for none. */
+  maxConcurrent(name: string): number | null {
+    return this.settings(name)?.rateLimit?.maxConcurrent ?? null;
+  }
+
+  status(name: string): ProviderStatus {
+    const entry = this.#entries.get(name);
+    return entry === undefined ? 'available' : (entry.actor.getSnapshot().value as ProviderStatus);
+  }
+
+  /** Epoch ms until which nothing is sent; null when it is not known or not so. */
+  until(name: string): number | null {
+    return this.#entries.get(name)?.actor.getSnapshot().context.until ?? null;
+  }
+
+  /**
+   * Jobs it may be sent now, its ceiling of concurrent requests apart: none while limited or open, one while probing.
+   * A limit of a provider without `rate_limit` stops nothing: its 429s fail their jobs, as the spec has it.
+   */
+  allowance(name: string): number {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return Number.POSITIVE_INFINITY;
+    const status = this.status(name);
+    const waitsOutLimits = this.settings(name)?.rateLimit != null;
+    if (status === 'open') return 0;
+    if (status === 'limited') return waitsOutLimits ? 0 : Number.POSITIVE_INFINITY;
+    if (status === 'probing' && waitsOutLimits) return entry.actor.getSnapshot().context.probeSent ? 0 : 1;
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** A job was sent to it. */
+  sent(name: string): void {
+    if (this.status(name) === 'probing') this.#send(name, { type: 'provider.probeSent', at: this.#clock.now() });
+  }
+
+  /** An attempt ended well, or with a failure that is the job's own: the provider answered. */
+  answered(name: string): void {
+    this.#remember(name, false);
+    this.#send(name, { type: 'provider.succeeded', at: this.#clock.now() });
+  }
+
+  /** An attempt ended without the provider's word: cancelled, reaped, released. */
+  returned(name: string): void {
+    if (this.status(name) !== 'probing') return;
+    this.#send(name, { type: 'provider.probeReturned', at: this.#clock.now() });
+    this.#onAvailable();
+  }
+
+  /** An attempt failed. */
+  failed(name: string, failure: ReportedFailure): void {
+    if (failure.class === 'rate_limited') return this.#limit(name, failure.retryAfterMs);
+    if (!tripsBreaker(failure.class)) return this.answered(name);
+    const { window } = this.#remember(name, true);
+    const breaker = this.settings(name)?.breaker ?? defaultBreaker;
+    const at = this.#clock.now();
+    this.#send(name, {
+      type: 'provider.failed',
+      at,
+      attempts: window.length,
+      failureRatio: window.filter(({ failed }) => failed).length / window.length,
+      openRatio: breaker.ratio,
+      openMinimum: breaker.minimum,
+      openUntil: at + breaker.openSeconds * 1000,
+    });
+  }
+
+  #limit(name: string, askedMs: number | null): void {
+    const limit = this.settings(name)?.rateLimit;
+    const limitsInRow = this.#entries.get(name)?.actor.getSnapshot().context.limitsInRow ?? 0;
+    const ownMs = (limit?.retryAfterSeconds ?? 30) * 1000 * 2 ** Math.min(limitsInRow, 10);
+    const capMs = (limit?.retryAfterMaxSeconds ?? 300) * 1000;
+    const waitMs = Math.min(askedMs ?? ownMs, capMs);
+    const until = this.#clock.now() + Math.ceil(waitMs * (1 + jitterShare * this.#random.next()));
+    this.#send(name, { type: 'provider.limited', until, at: this.#clock.now() });
+  }
+
+  #remember(name: string, failed: boolean): Entry {
+    const entry = this.#entry(name);
+    const windowMs = (this.settings(name)?.breaker ?? defaultBreaker).windowSeconds * 1000;
+    const now = this.#clock.monotonic();
+    const first = entry.window.findIndex(({ at }) => at > now - windowMs);
+    entry.window = [...(first < 0 ? [] : entry.window.slice(first)), { at: now, failed }].slice(-windowSizeMax);
+    return entry;
+  }
+
+  #send(name: string, event: ProviderEvent): void {
+    const entry = this.#entry(name);
+    const before = this.status(name);
+    entry.actor.send(event);
+    const after = this.status(name);
+    this.#arm(name, entry);
+    if (after === before) return;
+    this.#logger.info({ provider: name, from: before, to: after, until: this.until(name) }, 'provider changed');
+    if (after === 'available' || after === 'probing') this.#onAvailable();
+  }
+
+  /** Set the deadline that ends a limited or open time. */
+  #arm(name: string, entry: Entry): void {
+    this.#deadlines.clear(entry.due);
+    const until = this.until(name);
+    entry.due =
+      until === null
+        ? null
+        : this.#deadlines.set(this.#clock.monotonic() + Math.max(0, until - this.#clock.now()), () =>
+            this.#send(name, { type: 'provider.due', at: this.#clock.now() }),
+          );
+  }
+
+  #entry(name: string): Entry {
+    const known = this.#entries.get(name);
+    if (known !== undefined) return known;
+    const input = { name, at: this.#clock.now() };
+    const actor = createActor(providerMachine, { input });
+    actor.subscribe({ error: (error) => this.#logger.error({ err: error, provider: name }, 'provider actor failed') });
+    actor.start();
+    const entry: Entry = { actor, window: [], due: null };
+    this.#entries.set(name, entry);
+    return entry;
+  }
+}
+
+export type { ProviderLife };

@@ -1,0 +1,157 @@
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../domain/clock.ts';
+import { messageOf } from '../domain/errors.ts';
+import type { LeaseRef } from '../domain/job.ts';
+import type { WorkerHello } from '../domain/worker.ts';
+import { closeCodes } from '../domain/workerProtocol.ts';
+import { iso } from '../domain/wire.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Attempts, Outcome } from './attempts.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { EventBus } from './eventBus.ts';
+import type { Leases } from './leases.ts';
+import type { Liveness } from './liveness.ts';
+import { toWireLease, type WorkerLink, WorkerSession } from './workerSession.ts';
+import type { Workers } from './workers.ts';
+
+/** While the store refuses writes a worker's word is kept here and tried again; the worker keeps it too. */
+const storeRetryMs = 500;
+/** Leases younger than this many heartbeat intervals need not be listed in a heartbeat yet. */
+const graceIntervals = 2;
+
+export interface ConnectionParts {
+  config: () => Config;
+  clock: Clock;
+  workers: Workers;
+  attempts: Attempts;
+  leases: Leases;
+  liveness: Liveness;
+  dispatcher: Dispatcher;
+  bus: EventBus;
+  logger: Logger;
+}
+
+/** What a worker says over one connection, frame by frame. The gateway has checked the frames' form. */
+export class WorkerConnection {
+  readonly #parts: ConnectionParts;
+  readonly #session: WorkerSession;
+
+  constructor(parts: ConnectionParts, link: WorkerLink, keyId: string) {
+    this.#parts = parts;
+    this.#session = new WorkerSession({
+      keyId,
+      link,
+      heardAt: parts.clock.monotonic(),
+      onReplaced: () => this.#replaced(),
+    });
+  }
+
+  get workerId(): string {
+    return this.#session.workerId;
+  }
+
+  /**
+   * The first frame: register, take up what still runs, tell what is lost, welcome.
+   * @throws StoreUnavailable when the registration could not be made durable.
+   */
+  async hello(hello: WorkerHello, running: readonly LeaseRef[]): Promise<void> {
+    const { workers, attempts, liveness, dispatcher, config, clock, logger } = this.#parts;
+    const session = this.#session;
+    const workerId = await workers.join(hello, session);
+    if (workerId === null) {
+      session.close(closeCodes.nameTaken, `a live worker is called ${hello.name}; choose another name`);
+      return;
+    }
+    session.registered(workerId);
+    // The socket may have ended while the registration was made durable.
+    if (session.isClosed) {
+      workers.leave(session);
+      return;
+    }
+    const lost = attempts.heartbeat(workerId, running, 0);
+    const life = workers.life(workerId);
+    session.send({
+      type: 'welcome',
+      worker_id: workerId,
+      paused: life?.paused ?? false,
+      concurrency: life?.concurrency ?? hello.concurrency,
+      heartbeat_interval_seconds: config().jobs.heartbeatIntervalSeconds,
+      server_time: iso(clock.now()),
+      lost: lost.map(toWireLease),
+    });
+    logger.info({ worker_id: workerId, name: hello.name, providers: hello.providers }, 'worker connected');
+    session.heardAt = clock.monotonic();
+    liveness.watch(session);
+    dispatcher.kick();
+  }
+
+  /** Any frame came: the worker lives. */
+  heard(): void {
+    const { clock, workers, dispatcher } = this.#parts;
+    this.#session.heardAt = clock.monotonic();
+    const wasLate = !workers.isAssignable(this.workerId);
+    workers.tell(this.workerId, { type: 'worker.heard', at: clock.now() });
+    if (wasLate && workers.isAssignable(this.workerId)) dispatcher.kick();
+  }
+
+  heartbeat(running: readonly LeaseRef[], models: Record<string, string[]> | undefined): void {
+    const { attempts, config, workers, clock, dispatcher } = this.#parts;
+    const graceMs = graceIntervals * config().jobs.heartbeatIntervalSeconds * 1000;
+    const lost = attempts.heartbeat(this.workerId, running, graceMs);
+    if (models !== undefined && JSON.stringify(models) !== JSON.stringify(workers.life(this.workerId)?.models)) {
+      workers.tell(this.workerId, { type: 'worker.modelsChanged', models, at: clock.now() });
+      dispatcher.kick();
+    }
+    this.#session.send({ type: 'heartbeat_ack', lost: lost.map(toWireLease) });
+  }
+
+  /** The worker's last word on a lease; the ack leaves when it is durable. */
+  async conclude(ref: LeaseRef, outcome: Outcome): Promise<void> {
+    const { attempts, logger } = this.#parts;
+    try {
+      const ack = await attempts.conclude(this.#session, ref, outcome);
+      this.#session.send({ type: 'ack', ...toWireLease(ref), ...ack });
+    } catch (error) {
+      logger.error({ job_id: ref.jobId, lease: ref.lease, error: messageOf(error) }, 'outcome not durable yet');
+      this.#parts.clock.after(storeRetryMs, () => {
+        if (!this.#session.isClosed) void this.conclude(ref, outcome);
+      });
+    }
+  }
+
+  /** Output as it streams: shown, never stored. A chunk of a lease that is not this worker's is dropped. */
+  chunk(ref: LeaseRef, seq: number, text: string): void {
+    const { leases, bus, clock } = this.#parts;
+    const lease = leases.get(ref);
+    if (lease?.workerId !== this.workerId || lease.phase !== 'running') return;
+    bus.publish({ type: 'job.progress', at: clock.now(), ...ref, seq, text });
+  }
+
+  drain(): void {
+    this.#parts.workers.tell(this.workerId, { type: 'worker.draining', at: this.#parts.clock.now() });
+  }
+
+  /** The socket has ended. */
+  gone(): void {
+    const wasClosed = this.#session.isClosed;
+    this.#session.ended();
+    if (this.workerId !== '') this.lost(wasClosed);
+  }
+
+  /** The coordinator has closed the connection, or the worker has. */
+  lost(expected: boolean): void {
+    const { workers, attempts, liveness, dispatcher, logger } = this.#parts;
+    liveness.forget(this.#session);
+    if (workers.session(this.workerId) !== this.#session) return;
+    workers.leave(this.#session);
+    attempts.workerLost(this.workerId);
+    logger[expected ? 'info' : 'warn']({ worker_id: this.workerId }, 'worker disconnected');
+    dispatcher.kick();
+  }
+
+  /** The same worker process has connected anew; its leases are the new connection's. */
+  #replaced(): void {
+    this.#parts.liveness.forget(this.#session);
+    this.#session.close(closeCodes.nameTaken, 'the same worker has connected again');
+  }
+}

@@ -1,0 +1,277 @@
+import { createActor } from 'xstate';
+import type { WorkerEvent } from '../../machines/events.ts';
+import { workerMachine } from '../../machines/workerMachine.ts';
+import type { Clock, Random } from '../domain/clock.ts';
+import { CoordinatorError } from '../domain/errors.ts';
+import type { WorkerStatus } from '../domain/states.ts';
+import type { WorkerHello, WorkerLife, WorkerRecord, WorkerView } from '../domain/worker.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Store } from '../store/store.ts';
+import type { EventBus, WorkerEventType } from './eventBus.ts';
+import { uuidv7 } from './ids.ts';
+import type { Leases } from './leases.ts';
+import type { WorkerSession } from './workerSession.ts';
+
+type WorkerActor = ReturnType<typeof createActor<typeof workerMachine>>;
+
+interface Entry {
+  readonly actor: WorkerActor;
+  session: WorkerSession | null;
+  /** The end of the last durable change in flight: they are made one after the other. */
+  tail: Promise<unknown>;
+  /** A hello is being made durable: the name is taken. */
+  joining: boolean;
+}
+
+/** Every worker the coordinator knows: its actor and, while it is connected, its session. */
+export class Workers {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #bus: EventBus;
+  readonly #leases: Leases;
+  readonly #logger: Logger;
+  readonly #byId = new Map<string, Entry>();
+  readonly #idByName = new Map<string, string>();
+
+  constructor(options: {
+    store: Store;
+    clock: Clock;
+    random: Random;
+    bus: EventBus;
+    leases: Leases;
+    logger: Logger;
+  }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#bus = options.bus;
+    this.#leases = options.leases;
+    this.#logger = options.logger;
+  }
+
+  /** Bring back the workers that the store knows; all of them are disconnected. */
+  async open(): Promise<void> {
+    for (const { life } of await this.#store.workers()) this.#add({ ...life, connectedAt: null });
+  }
+
+  close(): void {
+    for (const { actor } of this.#byId.values()) actor.stop();
+  }
+
+  /**
+   * A worker has said hello. The name keeps its id; the same worker process takes over its own older connection.
+   * @returns the worker's id, or null when a live worker has the name.
+   * @throws StoreUnavailable when the registration could not be made durable.
+   */
+  async join(hello: WorkerHello, session: WorkerSession): Promise<string | null> {
+    const known = this.#byId.get(this.#idByName.get(hello.name) ?? '');
+    const entry = known ?? this.#add(newWorker(uuidv7(this.#clock, this.#random), hello));
+    const { id, instance } = this.#life(entry);
+    if (entry.joining) return null;
+    const older = entry.session;
+    if (older !== null && (hello.instance === null || hello.instance !== instance)) return null;
+    entry.joining = true;
+    try {
+      await this.#commit(entry, { type: 'worker.connected', hello, at: this.#clock.now() });
+    } catch (error) {
+      if (known === undefined) this.#drop(entry);
+      throw error;
+    } finally {
+      entry.joining = false;
+    }
+    older?.replaced();
+    entry.session = session;
+    this.#publish('worker.connected', entry);
+    return id;
+  }
+
+  /** The session's connection is gone. */
+  leave(session: WorkerSession): void {
+    const entry = this.#byId.get(session.workerId);
+    if (entry?.session !== session) return;
+    entry.session = null;
+    entry.actor.send({ type: 'worker.disconnected', at: this.#clock.now() });
+    this.#publish('worker.disconnected', entry);
+  }
+
+  /** A change that is not kept: heard, late, draining, models. */
+  tell(workerId: string, event: WorkerEvent): void {
+    const entry = this.#byId.get(workerId);
+    if (entry === undefined) return;
+    const before = this.#status(entry);
+    entry.actor.send(event);
+    if (this.#status(entry) !== before || event.type === 'worker.modelsChanged') {
+      this.#publish('worker.updated', entry);
+    }
+  }
+
+  /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
+  async setPaused(id: string, paused: boolean): Promise<WorkerView> {
+    const entry = this.#entry(id);
+    if (this.#life(entry).paused !== paused) {
+      await this.#commit(entry, { type: paused ? 'worker.paused' : 'worker.resumed', at: this.#clock.now() });
+      entry.session?.send({ type: 'settings', paused });
+      this.#publish(paused ? 'worker.paused' : 'worker.resumed', entry);
+    }
+    return this.view(id);
+  }
+
+  /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
+  async setConcurrency(id: string, concurrency: number): Promise<WorkerView> {
+    const entry = this.#entry(id);
+    if (this.#life(entry).concurrency !== concurrency) {
+      await this.#commit(entry, { type: 'worker.resized', concurrency, at: this.#clock.now() });
+      entry.session?.send({ type: 'settings', concurrency });
+      this.#publish('worker.updated', entry);
+    }
+    return this.view(id);
+  }
+
+  /**
+   * Forget a worker that is disconnected.
+   * @throws CoordinatorError worker_not_found; invalid_transition while it is connected.
+   */
+  async forget(id: string): Promise<void> {
+    const entry = this.#entry(id);
+    if (entry.session !== null || entry.joining) {
+      throw new CoordinatorError('invalid_transition', 'The worker is connected; stop it first, then delete it');
+    }
+    await this.#store.commit([{ kind: 'workerRemoved', id }]);
+    this.#drop(entry);
+  }
+
+  session(workerId: string): WorkerSession | null {
+    return this.#byId.get(workerId)?.session ?? null;
+  }
+
+  sessions(): WorkerSession[] {
+    return [...this.#byId.values()].flatMap(({ session }) => (session === null ? [] : [session]));
+  }
+
+  life(workerId: string): WorkerLife | undefined {
+    const entry = this.#byId.get(workerId);
+    return entry && this.#life(entry);
+  }
+
+  status(workerId: string): WorkerStatus {
+    const entry = this.#byId.get(workerId);
+    return entry === undefined ? 'disconnected' : this.#status(entry);
+  }
+
+  /** Whether it may be given new work now, free slots apart. */
+  isAssignable(workerId: string): boolean {
+    const entry = this.#byId.get(workerId);
+    return entry?.session != null && entry.actor.getSnapshot().hasTag('assignable');
+  }
+
+  /** Slots it could take now. */
+  freeSlots(workerId: string): number {
+    const concurrency = this.life(workerId)?.concurrency ?? 0;
+    return Math.max(0, concurrency - this.#leases.held(workerId));
+  }
+
+  /** Every worker that is connected. */
+  connected(): WorkerLife[] {
+    return [...this.#byId.values()].flatMap((entry) => (entry.session === null ? [] : [this.#life(entry)]));
+  }
+
+  /** @throws CoordinatorError worker_not_found. */
+  async view(id: string): Promise<WorkerView> {
+    const entry = this.#entry(id);
+    const record = (await this.#store.workers()).find(({ life }) => life.id === id);
+    return this.#view(entry, record);
+  }
+
+  async views(): Promise<WorkerView[]> {
+    const records = new Map((await this.#store.workers()).map((record) => [record.life.id, record]));
+    return [...this.#byId.values()]
+      .map((entry) => this.#view(entry, records.get(this.#life(entry).id)))
+      .sort((a, b) => a.life.name.localeCompare(b.life.name));
+  }
+
+  #view(entry: Entry, record: Pick<WorkerRecord, 'completed' | 'failed'> | undefined): WorkerView {
+    const life = this.#life(entry);
+    return {
+      life,
+      completed: record?.completed ?? 0,
+      failed: record?.failed ?? 0,
+      status: this.#status(entry),
+      connected: entry.session !== null,
+      runningJobs: this.#leases.ofWorker(life.id).map(({ jobId }) => jobId),
+    };
+  }
+
+  #publish(type: WorkerEventType, entry: Entry): void {
+    this.#bus.publish({ type, at: this.#clock.now(), worker: this.#view(entry, undefined) });
+  }
+
+  #add(life: WorkerLife): Entry {
+    const actor = createActor(workerMachine, { input: life });
+    actor.subscribe({
+      error: (error) => this.#logger.error({ err: error, worker_id: life.id }, 'worker actor failed'),
+    });
+    actor.start();
+    const entry: Entry = { actor, session: null, tail: Promise.resolve(), joining: false };
+    this.#byId.set(life.id, entry);
+    this.#idByName.set(life.name, life.id);
+    return entry;
+  }
+
+  #drop(entry: Entry): void {
+    const { id, name } = this.#life(entry);
+    entry.actor.stop();
+    this.#byId.delete(id);
+    this.#idByName.delete(name);
+  }
+
+  #entry(id: string): Entry {
+    const entry = this.#byId.get(id);
+    if (entry === undefined) throw new CoordinatorError('worker_not_found', `There is no worker ${id}`);
+    return entry;
+  }
+
+  #life(entry: Entry): WorkerLife {
+    return entry.actor.getSnapshot().context;
+  }
+
+  #status(entry: Entry): WorkerStatus {
+    const { value } = entry.actor.getSnapshot();
+    return (typeof value === 'string' ? value : Object.keys(value)[0]) as WorkerStatus;
+  }
+
+  /**
+   * Make the outcome of `event` durable, then let the actor handle it. A fork of the actor says what the outcome is, so
+   * that a failed write leaves the actor as it was, while beats go on reaching it.
+   */
+  async #commit(entry: Entry, event: WorkerEvent): Promise<void> {
+    const ahead = entry.tail;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    entry.tail = promise;
+    await ahead;
+    try {
+      const fork = createActor(workerMachine, {
+        snapshot: entry.actor.getPersistedSnapshot(),
+        input: this.#life(entry),
+      });
+      fork.start().send(event);
+      const life = fork.getSnapshot().context;
+      fork.stop();
+      await this.#store.commit([{ kind: 'worker', life }]);
+      entry.actor.send(event);
+    } finally {
+      resolve();
+    }
+  }
+}
+
+function newWorker(id: string, hello: WorkerHello): WorkerLife {
+  return {
+    ...hello,
+    id,
+    declaredConcurrency: hello.concurrency,
+    paused: false,
+    connectedAt: null,
+    lastHeartbeatAt: null,
+  };
+}

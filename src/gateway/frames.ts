@@ -1,0 +1,115 @@
+import { array, lazy, mixed, number, object, type Schema, string, ValidationError } from 'yup';
+import { errorClasses, type ReportedFailure } from '../domain/failure.ts';
+import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';
+import type { WireFailure, WorkerFrame } from '../domain/workerProtocol.ts';
+
+/** The form of every frame a worker may send. Fields that are not known are let through: a newer worker may say more. */
+
+const nameLengthMax = 200;
+/** Leases a hello or heartbeat may list, and slots a worker may have. */
+export const concurrencyMax = 100_000;
+
+const name = () => string().min(1).max(nameLengthMax);
+const lease = { job_id: string().max(nameLengthMax).required(), lease: number().integer().min(1).required() };
+const leases = array().of(object(lease)).max(concurrencyMax);
+const tokens = () => number().integer().min(0);
+
+const usage = object({
+  input_tokens: tokens(),
+  output_tokens: tokens(),
+  cached_input_tokens: tokens(),
+  reasoning_tokens: tokens(),
+  total_tokens: tokens(),
+});
+
+/** {provider: [model]}. */
+const models = lazy((value: unknown) => {
+  const providers = typeof value === 'object' && value !== null ? Object.keys(value) : [];
+  const lists = providers.map((provider) => [provider, array().of(name().required()).required()] as const);
+  return object(Object.fromEntries(lists)).optional();
+});
+
+const schemas: Record<WorkerFrame['type'], Schema> = {
+  hello: object({
+    name: name().required(),
+    kind: string().oneOf(['cloud', 'local']).required(),
+    providers: array().of(name().required()).min(1).required(),
+    models,
+    tags: array().of(name().required()),
+    concurrency: number().integer().min(0).max(concurrencyMax).required(),
+    version: string().max(nameLengthMax),
+    host: string().max(nameLengthMax),
+    instance: string().max(nameLengthMax),
+    running: leases,
+  }),
+  heartbeat: object({ running: leases.required(), models }),
+  chunk: object({ ...lease, seq: number().integer().min(0).required(), text: string().defined() }),
+  complete: object({
+    ...lease,
+    result: object({
+      output: string().defined(),
+      finish_reason: string().max(nameLengthMax),
+      model: string().nullable(),
+      usage,
+      raw_usage: mixed(),
+      latency_ms: number().min(0),
+      first_token_ms: number().min(0),
+    }).required(),
+  }),
+  fail: object({
+    ...lease,
+    error: object({
+      class: string().oneOf(errorClasses).required(),
+      message: string().defined(),
+      status: number().integer(),
+      code: string().max(nameLengthMax),
+      retry_after_seconds: number().min(0),
+    }).required(),
+    usage,
+  }),
+  aborted: object({ ...lease, usage }),
+  release: object(lease),
+  drain: object({}),
+};
+
+/**
+ * Read one text frame.
+ * @returns the frame, or in one sentence what is wrong with it; the sentence names no value.
+ */
+export function parseFrame(text: string): WorkerFrame | string {
+  let frame: unknown;
+  try {
+    frame = JSON.parse(text);
+  } catch {
+    return 'a frame must be one JSON object';
+  }
+  if (typeof frame !== 'object' || frame === null || Array.isArray(frame)) return 'a frame must be one JSON object';
+  const type = 'type' in frame ? frame.type : undefined;
+  if (typeof type !== 'string' || !Object.hasOwn(schemas, type)) {
+    return `a frame must have a type: one of ${Object.keys(schemas).join(', ')}`;
+  }
+  try {
+    schemas[type as WorkerFrame['type']].validateSync(frame, { strict: true, abortEarly: false });
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    const faults = error.inner.length > 0 ? error.inner : [error];
+    return `${type}: ${faults.map(({ path, message }) => `${path} ${message}`).join('; ')}`;
+  }
+  return frame as WorkerFrame;
+}
+
+export function failureFromWire(wire: WireFailure): ReportedFailure {
+  const { retry_after_seconds: seconds } = wire;
+  return {
+    class: wire.class,
+    message: wire.message,
+    status: wire.status ?? null,
+    code: wire.code ?? null,
+    retryAfterMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
+  };
+}
+
+/** null when the worker says nothing of usage: that is not the same as none. */
+export function usageOrNull(wire: Partial<WireUsage> | undefined): Usage | null {
+  return wire === undefined ? null : usageFromWire(wire);
+}

@@ -1,0 +1,182 @@
+import type { WebSocket } from 'ws';
+import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { WorkerConnection } from '../coordinator/workerConnection.ts';
+import { leaseOf, type WorkerLink } from '../coordinator/workerSession.ts';
+import { CoordinatorError, messageOf } from '../domain/errors.ts';
+import { usageFromWire } from '../domain/usage.ts';
+import {
+  type Assignment,
+  closeCodes,
+  frameBytesMax,
+  type HelloFrame,
+  type WorkerFrame,
+} from '../domain/workerProtocol.ts';
+import type { Logger } from '../lib/log.ts';
+import { failureFromWire, parseFrame, usageOrNull } from './frames.ts';
+
+/** Faults of form that a connection survives. */
+const faultsMax = 5;
+/** Frames that may wait while the hello is made durable. */
+const waitingMax = 1000;
+/** Bytes that may lie unread by the worker; then its connection is cut and its leases wait for its return. */
+const unsentBytesMax = 64 * 1024 * 1024;
+
+/** Room for the frame around the jobs of an assign frame, bytes. */
+const assignFrameBytes = 64;
+
+/** One socket of one worker: text in, checked frames to the coordinator; frames out, as text. */
+export class WorkerSocket implements WorkerLink {
+  readonly #socket: WebSocket;
+  readonly #connection: WorkerConnection;
+  readonly #logger: Logger;
+  #faults = 0;
+  #state: 'new' | 'joining' | 'ready' = 'new';
+  /** What came while the hello was made durable. */
+  #waiting: WorkerFrame[] = [];
+
+  constructor(options: { socket: WebSocket; coordinator: Coordinator; keyId: string; logger: Logger }) {
+    const { socket, coordinator, keyId, logger } = options;
+    this.#socket = socket;
+    this.#logger = logger;
+    this.#connection = coordinator.connect(this, keyId);
+    socket.on('message', (data, isBinary) => {
+      if (isBinary) this.#fault('frames are text, this one is binary');
+      else this.#receive(String(data));
+    });
+    socket.on('error', (error) => logger.warn({ error: error.message }, 'worker socket failed'));
+    socket.on('close', () => coordinator.disconnect(this.#connection));
+  }
+
+  send(frame: object): void {
+    this.#write(JSON.stringify(frame));
+  }
+
+  assign(jobs: readonly Assignment[]): void {
+    let parts: string[] = [];
+    let bytes = assignFrameBytes;
+    const flush = () => {
+      if (parts.length > 0) this.#write(`{"type":"assign","jobs":[${parts.join(',')}]}`);
+      parts = [];
+      bytes = assignFrameBytes;
+    };
+    for (const job of jobs) {
+      const text = JSON.stringify(job);
+      const size = Buffer.byteLength(text) + 1;
+      if (bytes + size > frameBytesMax) flush();
+      parts.push(text);
+      bytes += size;
+    }
+    flush();
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket.close(code, reason.slice(0, 120));
+  }
+
+  #write(text: string): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#socket.bufferedAmount > unsentBytesMax) {
+      this.#logger.warn({ worker_id: this.#connection.workerId }, 'the worker does not read; its connection is cut');
+      this.#socket.terminate();
+      return;
+    }
+    this.#socket.send(text);
+  }
+
+  #receive(text: string): void {
+    const frame = parseFrame(text);
+    if (typeof frame === 'string') return this.#fault(frame);
+    if (frame.type === 'hello') {
+      if (this.#state !== 'new') return this.#fault('hello comes once');
+      this.#state = 'joining';
+      void this.#hello(frame);
+    } else if (this.#state === 'new') {
+      this.#fault('the first frame must be hello');
+    } else if (this.#state === 'joining') {
+      if (this.#waiting.length >= waitingMax) return this.#fault('too many frames before the welcome');
+      this.#waiting.push(frame);
+    } else {
+      this.#handle(frame);
+    }
+  }
+
+  async #hello(frame: HelloFrame): Promise<void> {
+    const { name, kind, providers, concurrency, models, tags, version, host, instance, running } = frame;
+    const hello = {
+      name,
+      kind,
+      providers,
+      concurrency,
+      models: models ?? {},
+      tags: tags ?? [],
+      version: version ?? null,
+      host: host ?? null,
+      instance: instance ?? null,
+    };
+    try {
+      await this.#connection.hello(hello, (running ?? []).map(leaseOf));
+    } catch (error) {
+      this.#logger.error({ error: messageOf(error) }, 'worker could not be registered');
+      const code = error instanceof CoordinatorError ? error.code : 'internal_error';
+      this.send({ type: 'error', code, message: 'the coordinator cannot register workers now; connect again later' });
+      this.close(closeCodes.tryAgainLater, code);
+      return;
+    }
+    this.#state = 'ready';
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const next of waiting) this.#handle(next);
+  }
+
+  #handle(frame: WorkerFrame): void {
+    const connection = this.#connection;
+    connection.heard();
+    switch (frame.type) {
+      case 'heartbeat':
+        connection.heartbeat(frame.running.map(leaseOf), frame.models);
+        break;
+      case 'chunk':
+        connection.chunk(leaseOf(frame), frame.seq, frame.text);
+        break;
+      case 'complete': {
+        const { output, finish_reason, model, usage, latency_ms, first_token_ms } = frame.result;
+        void connection.conclude(leaseOf(frame), {
+          type: 'complete',
+          output,
+          finishReason: finish_reason ?? 'stop',
+          model: model ?? null,
+          usage: usageFromWire(usage ?? {}),
+          latencyMs: latency_ms ?? 0,
+          firstTokenMs: first_token_ms ?? null,
+        });
+        break;
+      }
+      case 'fail':
+        void connection.conclude(leaseOf(frame), {
+          type: 'fail',
+          failure: failureFromWire(frame.error),
+          usage: usageOrNull(frame.usage),
+        });
+        break;
+      case 'aborted':
+        void connection.conclude(leaseOf(frame), { type: 'aborted', usage: usageOrNull(frame.usage) });
+        break;
+      case 'release':
+        void connection.conclude(leaseOf(frame), { type: 'release' });
+        break;
+      case 'drain':
+        connection.drain();
+        break;
+      case 'hello':
+        break;
+    }
+  }
+
+  /** A frame that breaks the protocol: said once each, and the connection ends when it goes on. */
+  #fault(message: string): void {
+    this.#faults += 1;
+    this.send({ type: 'error', code: 'bad_frame', message });
+    if (this.#state === 'new') this.close(closeCodes.badFrame, message);
+    else if (this.#faults >= faultsMax) this.close(closeCodes.policyViolation, 'too many bad frames');
+  }
+}

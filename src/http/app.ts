@@ -1,0 +1,45 @@
+import Koa from 'koa';
+import type { KeyRing } from '../auth/keyRing.ts';
+import type { Config } from '../config/config.ts';
+import type { Coordinator } from '../coordinator/coordinator.ts';
+import { CoordinatorError } from '../domain/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import { health } from './health.ts';
+import { authentication } from './middleware/authentication.ts';
+import { errors } from './middleware/errors.ts';
+import { jsonBody } from './middleware/jsonBody.ts';
+import { requestId } from './middleware/requestId.ts';
+import { page } from './page.ts';
+import { type Route, routing } from './route.ts';
+import { jobRoutes } from './routes/jobs/routes.ts';
+import { workerRoutes } from './routes/workers/routes.ts';
+
+export interface HttpParts {
+  coordinator: Coordinator;
+  keys: KeyRing;
+  config: () => Config;
+  logger: Logger;
+}
+
+/** Every route of the API, one room a thing. */
+export function routes({ coordinator, config }: HttpParts): Route[] {
+  return [...jobRoutes(coordinator, config), ...workerRoutes(coordinator)];
+}
+
+/** The HTTP side of the coordinator. Whatever is not public asks for a key first, so that a stranger learns no path. */
+export function createApp(parts: HttpParts): Koa {
+  const { coordinator, keys, config, logger } = parts;
+  const app = new Koa();
+  // Koa's own handler would print what the error middleware has answered already.
+  app.on('error', (error: Error) => logger.debug({ error: error.message }, 'connection error'));
+  app.use(requestId());
+  app.use(errors(logger));
+  app.use(health(coordinator));
+  app.use(page());
+  app.use(authentication(keys));
+  app.use(routing(routes(parts), jsonBody(config().http.maxBodyBytes)));
+  app.use((ctx) => {
+    throw new CoordinatorError('not_found', `There is nothing at ${ctx.path}`);
+  });
+  return app;
+}

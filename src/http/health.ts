@@ -1,0 +1,27 @@
+import type { Middleware } from 'koa';
+import type { Coordinator } from '../coordinator/coordinator.ts';
+import { version } from '../lib/version.ts';
+import type { WireHealth } from '../domain/wire.ts';
+
+/**
+ * GET /health, without a key: 200 with the coordinator's status. `?ready=1` is for load balancers: 503 unless it
+ * accepts jobs.
+ */
+export function health(coordinator: Coordinator): Middleware {
+  const startedAt = performance.now();
+  return (ctx, next) => {
+    if (ctx.path !== '/health' || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next();
+    const store = coordinator.storeHealth();
+    const accepts = coordinator.status === 'accepting' || coordinator.status === 'paused';
+    const body: WireHealth = {
+      status: !accepts ? 'draining' : store.status === 'ok' ? 'ok' : 'degraded',
+      version,
+      uptime_seconds: Math.round((performance.now() - startedAt) / 1000),
+      store: store.status,
+    };
+    ctx.status = ctx.query.ready === '1' && body.status !== 'ok' ? 503 : 200;
+    ctx.set('Cache-Control', 'no-store');
+    ctx.body = body;
+    return Promise.resolve();
+  };
+}

@@ -1,0 +1,31 @@
+import type { Middleware } from 'koa';
+import { CoordinatorError } from '../../domain/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { problemOf } from '../problem.ts';
+
+/** Turns what was thrown into a problem document. Anything that is not a `CoordinatorError` is a bug: logged, and a bare 500. */
+export function errors(logger: Logger): Middleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      const requestId: string = ctx.state.requestId;
+      const error = thrown instanceof CoordinatorError ? thrown : null;
+      if (error === null || error.code === 'internal_error') {
+        logger.error({ err: thrown, request_id: requestId, route: ctx.path }, 'internal error');
+      }
+      const shown =
+        error !== null && error.code !== 'internal_error'
+          ? error
+          : new CoordinatorError('internal_error', 'Something went wrong inside; the log has it under this request id');
+      const { retryAfterSeconds, allow } = shown.details;
+      if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
+      if (allow !== undefined) ctx.set('Allow', allow.join(', '));
+      if (shown.code === 'authentication_failed') ctx.set('WWW-Authenticate', 'Bearer');
+      const problem = problemOf(shown, requestId);
+      ctx.status = problem.status;
+      ctx.body = JSON.stringify(problem);
+      ctx.type = 'application/problem+json';
+    }
+  };
+}

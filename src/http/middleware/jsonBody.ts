@@ -1,0 +1,45 @@
+import bodyParser from 'koa-bodyparser';
+import { CoordinatorError } from '../../domain/errors.ts';
+import type { Middleware } from 'koa';
+
+/** The parser's own error, as koa-bodyparser hands it over. */
+interface ParseError extends Error {
+  type?: string;
+  status?: number;
+}
+
+function invalid(message: string, cause?: unknown): CoordinatorError {
+  return new CoordinatorError('invalid_request', message, { errors: [{ field: '', message }] }, { cause });
+}
+
+/**
+ * Reads a JSON object into `ctx.request.body`.
+ * @throws CoordinatorError unsupported_media_type, payload_too_large, invalid_request.
+ */
+export function jsonBody(maxBytes: number): Middleware {
+  const parse = bodyParser({
+    enableTypes: ['json'],
+    jsonLimit: String(maxBytes),
+    strict: true,
+    onerror: (error: ParseError) => {
+      if (error.type === 'entity.too.large' || error.status === 413) {
+        throw new CoordinatorError('payload_too_large', `The body is larger than the ${maxBytes} bytes that http.max_body_bytes allows`);
+      }
+      if (error.status === 415) throw new CoordinatorError('unsupported_media_type', error.message);
+      throw invalid('The body is not a JSON object', error);
+    },
+  });
+  return async (ctx, next) => {
+    if (!ctx.is('application/json')) {
+      // `is` says null for a request without a body.
+      if (ctx.is('*/*') === null) throw invalid('A body is needed: a JSON object, sent as application/json');
+      throw new CoordinatorError('unsupported_media_type', 'The body must be sent as application/json');
+    }
+    await parse(ctx, async () => {});
+    const { body } = ctx.request;
+    if (typeof body !== 'object' || body === null || Array.isArray(body) || ctx.request.rawBody === '') {
+      throw invalid('The body must be a JSON object');
+    }
+    await next();
+  };
+}

@@ -1,0 +1,86 @@
+import type { Middleware, ParameterizedContext } from 'koa';
+import Router from '@koa/router';
+import { CoordinatorError } from '../domain/errors.ts';
+import { type Principal, type Role, roleMay } from '../domain/key.ts';
+
+/** What a handler sees of a request. */
+export interface RouteContext {
+  params: Record<string, string>;
+  query: Record<string, string | string[] | undefined>;
+  body: unknown;
+  principal: Principal;
+  /** Aborted when the client has gone. */
+  signal: AbortSignal;
+}
+
+/** What a handler answers: JSON, and 200 unless it says otherwise. */
+export interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  json: unknown;
+}
+
+/** One route. Its role is part of it: there is none without. */
+export interface Route {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  role: Role;
+  /** Whether it reads a JSON body. */
+  hasBody?: boolean;
+  handle(request: RouteContext): Promise<Answer> | Answer;
+}
+
+/**
+ * The routes as Koa middleware: checks the role, reads the body where there is one, answers JSON.
+ * @throws at start, when a route has no role that exists.
+ */
+export function routing(routes: readonly Route[], readBody: Middleware): Middleware {
+  const router = new Router();
+  for (const route of routes) {
+    if (!(route.role in rolesByName)) throw new Error(`${route.method} ${route.path} declares no role`);
+    const handler: Middleware = async (ctx) => answer(ctx, route);
+    const before: Middleware[] = [roleGuard(route.role), ...(route.hasBody === true ? [readBody] : [])];
+    router.register(route.path, [route.method], [...before, handler]);
+  }
+  const routed = router.routes();
+  const offered = (path: string): string[] => [
+    ...new Set(router.match(path, '').path.flatMap(({ methods }) => methods)),
+  ];
+  return async (ctx, next) => {
+    await routed(ctx as Parameters<typeof routed>[0], async () => {
+      const allow = offered(ctx.path);
+      if (allow.length > 0) {
+        throw new CoordinatorError('method_not_allowed', `${ctx.method} is not offered here`, { allow });
+      }
+      await next();
+    });
+  };
+}
+
+const rolesByName: Record<Role, true> = { viewer: true, client: true, operator: true, admin: true, worker: true };
+
+function roleGuard(needed: Role): Middleware {
+  return (ctx, next) => {
+    const principal: Principal = ctx.state.principal;
+    if (!roleMay(principal.role, needed)) {
+      throw new CoordinatorError('forbidden', `A key with the role ${principal.role} may not do this; it needs ${needed}`);
+    }
+    return next();
+  };
+}
+
+async function answer(ctx: ParameterizedContext, route: Route): Promise<void> {
+  const gone = new AbortController();
+  ctx.res.once('close', () => gone.abort());
+  const { status, headers, json } = await route.handle({
+    params: ctx.params,
+    query: ctx.query,
+    body: ctx.request.body,
+    principal: ctx.state.principal,
+    signal: gone.signal,
+  });
+  ctx.status = status ?? 200;
+  if (headers !== undefined) ctx.set(headers);
+  ctx.type = 'application/json';
+  ctx.body = JSON.stringify(json);
+}

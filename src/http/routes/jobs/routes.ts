@@ -1,0 +1,71 @@
+import type { Config } from '../../../config/config.ts';
+import type { Coordinator } from '../../../coordinator/coordinator.ts';
+import type { WireJobList } from '../../../domain/wire.ts';
+import { parseNothing } from '../../query.ts';
+import type { Route } from '../../route.ts';
+import { presentJob, presentListed } from './present.ts';
+import { parseDispatch, parseList, parseWait } from './schema.ts';
+
+/** /api/jobs: dispatch, list, read, cancel, retry. */
+export function jobRoutes(coordinator: Coordinator, config: () => Config): Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/api/jobs',
+      role: 'client',
+      hasBody: true,
+      handle: async ({ body, query, signal }) => {
+        const waitMs = parseWait(query);
+        const view = await coordinator.dispatch(parseDispatch(body, config()));
+        const { id } = view.job;
+        const shown = waitMs === 0 ? view : await coordinator.jobAtEnd(id, waitMs, signal);
+        return { status: 201, headers: { Location: `/api/jobs/${id}` }, json: presentJob(shown) };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/jobs',
+      role: 'viewer',
+      handle: async ({ query: raw }) => {
+        const { query, include } = parseList(raw);
+        const page = await coordinator.jobs(query);
+        const list: WireJobList = {
+          jobs: page.jobs.map((job) => presentListed(coordinator.view(job), include)),
+          total: page.total,
+          ...(page.totalCapped ? { total_capped: true } : {}),
+          limit: query.limit,
+          offset: query.offset,
+        };
+        return { json: list };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/jobs/:id',
+      role: 'viewer',
+      handle: async ({ params: { id = '' }, query, signal }) => {
+        const waitMs = parseWait(query);
+        const view = await (waitMs === 0 ? coordinator.job(id) : coordinator.jobAtEnd(id, waitMs, signal));
+        return { json: presentJob(view) };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/jobs/:id/cancel',
+      role: 'client',
+      handle: async ({ params: { id = '' }, query }) => {
+        parseNothing(query);
+        return { json: presentJob(await coordinator.cancel(id)) };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/jobs/:id/retry',
+      role: 'client',
+      handle: async ({ params: { id = '' }, query }) => {
+        parseNothing(query);
+        return { json: presentJob(await coordinator.retry(id)) };
+      },
+    },
+  ];
+}

@@ -1,0 +1,132 @@
+import { array, type InferType, mixed, number, object, string } from 'yup';
+import type { Config } from '../../../config/config.ts';
+import type { JobRequest, Message } from '../../../domain/job.ts';
+import { jobStatuses } from '../../../domain/states.ts';
+import type { JobQuery } from '../../../store/store.ts';
+import { Query, type RawQuery } from '../../query.ts';
+import { validate } from '../../validate.ts';
+
+/** Longest name of a provider, model, tier or tag; and most tags and metadata entries of a job. */
+const nameLengthMax = 200;
+const tagsMax = 100;
+const metadataMax = 100;
+const defaultPriority = 'normal';
+/** `?wait=` at most, seconds. */
+const waitSecondsMax = 300;
+const limitDefault = 50;
+const limitMax = 1000;
+
+const name = () => string().min(1).max(nameLengthMax);
+
+const tags = array()
+  .of(name().required())
+  .max(tagsMax)
+  .test('unique', 'must not repeat a tag', (list) => list === undefined || new Set(list).size === list.length);
+
+const messages = array()
+  .of(object({ role: name().required(), content: mixed().required() }))
+  .min(1);
+
+const metadata = object().test('strings', function checkMetadata(value: unknown) {
+  if (value === undefined || value === null) return true;
+  const entries = Object.entries(value);
+  if (entries.length > metadataMax) return this.createError({ message: `must have at most ${metadataMax} entries` });
+  const wrong = entries.find(([, text]) => typeof text !== 'string');
+  return wrong === undefined || this.createError({ path: `${this.path}.${wrong[0]}`, message: 'must be a string' });
+});
+
+const time = string().test('time', 'must be a time as in 2026-11-21T09:00:00Z', (text) => {
+  return text === undefined || (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text)));
+});
+
+const dispatchSchema = (priorities: readonly string[]) =>
+  object({
+    prompt: string().min(1, 'must not be empty'),
+    messages,
+    input: string(),
+    provider: name(),
+    model: name(),
+    priority: string().oneOf(priorities),
+    tier: name(),
+    tags,
+    params: object(),
+    metadata,
+    timeout_seconds: number().min(0),
+    not_before: time,
+  })
+    .noUnknown()
+    .test('one prompt', function checkPrompt(body) {
+      if (body.prompt === undefined && body.messages === undefined) {
+        return this.createError({ path: 'prompt', message: 'is required (or messages in its place)' });
+      }
+      return body.prompt === undefined || body.messages === undefined
+        ? true
+        : this.createError({ path: 'prompt', message: 'and messages exclude each other; send one of them' });
+    });
+
+type DispatchSchema = ReturnType<typeof dispatchSchema>;
+
+/** One schema a configuration: building it costs more than a validation. */
+const schemas = new WeakMap<Config, DispatchSchema>();
+
+function schemaOf(config: Config): DispatchSchema {
+  const known = schemas.get(config);
+  if (known !== undefined) return known;
+  const schema = dispatchSchema(Object.keys(config.jobs.priorities));
+  schemas.set(config, schema);
+  return schema;
+}
+
+/** The body of POST /api/jobs. @throws CoordinatorError invalid_request. */
+export function parseDispatch(body: unknown, config: Config): JobRequest {
+  const job = validate(schemaOf(config), body) as InferType<DispatchSchema>;
+  return {
+    prompt: job.prompt ?? null,
+    input: job.input ?? null,
+    messages: (job.messages as Message[] | undefined) ?? null,
+    provider: job.provider ?? null,
+    model: job.model ?? null,
+    priority: job.priority ?? defaultPriority,
+    tier: job.tier ?? null,
+    tags: job.tags ?? [],
+    params: (job.params as Record<string, unknown> | undefined) ?? {},
+    metadata: (job.metadata as Record<string, string> | undefined) ?? {},
+    timeoutSeconds: job.timeout_seconds ?? null,
+    notBefore: job.not_before === undefined ? null : Date.parse(job.not_before),
+  };
+}
+
+/** Parts of a job that lists leave out unless they are asked for. */
+export type Included = ReadonlySet<'input' | 'result'>;
+
+/** The query of GET /api/jobs. @throws CoordinatorError invalid_request. */
+export function parseList(
+  raw: RawQuery,
+): { query: JobQuery; include: Included } {
+  const query = new Query(raw);
+  const parsed: JobQuery = {
+    statuses: query.words('status', jobStatuses),
+    provider: query.text('provider'),
+    model: query.text('model'),
+    worker: query.text('worker'),
+    tags: query.all('tag'),
+    priority: query.text('priority'),
+    tier: query.text('tier'),
+    createdAfter: query.time('created_after'),
+    createdBefore: query.time('created_before'),
+    text: query.text('q'),
+    limit: query.integer('limit', limitDefault, 1, limitMax),
+    offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
+  };
+  const include = new Set(query.words('include', ['input', 'result'] as const));
+  query.done();
+  return { query: parsed, include };
+}
+
+/** The query of GET /api/jobs/:id: how long to wait for the job's end, ms. @throws CoordinatorError invalid_request. */
+export function parseWait(raw: RawQuery): number {
+  const query = new Query(raw);
+  const seconds = query.integer('wait', 0, 0, waitSecondsMax);
+  query.done();
+  return seconds * 1000;
+}

@@ -1,0 +1,26 @@
+import { iso, type WireWorker } from '../../../domain/wire.ts';
+import type { WorkerView } from '../../../domain/worker.ts';
+
+/** A worker as the API shows it. */
+export function presentWorker({ life, status, connected, runningJobs, completed, failed }: WorkerView): WireWorker {
+  return {
+    id: life.id,
+    name: life.name,
+    kind: life.kind,
+    providers: life.providers,
+    models: life.models,
+    tags: life.tags,
+    concurrency: life.concurrency,
+    connected,
+    paused: life.paused,
+    status,
+    running_jobs: runningJobs,
+    running: runningJobs.length,
+    version: life.version,
+    host: life.host,
+    connected_at: iso(life.connectedAt),
+    last_heartbeat_at: iso(life.lastHeartbeatAt),
+    completed,
+    failed,
+  };
+}

@@ -1,0 +1,63 @@
+import type { Coordinator } from '../../../coordinator/coordinator.ts';
+import type { WireWorkerList } from '../../../domain/wire.ts';
+import { parseNothing } from '../../query.ts';
+import type { Route } from '../../route.ts';
+import { presentWorker } from './present.ts';
+import { parsePatch } from './schema.ts';
+
+/** /api/workers: list, read, pause, resume, resize, forget. */
+export function workerRoutes(coordinator: Coordinator): Route[] {
+  const setPaused = (path: string, paused: boolean): Route => ({
+    method: 'POST',
+    path,
+    role: 'operator',
+    handle: async ({ params: { id = '' }, query }) => {
+      parseNothing(query);
+      return { json: presentWorker(await coordinator.setWorkerPaused(id, paused)) };
+    },
+  });
+  return [
+    {
+      method: 'GET',
+      path: '/api/workers',
+      role: 'viewer',
+      handle: async ({ query }) => {
+        parseNothing(query);
+        const workers = (await coordinator.workers()).map(presentWorker);
+        const list: WireWorkerList = { workers, total: workers.length };
+        return { json: list };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/workers/:id',
+      role: 'viewer',
+      handle: async ({ params: { id = '' }, query }) => {
+        parseNothing(query);
+        return { json: presentWorker(await coordinator.worker(id)) };
+      },
+    },
+    setPaused('/api/workers/:id/pause', true),
+    setPaused('/api/workers/:id/resume', false),
+    {
+      method: 'PATCH',
+      path: '/api/workers/:id',
+      role: 'operator',
+      hasBody: true,
+      handle: async ({ params: { id = '' }, body }) => {
+        const { concurrency } = parsePatch(body);
+        return { json: presentWorker(await coordinator.setWorkerConcurrency(id, concurrency)) };
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/api/workers/:id',
+      role: 'operator',
+      handle: async ({ params: { id = '' } }) => {
+        const worker = await coordinator.worker(id);
+        await coordinator.forgetWorker(id);
+        return { json: presentWorker(worker) };
+      },
+    },
+  ];
+}

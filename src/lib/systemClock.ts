@@ -1,0 +1,33 @@
+import { randomFillSync } from 'node:crypto';
+import type { Clock, Random } from '../domain/clock.ts';
+
+/** The clock of this machine. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after: (delayMs, task) => {
+    const timer = setTimeout(task, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Random bytes are drawn in blocks: one draw of 8 KiB costs as much as one of 16 bytes. */
+const poolSize = 8192;
+
+/** Randomness fit for secrets, from the operating system. */
+export function systemRandom(): Random {
+  const pool = Buffer.allocUnsafe(poolSize);
+  let used = poolSize;
+  return {
+    next: () => Math.random(),
+    bytes: (size) => {
+      if (used + size > poolSize) {
+        randomFillSync(pool);
+        used = 0;
+      }
+      const bytes = new Uint8Array(pool.subarray(used, used + size));
+      used += size;
+      return bytes;
+    },
+  };
+}

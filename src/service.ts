@@ -1,0 +1,165 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createKey, KeyRing } from './auth/keyRing.ts';
+import { readAdminKey, writeAdminKey } from './config/adminKey.ts';
+import type { Config } from './config/config.ts';
+import { Coordinator } from './coordinator/coordinator.ts';
+import { costOf } from './cost/pricing.ts';
+import type { Random } from './domain/clock.ts';
+import { isLoopback } from './gateway/hosts.ts';
+import { WorkerGateway } from './gateway/workerGateway.ts';
+import { createApp } from './http/app.ts';
+import type { Logger } from './lib/log.ts';
+import { systemClock, systemRandom } from './lib/systemClock.ts';
+import { createJsonStore } from './store/json/jsonStore.ts';
+import type { Store } from './store/store.ts';
+import { startEchoWorker } from './worker/embedded.ts';
+
+/** Sockets that have sent no whole request head in this time are closed, ms. */
+const headersTimeoutMs = 30_000;
+/** Longer than the idle time of the usual proxies (60 s), so that it is the proxy that closes first. */
+const keepAliveMs = 65_000;
+/** How long requests under way may take to end after the drain, ms. */
+const requestsEndMs = 2_000;
+
+export interface ServiceOptions {
+  config: Config;
+  /** An admin key that is always valid (SVC_API_KEY); null lets the first start make one. */
+  apiKey: string | null;
+  logger: Logger;
+  /** Runs an echo worker in this process. */
+  echoWorker?: { concurrency: number } | undefined;
+}
+
+export interface Service {
+  url: string;
+  /** A key with the role admin, when this process knows one. */
+  adminKey: string | null;
+  /** Whether the admin key was made by this very start: it is shown once. */
+  isNewKey: boolean;
+  /** Resolves when the store can no longer be trusted: end the process, non-zero. */
+  failed: Promise<Error>;
+  /** Stop in good order; leases of connected workers get `graceSeconds` (default `shutdown.grace_seconds`). */
+  stop(graceSeconds?: number): Promise<void>;
+}
+
+/** The start of the service is refused for a reason that its operator can mend. */
+export class StartRefused extends Error {}
+
+/**
+ * The whole coordinator in this process: store, actors, HTTP and sockets on one port.
+ * @throws StoreLocked, StoreCorrupt, StoreFormatTooNew; StartRefused; an error of `listen` (EADDRINUSE).
+ */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { config, logger } = options;
+  const clock = systemClock;
+  const random = systemRandom();
+  const store = createJsonStore({
+    path: config.store.path,
+    clock,
+    logger,
+    headStart: (priority) => (config.jobs.priorities[priority] ?? 0) * 1000,
+  });
+  const coordinator = new Coordinator({
+    config: () => config,
+    store,
+    clock,
+    random,
+    logger,
+    priced: (provider, model, usage) => costOf(config, provider, model, usage),
+  });
+  await coordinator.start();
+  try {
+    const { keys, adminKey, isNewKey } = await openKeys(options, store, random);
+    const app = createApp({ coordinator, keys, config: () => config, logger });
+    const server = createServer(
+      { headersTimeout: headersTimeoutMs, keepAliveTimeout: keepAliveMs, connectionsCheckingInterval: 5_000 },
+      app.callback(),
+    );
+    const gateway = new WorkerGateway({ coordinator, keys, config: () => config, logger });
+    gateway.attach(server);
+    const url = await listen(server, config);
+    logger.info({ url, store: config.store.path }, 'listening');
+    const worker =
+      options.echoWorker === undefined || adminKey === null
+        ? null
+        : startEchoWorker({ url, apiKey: adminKey, concurrency: options.echoWorker.concurrency, clock, random, logger });
+    let stopping: Promise<void> | null = null;
+    const stop = async (graceSeconds: number): Promise<void> => {
+      await worker?.drain(graceSeconds * 1000);
+      await coordinator.drain(graceSeconds * 1000);
+      await endRequests(server);
+      await coordinator.close();
+      gateway.close();
+    };
+    return {
+      url,
+      adminKey,
+      isNewKey,
+      failed: store.failed,
+      stop: (graceSeconds = config.shutdown.graceSeconds) => {
+        stopping ??= stop(graceSeconds);
+        return stopping;
+      },
+    };
+  } catch (error) {
+    await coordinator.close();
+    throw error;
+  }
+}
+
+/** The key ring. Without a key from the environment the first start makes an admin key and leaves it in the data folder. */
+async function openKeys(
+  { config, apiKey }: ServiceOptions,
+  store: Store,
+  random: Random,
+): Promise<{ keys: KeyRing; adminKey: string | null; isNewKey: boolean }> {
+  const stored = await store.keys();
+  const keys = new KeyRing({ clock: systemClock, environmentKey: apiKey, keys: stored });
+  const isMade = apiKey === null && stored.length === 0;
+  if (!isLoopback(config.host) && apiKey === null && stored.every(({ name }) => name === firstKeyName)) {
+    throw new StartRefused(
+      `The host ${config.host} can be reached from other machines, and the only key is the one that the first start made. Set SVC_API_KEY to a secret of 16 characters or more, or keep host at 127.0.0.1.`,
+    );
+  }
+  if (!isMade) return { keys, adminKey: apiKey ?? (await readOwnKey(config, keys)), isNewKey: false };
+  const { key, record } = createKey('admin', firstKeyName, null, systemClock, random);
+  // The file first: a key that is stored and that nobody has seen would lock its owner out.
+  await writeAdminKey(config.store.path, key);
+  await store.commit([{ kind: 'key', key: record }]);
+  keys.put(record);
+  return { keys, adminKey: key, isNewKey: true };
+}
+
+const firstKeyName = 'made by the first start';
+
+async function readOwnKey(config: Config, keys: KeyRing): Promise<string | null> {
+  const key = await readAdminKey(config.store.path);
+  return key !== null && typeof keys.authenticate(`Bearer ${key}`) !== 'string' ? key : null;
+}
+
+function listen(server: Server, config: Config): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  server.once('error', reject);
+  server.listen(config.port, config.host, () => {
+    server.off('error', reject);
+    const { port } = server.address() as AddressInfo;
+    resolve(config.publicUrl ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`);
+  });
+  return promise;
+}
+
+/** Take no more connections, let the requests under way end, cut what is left. */
+async function endRequests(server: Server): Promise<void> {
+  const ended = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  let cancel = () => {};
+  const late = new Promise<void>((resolve) => {
+    cancel = systemClock.after(requestsEndMs, resolve);
+  });
+  await Promise.race([ended, late]);
+  cancel();
+  server.closeAllConnections();
+}

@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import test from 'ava';
+
+const root = resolve(import.meta.dirname, '..');
+
+/** What each room may import of the others. A room not named here is one that nobody agreed on. */
+const allowed: Record<string, readonly string[]> = {
+  machines: ['domain'],
+  domain: [],
+  lib: ['domain'],
+  config: ['domain', 'lib'],
+  store: ['domain', 'lib'],
+  routing: ['config', 'domain', 'lib'],
+  cost: ['config', 'domain', 'lib'],
+  auth: ['domain', 'lib'],
+  coordinator: ['machines', 'routing', 'cost', 'store', 'auth', 'config', 'domain', 'lib'],
+  http: ['coordinator', 'auth', 'config', 'domain', 'lib'],
+  live: ['coordinator', 'auth', 'config', 'domain', 'lib'],
+  gateway: ['coordinator', 'auth', 'config', 'domain', 'lib'],
+  client: ['config', 'domain', 'lib'],
+  worker: ['config', 'domain', 'lib'],
+  service: ['http', 'live', 'gateway', 'worker', 'coordinator', 'cost', 'store', 'auth', 'config', 'domain', 'lib'],
+  commands: ['service', 'client', 'worker', 'config', 'domain', 'lib'],
+  svc: ['commands', 'lib'],
+};
+
+/** Types of a query or a page may cross: `http` hands a `JobQuery` to the coordinator and never sees a store. */
+const typesOnly: Record<string, readonly string[]> = { http: ['store'] };
+
+function roomOf(file: string): string {
+  const [first = '', second = ''] = relative(root, file).split('/');
+  return first === 'machines' ? 'machines' : second.replace(/\.ts$/, '');
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(root, folder, name));
+}
+
+const files = [...sources('src'), ...sources('machines')];
+const importLine = /^(?:import|export)\s(type\s)?[^'"]*?from\s+'([^']+)'/gm;
+
+test('imports point one way: each room imports only the rooms below it', (t) => {
+  const wrong: string[] = [];
+  for (const file of files) {
+    const room = roomOf(file);
+    t.truthy(allowed[room], `${room} is no room of the architecture`);
+    for (const [, isType, from = ''] of readFileSync(file, 'utf8').matchAll(importLine)) {
+      if (!from.startsWith('.')) continue;
+      const target = resolve(dirname(file), from);
+      if (target === join(root, 'package.json')) continue;
+      const other = roomOf(target);
+      const may = [room, ...(allowed[room] ?? []), ...(isType === undefined ? [] : (typesOnly[room] ?? []))];
+      if (!may.includes(other)) wrong.push(`${relative(root, file)} imports ${from}`);
+    }
+  }
+  t.deepEqual(wrong, []);
+});
+
+test('coordinator, store and gateway ask the process for neither time, randomness nor files', (t) => {
+  const forbidden = /\b(Date\.now|setTimeout|setInterval|Math\.random|performance\.now)\b|'node:fs/;
+  const wrong = files
+    .filter((file) => ['coordinator', 'store', 'gateway', 'machines', 'routing', 'cost'].includes(roomOf(file)))
+    // The port's own implementation on the real file system is the one place.
+    .filter((file) => !file.endsWith('src/store/json/files.ts'))
+    .filter((file) => forbidden.test(readFileSync(file, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')));
+  t.deepEqual(
+    wrong.map((file) => relative(root, file)),
+    [],
+  );
+});

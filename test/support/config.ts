@@ -1,0 +1,32 @@
+import type { Config } from '../../src/config/config.ts';
+
+/** The defaults, with quick clocks. */
+export function testConfig(overrides: Partial<Omit<Config, 'jobs'>> & { jobs?: Partial<Config['jobs']> } = {}): Config {
+  return {
+    host: '127.0.0.1',
+    port: 0,
+    publicUrl: null,
+    store: { kind: 'json', path: 'unset' },
+    providers: {},
+    routing: { strategy: 'direct', chain: [], rules: [], fallbackOnTimeout: true },
+    pricing: {},
+    retention: { keepDays: 30, keepJobs: 100_000 },
+    http: { maxBodyBytes: 10 * 1024 * 1024, rateLimitPerKey: 0 },
+    live: { maxSubscribers: 100 },
+    log: { level: 'silent' },
+    shutdown: { graceSeconds: 30 },
+    worker: { name: null, providers: [], concurrency: null, tags: [], coordinator: null, apiKey: null },
+    ...overrides,
+    jobs: {
+      timeoutSeconds: 600,
+      reapStaleAfterSeconds: 120,
+      heartbeatIntervalSeconds: 10,
+      maxAttempts: 3,
+      maxReaps: 3,
+      maxPending: 1_000_000,
+      priorities: { critical: 86_400, high: 3_600, normal: 0, low: -3_600, background: -86_400 },
+      defaultProvider: null,
+      ...overrides.jobs,
+    },
+  };
+}

@@ -1,0 +1,196 @@
+import type { ExecutionContext } from 'ava';
+import type { Config } from '../../src/config/config.ts';
+import { Coordinator } from '../../src/coordinator/coordinator.ts';
+import type { WorkerConnection } from '../../src/coordinator/workerConnection.ts';
+import type { WorkerLink } from '../../src/coordinator/workerSession.ts';
+import { costOf } from '../../src/cost/pricing.ts';
+import type { JobRecord, JobRequest } from '../../src/domain/job.ts';
+import { statusOf } from '../../src/domain/states.ts';
+import { usageFromWire } from '../../src/domain/usage.ts';
+import type { WorkerHello } from '../../src/domain/worker.ts';
+import type { Assignment, CoordinatorFrame } from '../../src/domain/workerProtocol.ts';
+import { silent } from '../../src/lib/log.ts';
+import { type Files, nodeFiles } from '../../src/store/json/files.ts';
+import { createJsonStore } from '../../src/store/json/jsonStore.ts';
+import { testConfig } from './config.ts';
+import { FakeClock, seededRandom } from './fakeClock.ts';
+import { temporaryFolder } from './folder.ts';
+
+/** What a client sends, with everything left out that the test does not care for. */
+export function request(fields: Partial<JobRequest> = {}): JobRequest {
+  return {
+    prompt: 'Say hello',
+    input: null,
+    messages: null,
+    provider: 'echo',
+    model: null,
+    priority: 'normal',
+    tier: null,
+    tags: [],
+    params: {},
+    metadata: {},
+    timeoutSeconds: null,
+    notBefore: null,
+    ...fields,
+  };
+}
+
+const someUsage = usageFromWire({ input_tokens: 10, output_tokens: 5 });
+
+/** A worker by hand: keeps every frame, says what it is told to say. */
+export class HandWorker implements WorkerLink {
+  readonly frames: CoordinatorFrame[] = [];
+  readonly jobs: Assignment[] = [];
+  closed: { code: number; reason: string } | null = null;
+  readonly #coordinator: Coordinator;
+  readonly connection: WorkerConnection;
+  #watchers: (() => void)[] = [];
+
+  constructor(coordinator: Coordinator) {
+    this.#coordinator = coordinator;
+    this.connection = coordinator.connect(this, 'test');
+  }
+
+  get id(): string {
+    return this.connection.workerId;
+  }
+
+  send(frame: CoordinatorFrame): void {
+    this.frames.push(frame);
+    this.#wake();
+  }
+
+  assign(jobs: readonly Assignment[]): void {
+    this.jobs.push(...jobs);
+    this.#wake();
+  }
+
+  close(code: number, reason: string): void {
+    this.closed ??= { code, reason };
+    this.#wake();
+    this.#coordinator.disconnect(this.connection);
+  }
+
+  /** The socket breaks. */
+  drop(): void {
+    this.#coordinator.disconnect(this.connection);
+  }
+
+  /** Resolves when `seen` says so; looked at whenever something comes in. */
+  async until(seen: () => boolean): Promise<void> {
+    while (!seen()) await new Promise<void>((resolve) => this.#watchers.push(resolve));
+  }
+
+  /** The `count`th job it was given, counted from 1. */
+  async job(count = 1): Promise<Assignment> {
+    await this.until(() => this.jobs.length >= count);
+    return this.jobs[count - 1] as Assignment;
+  }
+
+  complete(job: Assignment, output = 'hello', usage = someUsage): Promise<void> {
+    return this.connection.conclude(
+      { jobId: job.job_id, lease: job.lease },
+      { type: 'complete', output, finishReason: 'stop', model: null, usage, latencyMs: 3, firstTokenMs: null },
+    );
+  }
+
+  /** The last ack. */
+  get ack(): CoordinatorFrame | undefined {
+    return this.frames.findLast(({ type }) => type === 'ack');
+  }
+
+  #wake(): void {
+    const watchers = this.#watchers;
+    this.#watchers = [];
+    for (const wake of watchers) wake();
+  }
+}
+
+export interface Bundle {
+  config: Config;
+  clock: FakeClock;
+  coordinator: Coordinator;
+  folder: string;
+  /** Connect a worker; it serves `echo` unless told. */
+  worker(hello?: Partial<WorkerHello>, running?: { jobId: string; lease: number }[]): Promise<HandWorker>;
+  /** The job once `isReached`; looked at after every committed change. */
+  jobWhen(id: string, isReached: (job: JobRecord) => boolean): Promise<JobRecord>;
+  /** The job once it has this status. */
+  jobAs(id: string, status: string): Promise<JobRecord>;
+  /** Stop it in the way of a `kill -9`: nothing is drained. Then start anew on the same folder. */
+  restart(): Promise<Bundle>;
+}
+
+/** A coordinator on a temporary folder, with a clock turned by hand. */
+export async function setup(
+  t: ExecutionContext,
+  overrides: Parameters<typeof testConfig>[0] = {},
+  { folder = temporaryFolder(t), clock = new FakeClock(), files = nodeFiles }: {
+    folder?: string;
+    clock?: FakeClock;
+    files?: Files;
+  } = {},
+): Promise<Bundle> {
+  const config = testConfig(overrides);
+  const headStart = (priority: string) => (config.jobs.priorities[priority] ?? 0) * 1000;
+  const store = createJsonStore({ path: folder, clock, headStart, files });
+  const coordinator = new Coordinator({
+    config: () => config,
+    store,
+    clock,
+    random: seededRandom(),
+    logger: silent,
+    priced: (provider, model, usage) => costOf(config, provider, model, usage),
+  });
+  await coordinator.start();
+  let isOpen = true;
+  const close = async () => {
+    if (isOpen) await coordinator.close();
+    isOpen = false;
+  };
+  t.teardown(close);
+  const bundle: Bundle = {
+    config,
+    clock,
+    coordinator,
+    folder,
+    worker: async (hello = {}, running = []) => {
+      const worker = new HandWorker(coordinator);
+      await worker.connection.hello(
+        {
+          name: `w-${Math.random().toString(36).slice(2)}`,
+          kind: 'cloud',
+          providers: ['echo'],
+          models: {},
+          tags: [],
+          concurrency: 1,
+          version: null,
+          host: null,
+          instance: null,
+          ...hello,
+        },
+        running,
+      );
+      return worker;
+    },
+    jobWhen: (id, isReached) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          coordinator.job(id).then(({ job }) => {
+            if (!isReached(job)) return;
+            unsubscribe();
+            resolve(job);
+          }, reject);
+        };
+        // Not every change is told to listeners (active and stuck share a status), so it is also asked for.
+        const unsubscribe = coordinator.bus.subscribe(() => setImmediate(look));
+        look();
+      }),
+    jobAs: (id, status) => bundle.jobWhen(id, ({ state }) => state === status || statusOf(state) === status),
+    restart: async () => {
+      await close();
+      return setup(t, overrides, { folder, clock });
+    },
+  };
+  return bundle;
+}

@@ -117,7 +117,11 @@ export const jobMachine = setup({
     handToWorker: () => {},
     /** Effect, provided by the coordinator: the worker is told to stop once the change is committed. */
     abortWorker: (_, _params: { reason: AbortReason }) => {},
-    becomeReady: assign(({ context, event }) => ({ ...context, delayedUntil: null, updatedAt: (event as Of<'job.due'>).at })),
+    becomeReady: assign(({ context, event }) => ({
+      ...context,
+      delayedUntil: null,
+      updatedAt: (event as Of<'job.due'>).at,
+    })),
     beginAttempt: assign(({ context, event }) => {
       const { at, workerId, provider, model, why } = event as Of<'job.assigned'>;
       const lease = context.lease + 1;
@@ -290,7 +294,9 @@ export const jobMachine = setup({
       const { lease, usage, cost, at } = event as Of<'job.usageReported'>;
       return {
         ...context,
-        attempts: context.attempts.map((attempt) => (attempt.lease === lease ? { ...attempt, usage, cost } : attempt)),
+        attempts: context.attempts.map((attempt) =>
+          attempt.lease === lease ? { ...attempt, usage, cost } : attempt,
+        ),
         updatedAt: at,
       };
     }),

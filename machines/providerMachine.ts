@@ -44,7 +44,13 @@ export const providerMachine = setup({
     extend: assign(({ context, event }) => ({ ...context, until: (event as Of<'provider.limited'>).until })),
     open: assign(({ context, event }) => {
       const { openUntil, at } = event as Of<'provider.failed'>;
-      return { ...context, until: openUntil, opensInRow: context.opensInRow + 1, probeSent: false, changedAt: at };
+      return {
+        ...context,
+        until: openUntil,
+        opensInRow: context.opensInRow + 1,
+        probeSent: false,
+        changedAt: at,
+      };
     }),
     recover: assign(({ context, event }) => ({
       ...context,
@@ -55,7 +61,12 @@ export const providerMachine = setup({
       changedAt: event.at,
     })),
     forgive: assign(({ context }) => ({ ...context, limitsInRow: 0, opensInRow: 0 })),
-    probe: assign(({ context, event }) => ({ ...context, until: null, probeSent: false, changedAt: event.at })),
+    probe: assign(({ context, event }) => ({
+      ...context,
+      until: null,
+      probeSent: false,
+      changedAt: event.at,
+    })),
     sendProbe: assign(({ context }) => ({ ...context, probeSent: true })),
     returnProbe: assign(({ context }) => ({ ...context, probeSent: false })),
   },

@@ -31,7 +31,8 @@ export const supervisorMachine = setup({
       on: { 'supervisor.resume': 'accepting', 'supervisor.drain': 'draining', 'supervisor.stop': 'stopped' },
     },
     draining: {
-      description: 'No job is accepted or handed out; results are taken until the leases end or the grace is over.',
+      description:
+        'No job is accepted or handed out; results are taken until the leases end or the grace is over.',
       tags: 'listening',
       on: { 'supervisor.stop': 'stopped' },
     },

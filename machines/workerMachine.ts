@@ -27,7 +27,8 @@ export const workerMachine = setup({
       return {
         ...context,
         ...hello,
-        concurrency: hello.concurrency === context.declaredConcurrency ? context.concurrency : hello.concurrency,
+        concurrency:
+          hello.concurrency === context.declaredConcurrency ? context.concurrency : hello.concurrency,
         declaredConcurrency: hello.concurrency,
         connectedAt: at,
         lastHeartbeatAt: at,

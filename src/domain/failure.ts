@@ -49,8 +49,15 @@ export interface ReportedFailure {
   retryAfterMs: number | null;
 }
 
+interface Wording {
+  pattern: RegExp;
+  prefix: string;
+  status: number;
+  code: string;
+}
+
 /** The words that users of the service look for, put before a message that lacks them (spec, "Errors"). */
-const words: Partial<Record<ErrorClass, { pattern: RegExp; prefix: string; status: number; code: string }>> = {
+const words: Partial<Record<ErrorClass, Wording>> = {
   rate_limited: {
     pattern: /429 Too Many Requests: Rate limit exceeded/,
     prefix: '429 Too Many Requests: Rate limit exceeded',
@@ -63,8 +70,18 @@ const words: Partial<Record<ErrorClass, { pattern: RegExp; prefix: string; statu
     status: 401,
     code: 'authentication_failed',
   },
-  model_not_found: { pattern: /Model not found/, prefix: 'Model not found', status: 404, code: 'model_not_found' },
-  model_not_loaded: { pattern: /No model loaded/, prefix: 'No model loaded', status: 503, code: 'model_not_loaded' },
+  model_not_found: {
+    pattern: /Model not found/,
+    prefix: 'Model not found',
+    status: 404,
+    code: 'model_not_found',
+  },
+  model_not_loaded: {
+    pattern: /No model loaded/,
+    prefix: 'No model loaded',
+    status: 503,
+    code: 'model_not_loaded',
+  },
 };
 
 /** The failure that a job shows for what its worker reported: the worker's message, with the spec's words in front. */

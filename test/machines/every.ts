@@ -1,0 +1,94 @@
+import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
+import { jobMachine } from '../../machines/jobMachine.ts';
+import { providerMachine } from '../../machines/providerMachine.ts';
+import { supervisorMachine } from '../../machines/supervisorMachine.ts';
+import { workerMachine } from '../../machines/workerMachine.ts';
+import type { JobLife } from '../../src/domain/job.ts';
+import {
+  jobStatuses,
+  providerStatuses,
+  supervisorStatuses,
+  workerStatuses,
+} from '../../src/domain/states.ts';
+import {
+  newProvider,
+  newSupervisor,
+  newWorker,
+  provider,
+  providersInEveryState,
+  supervisorsInEveryState,
+  worker,
+  workersInEveryState,
+} from './fleet.ts';
+import { jobsInEveryState, make, newJob, targetOf } from './jobs.ts';
+
+/** A machine with what is needed to walk through all of it. */
+export interface Walk {
+  machine: AnyStateMachine;
+  /** The words that the dictionary has for its top states. */
+  statuses: readonly string[];
+  /** States in which its life may end; from each state one of them must be in reach. */
+  ends: readonly string[];
+  initial: AnyMachineSnapshot;
+  /** A snapshot in every state. */
+  situations: Record<string, AnyMachineSnapshot>;
+  /** One event of each sort, made for the snapshot that meets it. */
+  events: (snapshot: AnyMachineSnapshot) => EventObject[];
+}
+
+const next = targetOf('b');
+const jobEvents = [
+  make.due,
+  make.assigned,
+  make.rerouted(),
+  make.cancelled,
+  make.completed(),
+  make.failed('auth'),
+  make.failed('auth', { next }),
+  make.failed('rate_limited'),
+  make.failed('network'),
+  make.failed('network', { final: true }),
+  make.workerLost,
+  make.workerReturned,
+  make.timedOut(),
+  make.reaped(),
+  make.reaped('lost', { maxReaps: 0 }),
+  make.released,
+  make.retried(),
+  make.usageReported({ lease: 1 }),
+];
+
+export const walks: Record<'job' | 'worker' | 'provider' | 'supervisor', Walk> = {
+  job: {
+    machine: jobMachine,
+    statuses: jobStatuses,
+    ends: ['completed', 'failed', 'cancelled'],
+    initial: newJob({ notBefore: 5_000 }),
+    situations: jobsInEveryState(),
+    events: (snapshot) => jobEvents.map((maker) => maker(snapshot.context as JobLife)),
+  },
+  worker: {
+    machine: workerMachine,
+    statuses: workerStatuses,
+    ends: ['disconnected'],
+    initial: newWorker(),
+    situations: workersInEveryState(),
+    events: () => Object.values(worker).map((event) => (typeof event === 'function' ? event() : event)),
+  },
+  provider: {
+    machine: providerMachine,
+    statuses: providerStatuses,
+    ends: ['available'],
+    initial: newProvider(),
+    situations: providersInEveryState(),
+    events: () => Object.values(provider).map((event) => (typeof event === 'function' ? event() : event)),
+  },
+  supervisor: {
+    machine: supervisorMachine,
+    statuses: supervisorStatuses,
+    ends: ['stopped'],
+    initial: newSupervisor(),
+    situations: supervisorsInEveryState(),
+    events: () => supervisorMachine.events.map((type) => ({ type })),
+  },
+};

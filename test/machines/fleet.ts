@@ -1,0 +1,139 @@
+import { type EventObject, getInitialSnapshot, type SnapshotFrom, transition } from 'xstate';
+import type { ProviderEvent, SupervisorEvent, WorkerEvent } from '../../machines/events.ts';
+import { providerMachine } from '../../machines/providerMachine.ts';
+import { supervisorMachine } from '../../machines/supervisorMachine.ts';
+import { workerMachine } from '../../machines/workerMachine.ts';
+import type { WorkerHello, WorkerLife } from '../../src/domain/worker.ts';
+
+export type WorkerSnapshot = SnapshotFrom<typeof workerMachine>;
+export type ProviderSnapshot = SnapshotFrom<typeof providerMachine>;
+export type SupervisorSnapshot = SnapshotFrom<typeof supervisorMachine>;
+
+export const hello: WorkerHello = {
+  name: 'box',
+  kind: 'local',
+  providers: ['ollama'],
+  models: { ollama: ['llama'] },
+  tags: ['gpu'],
+  concurrency: 2,
+  version: '1.0.0',
+  host: 'box.example',
+  instance: 'process-1',
+};
+
+export function newWorker(life: Partial<WorkerLife> = {}): WorkerSnapshot {
+  return getInitialSnapshot(workerMachine, {
+    ...hello,
+    id: 'w1',
+    declaredConcurrency: hello.concurrency,
+    paused: false,
+    connectedAt: null,
+    lastHeartbeatAt: null,
+    ...life,
+  });
+}
+
+export const worker = {
+  connected: (at = 10, fields: Partial<WorkerHello> = {}): WorkerEvent => ({
+    type: 'worker.connected',
+    at,
+    hello: { ...hello, ...fields },
+  }),
+  disconnected: { type: 'worker.disconnected', at: 20 },
+  heard: { type: 'worker.heard', at: 30 },
+  late: { type: 'worker.late', at: 40 },
+  paused: { type: 'worker.paused', at: 50 },
+  resumed: { type: 'worker.resumed', at: 60 },
+  draining: { type: 'worker.draining', at: 70 },
+  resized: { type: 'worker.resized', at: 80, concurrency: 0 },
+  modelsChanged: { type: 'worker.modelsChanged', at: 90, models: { ollama: ['llama', 'qwen'] } },
+} as const satisfies Record<string, WorkerEvent | ((...rest: never[]) => WorkerEvent)>;
+
+export function newProvider(): ProviderSnapshot {
+  return getInitialSnapshot(providerMachine, { name: 'openai', at: 1 });
+}
+
+export const provider = {
+  limited: (until = 1_000, at = 10): ProviderEvent => ({ type: 'provider.limited', at, until }),
+  /** `attempts` of 10 that make a verdict, `failureRatio` of the 0.5 that is too much. */
+  failed: (failureRatio = 0.9, attempts = 20, at = 20): ProviderEvent => ({
+    type: 'provider.failed',
+    at,
+    failureRatio,
+    attempts,
+    openRatio: 0.5,
+    openMinimum: 10,
+    openUntil: at + 500,
+  }),
+  succeeded: { type: 'provider.succeeded', at: 30 },
+  due: { type: 'provider.due', at: 40 },
+  probeSent: { type: 'provider.probeSent', at: 50 },
+  probeReturned: { type: 'provider.probeReturned', at: 60 },
+  reset: { type: 'provider.reset', at: 70 },
+} as const satisfies Record<string, ProviderEvent | ((...rest: never[]) => ProviderEvent)>;
+
+export function newSupervisor(): SupervisorSnapshot {
+  return getInitialSnapshot(supervisorMachine);
+}
+
+function accepted(can: boolean, event: EventObject): void {
+  if (!can) throw new Error(`${event.type} is refused`);
+}
+
+/** The worker after these events, each of which it must accept. */
+export function workerAfter(snapshot: WorkerSnapshot, ...events: WorkerEvent[]): WorkerSnapshot {
+  return events.reduce((now, event) => {
+    accepted(now.can(event), event);
+    return transition(workerMachine, now, event)[0];
+  }, snapshot);
+}
+
+/** The provider after these events, each of which it must accept. */
+export function providerAfter(snapshot: ProviderSnapshot, ...events: ProviderEvent[]): ProviderSnapshot {
+  return events.reduce((now, event) => {
+    accepted(now.can(event), event);
+    return transition(providerMachine, now, event)[0];
+  }, snapshot);
+}
+
+/** The supervisor after these events, each of which it must accept. */
+export function supervisorAfter(...types: SupervisorEvent['type'][]): SupervisorSnapshot {
+  return types.reduce((now, type) => {
+    accepted(now.can({ type }), { type });
+    return transition(supervisorMachine, now, { type })[0];
+  }, newSupervisor());
+}
+
+export function workersInEveryState(): Record<string, WorkerSnapshot> {
+  const active = workerAfter(newWorker(), worker.connected());
+  const late = workerAfter(active, worker.late);
+  return {
+    disconnected: workerAfter(active, worker.disconnected),
+    'active.responsive': active,
+    'active.late': late,
+    'paused.responsive': workerAfter(active, worker.paused),
+    'paused.late': workerAfter(late, worker.paused),
+    draining: workerAfter(active, worker.draining),
+  };
+}
+
+export function providersInEveryState(): Record<string, ProviderSnapshot> {
+  const limited = providerAfter(newProvider(), provider.limited());
+  return {
+    available: newProvider(),
+    limited,
+    open: providerAfter(newProvider(), provider.failed()),
+    probing: providerAfter(limited, provider.due),
+  };
+}
+
+export function supervisorsInEveryState(): Record<string, SupervisorSnapshot> {
+  return {
+    starting: supervisorAfter(),
+    recovering: supervisorAfter('supervisor.open'),
+    accepting: supervisorAfter('supervisor.open', 'supervisor.recovered'),
+    paused: supervisorAfter('supervisor.open', 'supervisor.recovered', 'supervisor.pause'),
+    draining: supervisorAfter('supervisor.open', 'supervisor.recovered', 'supervisor.drain'),
+    stopped: supervisorAfter('supervisor.stop'),
+  };
+}

@@ -182,19 +182,37 @@ export class Attempts {
     if (lease?.phase === 'ending' && lease.workerId === session.workerId) {
       this.#drop(lease);
     }
+    if (applied.kind === 'applied' && (applied.event?.type === 'job.reaped' || applied.event?.type === 'job.released')) {
+      // These events say nothing of what the attempt cost until then.
+      await this.#reportUsage(ref, outcome);
+    }
     const accepted = repeated || (applied.kind === 'applied' && applied.event?.type !== 'job.usageReported');
     return accepted ? { accepted } : { accepted, reason };
+  }
+
+  async #reportUsage(ref: LeaseRef, outcome: Outcome): Promise<void> {
+    await this.#host().apply(ref.jobId, (job) => {
+      const attempt = job.life.attempts.find(({ lease }) => lease === ref.lease);
+      return attempt === undefined ? [] : this.#lateUsage(attempt, outcome, this.#clock.now());
+    });
+  }
+
+  /** What an attempt that has ended was charged for, if the worker says so and nobody has counted it. */
+  #lateUsage(attempt: Attempt, outcome: Outcome, at: number): JobEvent[] {
+    const usage = 'usage' in outcome ? outcome.usage : null;
+    if (usage === null || attempt.usage !== null) return [];
+    const cost = this.#priced(attempt.provider, modelOf(attempt, outcome), usage, at);
+    return [{ type: 'job.usageReported', at, lease: attempt.lease, usage, cost }];
   }
 
   /** What the worker's word can mean, best first; the machine takes the first that its state accepts. */
   #events(job: JobRecord, attempt: Attempt, outcome: Outcome): JobEvent[] {
     const at = this.#clock.now();
     const usage = 'usage' in outcome ? outcome.usage : null;
-    const model = outcome.type === 'complete' ? (outcome.model ?? attempt.model) : attempt.model;
+    const model = modelOf(attempt, outcome);
     const cost = usage === null ? noCost : this.#priced(attempt.provider, model, usage, at);
     const spent = { at, lease: attempt.lease, usage, cost };
-    const late: JobEvent[] =
-      usage !== null && attempt.usage === null ? [{ type: 'job.usageReported', ...spent }] : [];
+    const late = this.#lateUsage(attempt, outcome, at);
     switch (outcome.type) {
       case 'complete': {
         const { output, finishReason, latencyMs, firstTokenMs } = outcome;
@@ -393,4 +411,9 @@ export class Attempts {
         this.#deadlines.set(this.#clock.monotonic() + storeRetryMs, () => this.#try(jobId, event));
       });
   }
+}
+
+/** The model that ran: the worker's word on a result, else what was assigned. */
+function modelOf(attempt: Attempt, outcome: Outcome): string | null {
+  return outcome.type === 'complete' ? (outcome.model ?? attempt.model) : attempt.model;
 }

@@ -16,6 +16,9 @@ import { testConfig } from './config.ts';
 import { FakeClock, seededRandom } from './fakeClock.ts';
 import { temporaryFolder } from './folder.ts';
 
+/** Some seconds of turns: far more than any commit takes. */
+const turnsMax = 500_000;
+
 /** What a client sends, with everything left out that the test does not care for. */
 export function request(fields: Partial<JobRequest> = {}): JobRequest {
   return {
@@ -113,7 +116,7 @@ export interface Bundle {
   folder: string;
   /** Connect a worker; it serves `echo` unless told. */
   worker(hello?: Partial<WorkerHello>, running?: { jobId: string; lease: number }[]): Promise<HandWorker>;
-  /** The job once `isReached`; looked at after every committed change. */
+  /** The job once `isReached`. */
   jobWhen(id: string, isReached: (job: JobRecord) => boolean): Promise<JobRecord>;
   /** The job once it has this status. */
   jobAs(id: string, status: string): Promise<JobRecord>;
@@ -173,19 +176,15 @@ export async function setup(
       );
       return worker;
     },
-    jobWhen: (id, isReached) =>
-      new Promise((resolve, reject) => {
-        const look = () => {
-          coordinator.job(id).then(({ job }) => {
-            if (!isReached(job)) return;
-            unsubscribe();
-            resolve(job);
-          }, reject);
-        };
-        // Not every change is told to listeners (active and stuck share a status), so it is also asked for.
-        const unsubscribe = coordinator.bus.subscribe(() => setImmediate(look));
-        look();
-      }),
+    jobWhen: async (id, isReached) => {
+      // Turns of the event loop, not time: what is looked for needs a commit, and the clock stands still meanwhile.
+      for (let turn = 0; turn < turnsMax; turn += 1) {
+        const { job } = await coordinator.job(id);
+        if (isReached(job)) return job;
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+      throw new Error(`job ${id} is ${(await coordinator.job(id)).job.state} and stays so`);
+    },
     jobAs: (id, status) => bundle.jobWhen(id, ({ state }) => state === status || statusOf(state) === status),
     restart: async () => {
       await close();

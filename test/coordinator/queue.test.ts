@@ -1,0 +1,139 @@
+import test from 'ava';
+import { request, setup } from '../support/coordinator.ts';
+
+test('higher priority goes first, equal priority in order of arrival', async (t) => {
+  const { coordinator, worker } = await setup(t);
+  const ids: Record<string, string> = {};
+  for (const [name, priority] of [['a', 'normal'], ['b', 'low'], ['c', 'critical'], ['d', 'normal'], ['e', 'high']] as const) {
+    ids[(await coordinator.dispatch(request({ priority }))).job.id] = name;
+  }
+  const hand = await worker();
+  const order: (string | undefined)[] = [];
+  for (let count = 1; count <= 5; count += 1) {
+    const job = await hand.job(count);
+    order.push(ids[job.job_id]);
+    await hand.complete(job);
+  }
+  t.deepEqual(order, ['c', 'e', 'a', 'd', 'b']);
+});
+
+test('a low job that has waited longer than its disadvantage goes before a fresh normal one', async (t) => {
+  const { coordinator, worker, clock } = await setup(t);
+  const old = (await coordinator.dispatch(request({ priority: 'low' }))).job;
+  clock.advance(3_601_000);
+  await coordinator.dispatch(request());
+  const hand = await worker();
+  t.is((await hand.job()).job_id, old.id);
+});
+
+test('a worker never holds more than its slots, and 0 takes nothing', async (t) => {
+  const { coordinator, worker } = await setup(t);
+  const idle = await worker({ concurrency: 0 });
+  const jobs = await Promise.all(Array.from({ length: 5 }, () => coordinator.dispatch(request())));
+  t.is((await coordinator.job(jobs[0]?.job.id ?? '')).waiting?.reason, 'concurrency_zero');
+  const hand = await worker({ concurrency: 2 });
+  const first = await hand.job();
+  await hand.job(2);
+  t.is(hand.jobs.length, 2);
+  await hand.complete(first);
+  await hand.job(3);
+  t.is(hand.jobs.length, 3);
+  t.is(idle.jobs.length, 0);
+});
+
+test('max_concurrent holds over all workers of a provider, and a waiting job says so', async (t) => {
+  const rateLimit = { maxConcurrent: 2, retryAfterSeconds: 1, maxRetries: 2, retryAfterMaxSeconds: 300 };
+  const breaker = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
+  const provider = { rateLimit, breaker, model: null, baseUrl: null, apiKeyEnv: null };
+  const { coordinator, worker } = await setup(t, { providers: { echo: provider } });
+  const workers = [await worker({ concurrency: 5 }), await worker({ concurrency: 5 })];
+  const jobs = await Promise.all(Array.from({ length: 6 }, () => coordinator.dispatch(request())));
+  const running = () => workers.reduce((sum, { jobs: held }) => sum + held.length, 0);
+  await Promise.race(workers.map((one) => one.until(() => running() >= 2)));
+  t.is(running(), 2);
+  t.is((await coordinator.job(jobs[5]?.job.id ?? '')).waiting?.reason, 'provider_full');
+  for (let done = 0; done < 6; done += 1) {
+    const holder = workers.find(({ jobs: held }) => held.length > 0);
+    const job = holder?.jobs.shift();
+    if (holder === undefined || job === undefined) break;
+    await holder.complete(job);
+    if (done < 4) await Promise.race(workers.map((one) => one.until(() => running() >= 2)));
+    t.true(running() <= 2);
+  }
+  t.is((await coordinator.jobs({ ...everything, statuses: ['completed'] })).total, 6);
+});
+
+const everything = {
+  statuses: [],
+  provider: null,
+  model: null,
+  worker: null,
+  tags: [],
+  priority: null,
+  tier: null,
+  createdAfter: null,
+  createdBefore: null,
+  text: null,
+  limit: 50,
+  offset: 0,
+};
+
+test('when a worker advertises the model only such workers take the job; when none does, any may', async (t) => {
+  const { coordinator, worker } = await setup(t);
+  const plain = await worker({ models: { echo: ['other'] } });
+  const knowing = await worker({ models: { echo: ['wanted'] } });
+  const wanted = (await coordinator.dispatch(request({ model: 'wanted' }))).job;
+  t.is((await knowing.job()).job_id, wanted.id);
+  const unknown = (await coordinator.dispatch(request({ model: 'nobody has it' }))).job;
+  t.is((await plain.job()).job_id, unknown.id);
+});
+
+test('a 429 with rate-limit handling waits for Retry-After, keeps its place and burns no attempt of the chain', async (t) => {
+  const rateLimit = { maxConcurrent: null, retryAfterSeconds: 1, maxRetries: 1, retryAfterMaxSeconds: 300 };
+  const breaker = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
+  const provider = { rateLimit, breaker, model: null, baseUrl: null, apiKeyEnv: null };
+  const { coordinator, worker, clock, jobAs } = await setup(t, { providers: { echo: provider } });
+  const hand = await worker();
+  const { job } = await coordinator.dispatch(request());
+  const limited = { class: 'rate_limited', message: 'slow down', status: 429, code: null, retryAfterMs: 2_000 } as const;
+  const fail = async (count: number) => {
+    const { job_id: jobId, lease } = await hand.job(count);
+    await hand.connection.conclude({ jobId, lease }, { type: 'fail', failure: limited, usage: null });
+  };
+  await fail(1);
+  const waiting = await coordinator.job(job.id);
+  t.is(waiting.job.state, 'pending.ready');
+  t.is(waiting.waiting?.reason, 'provider_limited');
+  t.true((waiting.waiting?.until ?? 0) >= clock.now() + 2_000);
+  clock.advance(1_999);
+  hand.connection.heard();
+  t.is(hand.jobs.length, 1);
+  clock.advance(300);
+  await fail(2);
+  const failed = await jobAs(job.id, 'failed');
+  t.regex(failed.life.error?.message ?? '', /429 Too Many Requests: Rate limit exceeded/);
+  t.deepEqual(
+    failed.life.attempts.map(({ outcome }) => outcome),
+    ['rate_limited', 'rate_limited'],
+  );
+});
+
+test('without rate-limit handling a 429 fails the job in the spec’s words, and does not stop the others', async (t) => {
+  const { coordinator, worker, jobAs } = await setup(t);
+  const hand = await worker();
+  const { job } = await coordinator.dispatch(request());
+  const { lease } = await hand.job();
+  const failure = { class: 'rate_limited', message: 'slow down', status: 429, code: null, retryAfterMs: null } as const;
+  await hand.connection.conclude({ jobId: job.id, lease }, { type: 'fail', failure, usage: null });
+  t.regex((await jobAs(job.id, 'failed')).life.error?.message ?? '', /429 Too Many Requests/);
+  const next = (await coordinator.dispatch(request())).job;
+  t.is((await hand.job(2)).job_id, next.id);
+});
+
+test('a waiting job says its position in the lane', async (t) => {
+  const { coordinator } = await setup(t);
+  const ids: string[] = [];
+  for (let count = 0; count < 3; count += 1) ids.push((await coordinator.dispatch(request())).job.id);
+  const positions = await Promise.all(ids.map(async (id) => (await coordinator.job(id)).waiting?.position));
+  t.deepEqual(positions, [1, 2, 3]);
+});

@@ -1,0 +1,130 @@
+import { resolve } from 'node:path';
+import { configuredProviders, topLevelModel } from './checks.ts';
+import type { BreakerConfig, Config, Price, ProviderConfig, RateLimitConfig, RoutingRule } from './config.ts';
+import type { BreakerFile, ConfigFile, PriceFile, ProviderFile, RateLimitFile, RuleFile } from './file.ts';
+
+/** Label → seconds of head start. `normal` is the label of jobs that name none, so it is always there. */
+const priorities: Readonly<Record<string, number>> = {
+  critical: 86_400,
+  high: 3_600,
+  normal: 0,
+  low: -3_600,
+  background: -86_400,
+};
+
+/**
+ * The whole configuration from what a file says; everything else has its default. Maps with keys of the user's choice
+ * have no prototype, so that a job that asks for the provider `constructor` finds nothing.
+ * @param file proved by the schema and the checks. @param cwd a relative `store.path` starts here.
+ */
+export function withDefaults(file: ConfigFile, cwd: string): Config {
+  const { store, jobs, routing, retention, http, worker } = file;
+  return {
+    host: file.host ?? '127.0.0.1',
+    port: file.port ?? 7420,
+    publicUrl: file.public_url ?? null,
+    store: { kind: store?.kind ?? 'json', path: resolve(cwd, store?.path ?? 'data') },
+    jobs: {
+      timeoutSeconds: jobs?.timeout_seconds ?? 600,
+      reapStaleAfterSeconds: jobs?.reap_stale_after_seconds ?? 120,
+      heartbeatIntervalSeconds: jobs?.heartbeat_interval_seconds ?? 10,
+      maxAttempts: jobs?.max_attempts ?? 3,
+      maxReaps: jobs?.max_reaps ?? 3,
+      maxPending: jobs?.max_pending ?? 1_000_000,
+      priorities: bare(Object.entries({ normal: 0, ...(jobs?.priorities ?? priorities) })),
+      defaultProvider: jobs?.default_provider ?? null,
+    },
+    providers: bare(configuredProviders(file).map((name) => [name, providerConfig(file, name)])),
+    routing: {
+      strategy: routing?.strategy ?? 'direct',
+      chain: routing?.chain ?? [],
+      rules: (routing?.rules ?? []).map(routingRule),
+      fallbackOnTimeout: routing?.fallback_on_timeout ?? true,
+    },
+    pricing: bare(
+      Object.entries(file.pricing ?? {}).map(([provider, models]) => [
+        provider,
+        bare(Object.entries(models ?? {}).map(([model, price]) => [model, priceOf(price)])),
+      ]),
+    ),
+    retention: { keepDays: retention?.keep_days ?? 30, keepJobs: retention?.keep_jobs ?? 100_000 },
+    http: {
+      maxBodyBytes: http?.max_body_bytes ?? 10 * 1024 ** 2,
+      rateLimitPerKey: http?.rate_limit_per_key ?? 0,
+    },
+    live: { maxSubscribers: file.live?.max_subscribers ?? 1_000 },
+    log: { level: file.log?.level ?? 'info' },
+    shutdown: { graceSeconds: file.shutdown?.grace_seconds ?? 30 },
+    worker: {
+      name: worker?.name ?? null,
+      providers: worker?.providers ?? [],
+      concurrency: worker?.concurrency ?? null,
+      tags: worker?.tags ?? [],
+      coordinator: worker?.coordinator ?? null,
+      apiKey: worker?.api_key ?? null,
+    },
+  };
+}
+
+function bare<T>(entries: [string, T][]): Record<string, T> {
+  const map: Record<string, T> = Object.create(null);
+  for (const [key, value] of entries) map[key] = value;
+  return map;
+}
+
+function providerConfig(file: ConfigFile, name: string): ProviderConfig {
+  const settings: ProviderFile = file.providers?.[name] ?? {};
+  return {
+    // `rate_limit:` with nothing under it still asks for rate-limit handling.
+    rateLimit: 'rate_limit' in settings ? rateLimit(settings.rate_limit ?? {}) : null,
+    model: settings.model ?? topLevelModel(file, name),
+    baseUrl: settings.base_url ?? null,
+    apiKeyEnv: settings.api_key_env ?? null,
+    breaker: breaker(settings.breaker ?? {}),
+  };
+}
+
+function rateLimit(file: RateLimitFile): RateLimitConfig {
+  return {
+    maxConcurrent: file.max_concurrent ?? null,
+    retryAfterSeconds: file.retry_after_seconds ?? 30,
+    maxRetries: file.max_retries ?? 5,
+    retryAfterMaxSeconds: file.retry_after_max_seconds ?? 300,
+  };
+}
+
+function breaker(file: BreakerFile): BreakerConfig {
+  return {
+    ratio: file.ratio ?? 0.5,
+    minimum: file.minimum ?? 10,
+    windowSeconds: file.window_seconds ?? 60,
+    openSeconds: file.open_seconds ?? 30,
+  };
+}
+
+function routingRule({ match, chain, provider, model, worker, worker_tag }: RuleFile): RoutingRule {
+  return {
+    match: {
+      tags: match?.tags,
+      anyTags: match?.any_tags,
+      provider: match?.provider,
+      model: match?.model,
+      tier: match?.tier,
+      priority: match?.priority,
+    },
+    chain,
+    provider,
+    model,
+    worker,
+    workerTag: worker_tag,
+  };
+}
+
+function priceOf(file: PriceFile): Price {
+  return {
+    inputPerMillion: file.input_per_million ?? 0,
+    outputPerMillion: file.output_per_million ?? 0,
+    cachedInputPerMillion: file.cached_input_per_million ?? null,
+    free: file.free ?? false,
+  };
+}

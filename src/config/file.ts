@@ -1,0 +1,98 @@
+/**
+ * The configuration as it stands in a file: snake_case, everything optional, null the same as absent. The schema in
+ * schema.ts proves that what was read has this shape; defaults.ts makes the whole `Config` from it.
+ */
+export interface ConfigFile {
+  host?: string | null;
+  port?: number | null;
+  public_url?: string | null;
+  store?: { kind?: 'json' | null; path?: string | null } | null;
+  jobs?: JobsFile | null;
+  providers?: Record<string, ProviderFile | null> | null;
+  routing?: RoutingFile | null;
+  pricing?: Record<string, Record<string, PriceFile> | null> | null;
+  retention?: { keep_days?: number | null; keep_jobs?: number | null } | null;
+  http?: { max_body_bytes?: number | null; rate_limit_per_key?: number | null } | null;
+  live?: { max_subscribers?: number | null } | null;
+  log?: { level?: LogLevel | null } | null;
+  shutdown?: { grace_seconds?: number | null } | null;
+  worker?: WorkerFile | null;
+}
+
+export interface JobsFile {
+  timeout_seconds?: number | null;
+  reap_stale_after_seconds?: number | null;
+  heartbeat_interval_seconds?: number | null;
+  max_attempts?: number | null;
+  max_reaps?: number | null;
+  max_pending?: number | null;
+  priorities?: Record<string, number> | null;
+  default_provider?: string | null;
+}
+
+export interface ProviderFile {
+  rate_limit?: RateLimitFile | null;
+  model?: string | null;
+  base_url?: string | null;
+  api_key_env?: string | null;
+  breaker?: BreakerFile | null;
+}
+
+export interface RateLimitFile {
+  max_concurrent?: number | null;
+  retry_after_seconds?: number | null;
+  max_retries?: number | null;
+  retry_after_max_seconds?: number | null;
+}
+
+export interface BreakerFile {
+  ratio?: number | null;
+  minimum?: number | null;
+  window_seconds?: number | null;
+  open_seconds?: number | null;
+}
+
+export interface RoutingFile {
+  strategy?: Strategy | null;
+  chain?: string[] | null;
+  rules?: RuleFile[] | null;
+  fallback_on_timeout?: boolean | null;
+}
+
+export interface RuleFile {
+  match?: {
+    tags?: string[];
+    any_tags?: string[];
+    provider?: string;
+    model?: string;
+    tier?: string;
+    priority?: string;
+  };
+  chain?: string[];
+  provider?: string;
+  model?: string;
+  worker?: string;
+  worker_tag?: string;
+}
+
+export interface PriceFile {
+  input_per_million?: number | null;
+  output_per_million?: number | null;
+  cached_input_per_million?: number | null;
+  free?: boolean | null;
+}
+
+export interface WorkerFile {
+  name?: string | null;
+  providers?: string[] | null;
+  concurrency?: number | null;
+  tags?: string[] | null;
+  coordinator?: string | null;
+  api_key?: string | null;
+}
+
+export const strategies = ['direct', 'fallback', 'round_robin', 'least_busy', 'cheapest', 'fastest'] as const;
+export type Strategy = (typeof strategies)[number];
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];

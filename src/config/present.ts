@@ -1,0 +1,101 @@
+import type { Config, Price, ProviderConfig, RoutingRule } from './config.ts';
+
+const hidden = '[hidden]';
+
+/**
+ * The configuration in force, with the keys of the file: what `svc config show` prints. Keys are masked.
+ * Everything is there, also what has its default; what is not set is null.
+ */
+export function presentConfig(config: Config) {
+  const { store, jobs, routing, retention, http, worker } = config;
+  return {
+    host: config.host,
+    port: config.port,
+    public_url: config.publicUrl,
+    store: { kind: store.kind, path: store.path },
+    jobs: {
+      timeout_seconds: jobs.timeoutSeconds,
+      reap_stale_after_seconds: jobs.reapStaleAfterSeconds,
+      heartbeat_interval_seconds: jobs.heartbeatIntervalSeconds,
+      max_attempts: jobs.maxAttempts,
+      max_reaps: jobs.maxReaps,
+      max_pending: jobs.maxPending,
+      priorities: { ...jobs.priorities },
+      default_provider: jobs.defaultProvider,
+    },
+    providers: mapValues(config.providers, presentProvider),
+    routing: {
+      strategy: routing.strategy,
+      chain: routing.chain,
+      rules: routing.rules.map(presentRule),
+      fallback_on_timeout: routing.fallbackOnTimeout,
+    },
+    pricing: mapValues(config.pricing, (models) => mapValues(models, presentPrice)),
+    retention: { keep_days: retention.keepDays, keep_jobs: retention.keepJobs },
+    http: { max_body_bytes: http.maxBodyBytes, rate_limit_per_key: http.rateLimitPerKey },
+    live: { max_subscribers: config.live.maxSubscribers },
+    log: { level: config.log.level },
+    shutdown: { grace_seconds: config.shutdown.graceSeconds },
+    worker: {
+      name: worker.name,
+      providers: worker.providers,
+      concurrency: worker.concurrency,
+      tags: worker.tags,
+      coordinator: worker.coordinator,
+      api_key: worker.apiKey === null ? null : hidden,
+    },
+  };
+}
+
+function mapValues<T, U>(map: Record<string, T>, change: (value: T) => U): Record<string, U> {
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
+}
+
+function presentProvider({ rateLimit, model, baseUrl, apiKeyEnv, breaker }: ProviderConfig) {
+  return {
+    rate_limit:
+      rateLimit === null
+        ? null
+        : {
+            max_concurrent: rateLimit.maxConcurrent,
+            retry_after_seconds: rateLimit.retryAfterSeconds,
+            max_retries: rateLimit.maxRetries,
+            retry_after_max_seconds: rateLimit.retryAfterMaxSeconds,
+          },
+    model,
+    base_url: baseUrl,
+    api_key_env: apiKeyEnv,
+    breaker: {
+      ratio: breaker.ratio,
+      minimum: breaker.minimum,
+      window_seconds: breaker.windowSeconds,
+      open_seconds: breaker.openSeconds,
+    },
+  };
+}
+
+function presentRule({ match, chain, provider, model, worker, workerTag }: RoutingRule) {
+  const { anyTags, ...plain } = match;
+  return onlySet({
+    match: onlySet({ ...plain, any_tags: anyTags }),
+    chain,
+    provider,
+    model,
+    worker,
+    worker_tag: workerTag,
+  });
+}
+
+function onlySet(record: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
+}
+
+function presentPrice({ inputPerMillion, outputPerMillion, cachedInputPerMillion, free }: Price) {
+  if (free) return { free };
+  return {
+    input_per_million: inputPerMillion,
+    output_per_million: outputPerMillion,
+    cached_input_per_million: cachedInputPerMillion,
+    free,
+  };
+}

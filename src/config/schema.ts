@@ -1,0 +1,148 @@
+import { ValidationError } from 'yup';
+import { localProviders } from './config.ts';
+import {
+  above,
+  anyNumber,
+  atLeast,
+  environmentName,
+  flag,
+  httpUrl,
+  listOf,
+  listOfNames,
+  mapOf,
+  name,
+  oneOf,
+  secret,
+  shape,
+  text,
+  wholeNumber,
+} from './fields.ts';
+import { type ConfigFile, logLevels, strategies } from './file.ts';
+
+/** Keys at the top of the file, apart from the names of providers. */
+const topFields = {
+  host: text(),
+  port: wholeNumber(0, 65_535),
+  public_url: httpUrl(),
+  store: shape({ kind: oneOf(['json']), path: text() }),
+  jobs: shape({
+    timeout_seconds: wholeNumber(0),
+    reap_stale_after_seconds: wholeNumber(0),
+    heartbeat_interval_seconds: above(0, 3600),
+    max_attempts: wholeNumber(1),
+    max_reaps: wholeNumber(0),
+    max_pending: wholeNumber(1),
+    priorities: mapOf(anyNumber(), nameRule('a priority')),
+    default_provider: name(),
+  }),
+  providers: mapOf(
+    shape({
+      rate_limit: shape({
+        max_concurrent: wholeNumber(1),
+        retry_after_seconds: wholeNumber(0),
+        max_retries: wholeNumber(0),
+        retry_after_max_seconds: wholeNumber(1),
+      }),
+      model: name(),
+      base_url: httpUrl(),
+      api_key_env: environmentName(),
+      breaker: shape({
+        ratio: above(0, 1),
+        minimum: wholeNumber(1),
+        window_seconds: above(0),
+        open_seconds: above(0),
+      }),
+    }),
+    nameRule('a provider'),
+  ),
+  routing: shape({
+    strategy: oneOf(strategies),
+    chain: listOfNames(),
+    rules: listOf(
+      shape({
+        match: shape({
+          tags: listOfNames(),
+          any_tags: listOfNames(),
+          provider: name(),
+          model: name(),
+          tier: name(),
+          priority: name(),
+        }),
+        chain: listOfNames(),
+        provider: name(),
+        model: name(),
+        worker: name(),
+        worker_tag: name(),
+      }),
+    ),
+    fallback_on_timeout: flag(),
+  }),
+  pricing: mapOf(
+    mapOf(
+      shape({
+        input_per_million: atLeast(0),
+        output_per_million: atLeast(0),
+        cached_input_per_million: atLeast(0),
+        free: flag(),
+      }),
+      nameRule('a model'),
+    ),
+    nameRule('a provider'),
+  ),
+  retention: shape({ keep_days: atLeast(0), keep_jobs: wholeNumber(0) }),
+  http: shape({ max_body_bytes: wholeNumber(1024, 1024 ** 3), rate_limit_per_key: atLeast(0) }),
+  live: shape({ max_subscribers: wholeNumber(0) }),
+  log: shape({ level: oneOf(logLevels) }),
+  shutdown: shape({ grace_seconds: atLeast(0) }),
+  worker: shape({
+    name: name(),
+    providers: listOfNames(),
+    concurrency: wholeNumber(0),
+    tags: listOfNames(),
+    coordinator: httpUrl(),
+    api_key: secret(),
+  }),
+};
+
+function nameRule(what: string): { fits: (key: string) => boolean; rule: string } {
+  return {
+    fits: (key) => key.trim() !== '' && key.length <= 200 && key !== '__proto__',
+    rule: `is not a name for ${what}`,
+  };
+}
+
+/** A fault of the data: where and what. */
+export interface Fault {
+  path: string;
+  message: string;
+}
+
+/** Check the shape of everything that was read. Nothing is turned from one type into another; every fault is told. */
+export function checkShape(data: Record<string, unknown>): { file: ConfigFile; faults: Fault[] } {
+  const schema = shape({ ...providerFields(data), ...topFields }, (key) =>
+    isModelOnly(data[key]) ? `the model of a provider stands in providers.${key}.model` : null,
+  );
+  try {
+    schema.validateSync(data, { strict: true, abortEarly: false });
+    return { file: data, faults: [] };
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    const inner = error.inner.length > 0 ? error.inner : [error];
+    return { file: {}, faults: inner.map(({ path, message }) => ({ path: path ?? '', message })) };
+  }
+}
+
+/** Names that may stand at the top with their `model`: the built-in local ones and those under `providers`. */
+export function topLevelProviders(data: { providers?: unknown }): string[] {
+  const { providers } = data;
+  const named = typeof providers === 'object' && providers !== null ? Object.keys(providers) : [];
+  return [...new Set([...localProviders, ...named])].filter((key) => !Object.hasOwn(topFields, key));
+}
+
+function providerFields(data: Record<string, unknown>): Record<string, ReturnType<typeof shape>> {
+  return Object.fromEntries(topLevelProviders(data).map((key) => [key, shape({ model: name() })]));
+}
+
+function isModelOnly(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).join() === 'model';
+}

@@ -1,0 +1,44 @@
+import { topLevelModel } from './checks.ts';
+import type { Config } from './config.ts';
+import { keyPath } from './fields.ts';
+import type { ConfigFile } from './file.ts';
+import type { Given } from './layers.ts';
+import { presentConfig } from './present.ts';
+
+/** Where a value in force came from. */
+export type Source = 'flag' | 'environment' | 'file' | 'default';
+
+/** The source of every value, by its key path as in the file. */
+export function sourcesOf(config: Config, file: ConfigFile, given: Given): Record<string, Source> {
+  const sources: Record<string, Source> = {};
+  for (const steps of leavesOf(presentConfig(config))) {
+    const path = steps.reduce(keyPath, '');
+    sources[path] = given[path] ?? (isInFile(file, steps) ? 'file' : 'default');
+  }
+  return sources;
+}
+
+/** The paths of everything that is no map, and of maps that are empty. */
+function leavesOf(value: unknown, steps: readonly string[] = []): (readonly string[])[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [steps];
+  const entries = Object.entries(value);
+  if (entries.length === 0) return [steps];
+  return entries.flatMap(([key, member]) => leavesOf(member, [...steps, key]));
+}
+
+function isInFile(file: ConfigFile, steps: readonly string[]): boolean {
+  let value: unknown = file;
+  for (const step of steps) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step))
+      return isTopLevelModel(file, steps);
+    value = Object.entries(value).find(([key]) => key === step)?.[1];
+  }
+  return (value !== undefined && value !== null) || isTopLevelModel(file, steps);
+}
+
+/** `providers.ollama.model` may stand as `ollama.model`. */
+function isTopLevelModel(file: ConfigFile, [top, provider, key]: readonly string[]): boolean {
+  return (
+    top === 'providers' && key === 'model' && provider !== undefined && topLevelModel(file, provider) !== null
+  );
+}

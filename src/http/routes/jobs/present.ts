@@ -6,11 +6,11 @@ import { usageToWire } from '../../../domain/usage.ts';
 import { iso, type WireAttempt, type WireJob, type WireJobResult, type WireRouteStep } from '../../../domain/wire.ts';
 import type { Included } from './schema.ts';
 
+const everything: Included = new Set(['input', 'result']);
+
 /** A job as the API shows it, whole. */
 export function presentJob(view: JobView): WireJob {
-  const { input } = view.job.request;
-  const { result } = view.job.life;
-  return { ...presentListed(view, new Set()), input, result: result === null ? null : presentResult(result) };
+  return presentListed(view, everything);
 }
 
 /** A job as lists show it: without input and result, unless they are asked for. */

@@ -1,0 +1,85 @@
+import type { Clock } from '../domain/clock.ts';
+
+export interface HeartbeatOwner {
+  /** Send one heartbeat. */
+  beat(): void;
+  /** The coordinator has been silent for three intervals: the connection is dead, whatever TCP believes. */
+  onSilence(): void;
+  /** No heartbeat was answered for the stale time: the coordinator has given the leases to others. */
+  onStale(): void;
+}
+
+const silentIntervals = 3;
+
+/**
+ * The pulse of the worker, and its own judgement when nobody answers it any more (self-fencing). The stale time runs
+ * on through breaks of the connection; it counts from the last welcome or answered heartbeat, on the monotonic clock.
+ */
+export class Heartbeat {
+  readonly #clock: Clock;
+  readonly #owner: HeartbeatOwner;
+  readonly #staleMs: number;
+  #intervalMs = 0;
+  #heardAt = 0;
+  #answeredAt = 0;
+  #takeBackBeat: (() => void) | null = null;
+  #takeBackStale: (() => void) | null = null;
+
+  /** @param staleMs 0: never. */
+  constructor(clock: Clock, staleMs: number, owner: HeartbeatOwner) {
+    this.#clock = clock;
+    this.#staleMs = staleMs;
+    this.#owner = owner;
+  }
+
+  /** A welcome came. @param intervalMs from the welcome. */
+  up(intervalMs: number): void {
+    this.#intervalMs = intervalMs;
+    this.heard();
+    this.answered();
+    this.#schedule();
+  }
+
+  /** The connection is gone: no beats, but the stale time goes on. */
+  down(): void {
+    this.#takeBackBeat?.();
+    this.#takeBackBeat = null;
+  }
+
+  /** The coordinator gave a sign of life. */
+  heard(): void {
+    this.#heardAt = this.#clock.monotonic();
+  }
+
+  /** The coordinator answered a heartbeat: the leases hold. */
+  answered(): void {
+    this.#answeredAt = this.#clock.monotonic();
+    if (!this.#takeBackStale && this.#staleMs > 0) this.#watch(this.#staleMs);
+  }
+
+  stop(): void {
+    this.down();
+    this.#takeBackStale?.();
+    this.#takeBackStale = null;
+  }
+
+  #schedule(): void {
+    this.#takeBackBeat?.();
+    this.#takeBackBeat = this.#clock.after(this.#intervalMs, () => {
+      this.#schedule();
+      if (this.#clock.monotonic() - this.#heardAt >= silentIntervals * this.#intervalMs)
+        this.#owner.onSilence();
+      else this.#owner.beat();
+    });
+  }
+
+  /** One timer for many answers: it looks, when it fires, how much of the time is left. */
+  #watch(ms: number): void {
+    this.#takeBackStale = this.#clock.after(ms, () => {
+      this.#takeBackStale = null;
+      const left = this.#answeredAt + this.#staleMs - this.#clock.monotonic();
+      if (left > 0) this.#watch(left);
+      else this.#owner.onStale();
+    });
+  }
+}

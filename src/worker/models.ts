@@ -1,0 +1,60 @@
+import type { Provider } from './provider.ts';
+
+/**
+ * What models the providers have, as `hello` and `heartbeat` tell it. A provider that takes any name is absent.
+ */
+export class ModelList {
+  readonly #providers: readonly Provider[];
+  #models: Record<string, string[]> = {};
+  #isAsking = false;
+
+  constructor(providers: readonly Provider[]) {
+    this.#providers = providers;
+  }
+
+  get current(): Record<string, string[]> {
+    return this.#models;
+  }
+
+  /**
+   * Ask all providers, at the start.
+   * @throws ProviderUnreachable when a local server does not answer.
+   */
+  async load(): Promise<void> {
+    this.#models = await ask(this.#providers, {});
+  }
+
+  /**
+   * Ask the local servers again: people load and remove models while a worker runs. Cloud providers are asked once.
+   * @returns whether anything changed; false at once while an earlier question is open.
+   * @throws whatever a provider throws; the list stays as it was then.
+   */
+  async refresh(): Promise<boolean> {
+    const local = this.#providers.filter(({ kind, name }) => kind === 'local' && this.#models[name]);
+    if (this.#isAsking || local.length === 0) return false;
+    this.#isAsking = true;
+    try {
+      const models = await ask(local, this.#models);
+      const changed = JSON.stringify(models) !== JSON.stringify(this.#models);
+      this.#models = models;
+      return changed;
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+}
+
+async function ask(
+  providers: readonly Provider[],
+  before: Record<string, string[]>,
+): Promise<Record<string, string[]>> {
+  const answers = await Promise.all(
+    providers.map(async (provider) => ({ name: provider.name, models: await provider.models() })),
+  );
+  const models = { ...before };
+  for (const answer of answers) {
+    if (answer.models) models[answer.name] = answer.models.toSorted();
+    else delete models[answer.name];
+  }
+  return models;
+}

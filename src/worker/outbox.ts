@@ -1,0 +1,67 @@
+import type { WireLease } from '../domain/workerProtocol.ts';
+
+/** A lease as a key of a map. */
+export function leaseKey(of: WireLease): string {
+  return `${of.lease}:${of.job_id}`;
+}
+
+/** What is to be told about a lease that has ended here. */
+export interface OutboxEntry extends WireLease {
+  /** The frame as it is sent. */
+  json: string;
+  /**
+   * Sent when the coordinator has answered the first one. A `release` carries no usage, so what a released run had
+   * cost is told by an `aborted` after it: refused as late, and recorded on the attempt all the same.
+   */
+  afterwards: string | null;
+}
+
+/**
+ * The outcomes whose `ack` has not come. An outcome may have been paid for: it stays here until the coordinator says
+ * that it is durable or refused, and is sent again after every reconnect. Never more entries than leases held.
+ */
+export class Outbox {
+  readonly #entries = new Map<string, OutboxEntry>();
+  #whenEmpty: (() => void)[] = [];
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  entries(): Iterable<OutboxEntry> {
+    return this.#entries.values();
+  }
+
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
+  add(key: string, entry: OutboxEntry): void {
+    this.#entries.set(key, entry);
+  }
+
+  /**
+   * The coordinator has answered for this lease.
+   * @param isKnown whether it knows the lease at all; else nothing more is said about it.
+   * @returns the frame to send now, if one is left.
+   */
+  settle(key: string, isKnown: boolean): string | null {
+    const entry = this.#entries.get(key);
+    if (entry?.afterwards && isKnown) {
+      entry.json = entry.afterwards;
+      entry.afterwards = null;
+      return entry.json;
+    }
+    this.#entries.delete(key);
+    if (this.#entries.size === 0 && this.#whenEmpty.length > 0) {
+      for (const resolve of this.#whenEmpty.splice(0)) resolve();
+    }
+    return null;
+  }
+
+  /** Resolves when nothing waits for an answer. */
+  emptied(): Promise<void> {
+    if (this.#entries.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenEmpty.push(resolve));
+  }
+}

@@ -1,0 +1,132 @@
+import type { ErrorClass } from '../domain/failure.ts';
+import type { WireUsage } from '../domain/usage.ts';
+import {
+  type AbortedFrame,
+  type CompleteFrame,
+  type FailFrame,
+  frameBytesMax,
+  type WireFailure,
+  type WireLease,
+} from '../domain/workerProtocol.ts';
+import { cleanFailure, cleanResult, cleanUsage } from './clean.ts';
+import type { OutboxEntry } from './outbox.ts';
+import type { Outcome, ProviderResult } from './provider.ts';
+import type { Run } from './run.ts';
+
+export type Ending = 'completed' | 'failed' | 'aborted' | 'released';
+
+/** What the coordinator is told about a run that is over. */
+export interface RunReport {
+  ending: Ending;
+  /** Of a failure. */
+  errorClass: ErrorClass | null;
+  entry: OutboxEntry;
+}
+
+/**
+ * Turn the end of a run into its frame. A whole answer is delivered even when the run had been told to stop in the
+ * same moment: it is paid for, and the coordinator decides whether it still counts.
+ * @param latencyMs from the assignment to the end. @param firstTokenMs null: nothing was streamed.
+ */
+export function reportOf(
+  run: Run,
+  outcome: Outcome,
+  latencyMs: number,
+  firstTokenMs: number | null,
+): RunReport {
+  const { job_id, lease } = run.assignment;
+  const of: WireLease = { job_id, lease };
+  if (outcome.ok) return completed(of, cleanResult(outcome.result), latencyMs, firstTokenMs);
+  if (!run.stopped) return failed(of, outcome.error, outcome.usage);
+  switch (run.stopped.reason) {
+    case 'deadline':
+      return failed(of, overdue(run.assignment.timeout_seconds), outcome.usage);
+    case 'given back':
+      return released(of, outcome.usage);
+    default:
+      return { ending: 'aborted', errorClass: null, entry: entry(of, abortedJson(of, outcome.usage)) };
+  }
+}
+
+/** The worker itself, or an adapter, is at fault: class `unknown`, so that another provider is tried. */
+export function workerFault(message: string): Outcome {
+  return { ok: false, error: { class: 'unknown', code: 'worker_error', message } };
+}
+
+/** Give a lease back that was never begun. */
+export function releaseOf(of: WireLease): RunReport {
+  return released({ job_id: of.job_id, lease: of.lease }, undefined);
+}
+
+function completed(
+  of: WireLease,
+  result: ProviderResult,
+  latencyMs: number,
+  firstTokenMs: number | null,
+): RunReport {
+  const frame: CompleteFrame = {
+    type: 'complete',
+    ...of,
+    result: { ...result, latency_ms: latencyMs, first_token_ms: firstTokenMs ?? undefined },
+  };
+  const json = result.output.length > frameBytesMax ? tooLarge : serialise(frame);
+  if (typeof json === 'string') return { ending: 'completed', errorClass: null, entry: entry(of, json) };
+  return failed(of, json, result.usage);
+}
+
+function failed(of: WireLease, failure: WireFailure, usage: Partial<WireUsage> | undefined): RunReport {
+  const error = cleanFailure(failure);
+  const frame: FailFrame = { type: 'fail', ...of, error, usage: cleanUsage(usage) };
+  return { ending: 'failed', errorClass: error.class, entry: entry(of, JSON.stringify(frame)) };
+}
+
+function released(of: WireLease, usage: Partial<WireUsage> | undefined): RunReport {
+  const json = JSON.stringify({ type: 'release', ...of });
+  return {
+    ending: 'released',
+    errorClass: null,
+    entry: { ...of, json, afterwards: usage ? abortedJson(of, usage) : null },
+  };
+}
+
+function abortedJson(of: WireLease, usage: Partial<WireUsage> | undefined): string {
+  const frame: AbortedFrame = { type: 'aborted', ...of, usage: cleanUsage(usage) };
+  return JSON.stringify(frame);
+}
+
+function entry(of: WireLease, json: string): OutboxEntry {
+  return { ...of, json, afterwards: null };
+}
+
+const tooLarge: WireFailure = {
+  class: 'invalid_request',
+  code: 'result_too_large',
+  message: `The result is larger than the ${frameBytesMax / 1024 / 1024} MiB that a frame may have`,
+};
+
+const notSerialisable: WireFailure = {
+  class: 'unknown',
+  code: 'worker_error',
+  message: 'The result of the provider cannot be written as JSON',
+};
+
+function serialise(frame: CompleteFrame): string | WireFailure {
+  let json: string;
+  try {
+    json = JSON.stringify(frame);
+  } catch {
+    // A circular `raw_usage`, say. The error's message may quote what it met: it is not passed on.
+    return notSerialisable;
+  }
+  // UTF-8 takes at most three bytes a UTF-16 unit, so most frames need no counting.
+  if (json.length * 3 <= frameBytesMax || Buffer.byteLength(json) <= frameBytesMax) return json;
+  return tooLarge;
+}
+
+function overdue(timeoutSeconds: number): WireFailure {
+  return {
+    class: 'timeout',
+    code: 'job_timeout',
+    message: `The job ran longer than its timeout of ${timeoutSeconds} s and was stopped by its worker`,
+  };
+}

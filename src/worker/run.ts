@@ -1,0 +1,70 @@
+import type { Clock } from '../domain/clock.ts';
+import type { Assignment } from '../domain/workerProtocol.ts';
+import type { RunContext } from './provider.ts';
+
+/**
+ * Why a run was stopped before it had ended.
+ * - `ordered`    the coordinator said so: cancelled, timed out, lease lost.
+ * - `deadline`   it ran longer than its timeout and the coordinator did not say so in time.
+ * - `given back` the worker drains, or had no answer for the stale time: somebody else is to run the job.
+ * - `dropped`    the worker stops at once; nothing is told any more.
+ */
+export type StopReason = 'ordered' | 'deadline' | 'given back' | 'dropped';
+
+/** One assignment while it runs; what its provider sees of it is the RunContext. */
+export class Run implements RunContext {
+  readonly assignment: Assignment;
+  readonly key: string;
+  readonly clock: Clock;
+  /** Monotonic milliseconds, as everything here. */
+  readonly startedAt: number;
+  /** null: none. */
+  readonly deadlineAt: number | null;
+  readonly onText: (text: string) => void;
+  firstTextAt: number | null = null;
+  /** Output that was not sent as a chunk yet. */
+  unsent = '';
+  /** Number of the last chunk sent. */
+  seq = 0;
+  stopped: { reason: StopReason; at: number } | null = null;
+  hasEnded = false;
+  readonly #controller = new AbortController();
+
+  /** @param onText called with every piece of output while the run is wanted. */
+  constructor(
+    assignment: Assignment,
+    key: string,
+    clock: Clock,
+    deadlineAt: number | null,
+    onText: (run: Run) => void,
+  ) {
+    this.assignment = assignment;
+    this.key = key;
+    this.clock = clock;
+    this.startedAt = clock.monotonic();
+    this.deadlineAt = deadlineAt;
+    this.onText = (text) => {
+      if (this.hasEnded || this.stopped || text === '') return;
+      this.firstTextAt ??= clock.monotonic();
+      const isFirst = this.unsent === '';
+      this.unsent += text;
+      if (isFirst) onText(this);
+    };
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Stop it. The first reason counts, except that `dropped` overrules all. */
+  stop(reason: StopReason): void {
+    if (this.hasEnded) return;
+    if (this.stopped) {
+      if (reason === 'dropped') this.stopped.reason = reason;
+      return;
+    }
+    this.stopped = { reason, at: this.clock.monotonic() };
+    this.unsent = '';
+    this.#controller.abort();
+  }
+}

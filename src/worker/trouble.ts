@@ -1,0 +1,89 @@
+import { closeCodes } from '../domain/workerProtocol.ts';
+import type { Setback } from './backoff.ts';
+
+/** What is wrong with the connection, for the log and the operator, and how it is tried again. */
+export interface Trouble {
+  setback: Setback;
+  level: 'info' | 'warn' | 'error';
+  message: string;
+  /** The coordinator asked for at least so long a wait. */
+  retryAfterMs?: number;
+}
+
+const refusedKey =
+  '401 Unauthorized: Authentication failed: the coordinator refuses the key of this worker. Give it a valid one with the role worker (SVC_API_KEY)';
+const retryAfterMsMax = 60_000;
+
+/** @param reason the text of the close frame; shown as it is, cut short. */
+export function setbackOfClose(code: number, reason: string, name: string): Trouble {
+  const said = reason === '' ? '' : `: ${reason.slice(0, 120)}`;
+  switch (code) {
+    case closeCodes.restarting:
+      return { setback: 'lost', level: 'info', message: 'the coordinator restarts' };
+    case closeCodes.goingAway:
+      return { setback: 'lost', level: 'info', message: 'the coordinator goes away' };
+    case closeCodes.tryAgainLater:
+      return { setback: 'busy', level: 'warn', message: `the coordinator is busy${said}` };
+    case closeCodes.keyRefused:
+      return { setback: 'refused', level: 'error', message: refusedKey };
+    case closeCodes.noHeartbeat:
+      return { setback: 'lost', level: 'warn', message: 'the coordinator heard no heartbeat in time' };
+    case closeCodes.nameTaken:
+      return {
+        setback: 'nameTaken',
+        level: 'error',
+        message: `another live worker is called ${JSON.stringify(name)}. Give this one another name (--name), or stop the other`,
+      };
+    case closeCodes.badFrame:
+    case closeCodes.policyViolation:
+      return {
+        setback: 'protocol',
+        level: 'error',
+        message: `the coordinator did not understand this worker (close code ${code}${said}); are their versions the same?`,
+      };
+    default:
+      return {
+        setback: 'lost',
+        level: 'warn',
+        message: `the connection was lost (close code ${code}${said})`,
+      };
+  }
+}
+
+/** The coordinator answered the upgrade with an HTTP status instead. */
+export function setbackOfStatus(status: number, url: URL, retryAfter: string | undefined): Trouble {
+  if (status === 401) return { setback: 'refused', level: 'error', message: refusedKey };
+  if (status === 403) {
+    const message = '403 Forbidden: the key of this worker may not be used for one; it needs the role worker';
+    return { setback: 'refused', level: 'error', message };
+  }
+  if (status === 429 || status === 503) {
+    const asked = Number(retryAfter ?? 0) * 1000;
+    const retryAfterMs = asked > 0 ? Math.min(asked, retryAfterMsMax) : 0;
+    return {
+      setback: 'busy',
+      level: 'warn',
+      message: `the coordinator is busy (status ${status})`,
+      retryAfterMs,
+    };
+  }
+  const message = `no worker socket at ${url.origin}${url.pathname} (status ${status}): is that the address of a coordinator?`;
+  return { setback: 'protocol', level: 'error', message };
+}
+
+/**
+ * The address of the worker socket of a coordinator.
+ * @param coordinator http, https, ws or wss; a path before `/ws/worker` (a proxy's prefix) is kept.
+ * @throws TypeError when it is no such address.
+ */
+export function socketUrl(coordinator: string): URL {
+  const url = URL.canParse(coordinator) ? new URL(coordinator) : null;
+  const scheme = url && { 'http:': 'ws:', 'https:': 'wss:', 'ws:': 'ws:', 'wss:': 'wss:' }[url.protocol];
+  if (!url || !scheme) {
+    throw new TypeError(
+      `the coordinator's address must be like http://127.0.0.1:7420, not ${JSON.stringify(coordinator)}`,
+    );
+  }
+  const path = url.pathname.replace(/\/+$/, '');
+  return new URL(`${scheme}//${url.host}${path.endsWith('/ws/worker') ? path : `${path}/ws/worker`}`);
+}

@@ -1,0 +1,184 @@
+import { hostname } from 'node:os';
+import { Command, InvalidArgumentError } from 'commander';
+import type { Config, WorkerSettings } from '../config/config.ts';
+import { ConfigError, loadConfig } from '../config/load.ts';
+import { createLogger, type Logger, silent } from '../lib/log.ts';
+import { systemClock, systemRandom } from '../lib/systemClock.ts';
+import { version } from '../lib/version.ts';
+import { LiveView } from '../worker/liveView.ts';
+import { type Provider, ProviderUnreachable } from '../worker/provider.ts';
+import { createProvider, providerNames } from '../worker/providers/index.ts';
+import { type ResolvedSettings, resolveSettings, SettingsError } from '../worker/settings.ts';
+import { Worker } from '../worker/worker.ts';
+
+interface Flags {
+  provider?: string[];
+  concurrency?: number;
+  name?: string;
+  tag?: string[];
+  coordinator?: string;
+  config?: string;
+  grace: number;
+}
+
+const examples = `
+Examples:
+  $ SVC_API_KEY=… svc worker --provider echo
+  $ SVC_API_KEY=… svc worker --provider echo --concurrency 8 --name lab-1 --tag eu --coordinator https://svc.example
+
+Environment:
+  SVC_API_KEY          the worker's key at the coordinator (role worker)
+  SVC_COORDINATOR_URL  used when --coordinator is not given
+  SVC_CONFIG           used when --config is not given (else svc.config.yaml or .json here, if there is one)
+  SVC_LOG_LEVEL        trace, debug, info, warn, error or silent; default info
+
+A value is taken from the flag, else the environment, else the configuration file, else the default.
+SIGTERM and SIGINT: take no more work, finish within the grace, give the rest back. A second one: exit at once.
+
+Exit codes:
+  0  stopped as asked, every outcome is with the coordinator
+  1  a local-model server does not answer, or outcomes could not be delivered
+  2  wrong or missing settings
+`;
+
+/** Tells our errors from commander's, which end with 1 and mean wrong use. */
+const ownErrors = 'svc.worker';
+
+/** `svc worker`: run jobs of a coordinator with the providers that this machine has. */
+export function workerCommand(): Command {
+  const command: Command = new Command('worker')
+    .description('run jobs of a coordinator with the providers of this machine')
+    .option('--provider <name>', `a provider to serve (${providerNames().join(', ')}); repeatable`, collect)
+    .option('--concurrency <n>', 'jobs at once; 0 takes none (default: 1; for echo alone 4)', wholeNumber)
+    .option('--name <name>', 'unique among workers (default: the host name)')
+    .option('--tag <tag>', 'a label that routing rules can ask for; repeatable', collect)
+    .option('--coordinator <url>', 'address of the coordinator (default: http://127.0.0.1:7420)')
+    .option('--config <file>', 'configuration file with a worker block')
+    .option('--grace <seconds>', 'time to finish what runs when it is stopped', seconds, 30)
+    .addHelpText('after', examples)
+    .exitOverride(({ exitCode, code }) => process.exit(exitCode === 0 || code === ownErrors ? exitCode : 2))
+    .action(async (flags: Flags) => {
+      await run(flags, (message, exitCode) =>
+        command.error(`error: ${message}`, { exitCode, code: ownErrors }),
+      );
+    });
+  return command;
+}
+
+type GiveUp = (message: string, exitCode: number) => never;
+
+async function run(flags: Flags, giveUp: GiveUp): Promise<void> {
+  const isTerminal = process.stdout.isTTY === true;
+  let worker: Worker;
+  let slots: number;
+  try {
+    const loaded = await loadConfig({ file: flags.config, env: process.env, cwd: process.cwd() });
+    // On a terminal the view shows what matters; a JSON line in the middle would tear it.
+    const logger = isTerminal ? silent : createLogger(loaded.config.log.level);
+    for (const warning of loaded.warnings) logger.warn(warning);
+    const environment = { apiKey: loaded.apiKey, coordinator: process.env.SVC_COORDINATOR_URL || null };
+    const settings = resolveSettings([settingsOfFlags(flags), environment, loaded.config.worker], hostname());
+    slots = settings.concurrency;
+    worker = createWorker(settings, loaded.config, logger);
+  } catch (error) {
+    const isWrongUse =
+      error instanceof ConfigError || error instanceof SettingsError || error instanceof TypeError;
+    if (isWrongUse) return giveUp(error.message, 2);
+    throw error;
+  }
+  const view = isTerminal ? new LiveView(worker, slots, process.stdout, systemClock) : null;
+  const drained = drainOnSignal(worker, flags.grace * 1000);
+  try {
+    await worker.start();
+  } catch (error) {
+    if (error instanceof ProviderUnreachable) return giveUp(error.message, 1);
+    throw error;
+  }
+  const { undelivered } = await drained;
+  view?.close();
+  process.exit(undelivered > 0 ? 1 : 0);
+}
+
+function settingsOfFlags(flags: Flags): Partial<WorkerSettings> {
+  return {
+    providers: flags.provider ?? [],
+    concurrency: flags.concurrency ?? null,
+    name: flags.name ?? null,
+    tags: flags.tag ?? [],
+    coordinator: flags.coordinator ?? null,
+  };
+}
+
+function createWorker(settings: ResolvedSettings, config: Config, logger: Logger): Worker {
+  const providers = settings.providers.map((name) => providerCalled(name, config, logger));
+  return new Worker({
+    name: settings.name,
+    kind: providers.every(({ kind }) => kind === 'local') ? 'local' : 'cloud',
+    coordinatorUrl: settings.coordinator,
+    apiKey: () => settings.apiKey,
+    providers,
+    concurrency: settings.concurrency,
+    tags: settings.tags,
+    version,
+    host: hostname(),
+    clock: systemClock,
+    random: systemRandom(),
+    logger,
+    staleSeconds: config.jobs.reapStaleAfterSeconds,
+  });
+}
+
+function providerCalled(name: string, config: Config, logger: Logger): Provider {
+  const own = config.providers[name];
+  const apiKey = own?.apiKeyEnv ? (process.env[own.apiKeyEnv] ?? null) : null;
+  const provider = createProvider({
+    name,
+    baseUrl: own?.baseUrl ?? null,
+    apiKey,
+    model: own?.model ?? null,
+    logger,
+  });
+  if (provider) return provider;
+  throw new SettingsError(
+    `unknown provider ${JSON.stringify(name)}; there are: ${providerNames().join(', ')}`,
+  );
+}
+
+/**
+ * A terminal sends Ctrl-C to npm and to us, and npm passes it on: the same key stroke can come twice. Only a signal
+ * after this time is a second one.
+ */
+const sameSignalMs = 500;
+
+/** @returns what the drain left behind, once a signal has come and the drain is done. */
+function drainOnSignal(worker: Worker, graceMs: number): Promise<{ undelivered: number }> {
+  return new Promise((resolve, reject) => {
+    let firstAt: number | null = null;
+    const onSignal = (_signal: NodeJS.Signals, number: number): void => {
+      const now = systemClock.monotonic();
+      if (firstAt === null) {
+        firstAt = now;
+        worker.drain(graceMs).then(resolve, reject);
+      } else if (now - firstAt >= sameSignalMs) {
+        process.exit(128 + number);
+      }
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}
+
+function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
+function wholeNumber(value: string): number {
+  if (/^\d{1,6}$/.test(value)) return Number(value);
+  throw new InvalidArgumentError('It must be a whole number of at least 0.');
+}
+
+function seconds(value: string): number {
+  const number = Number(value);
+  if (value.trim() !== '' && number >= 0 && number <= 86_400) return number;
+  throw new InvalidArgumentError('It must be a number of seconds from 0 to 86400.');
+}

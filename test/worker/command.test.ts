@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { ScriptedCoordinator } from './support/coordinator.ts';
+import { job } from './support/setup.ts';
+
+const cli = join(import.meta.dirname, 'support', 'cli.ts');
+const key = 'a-key-of-enough-characters';
+
+interface Process {
+  child: ChildProcess;
+  ended: Promise<{ code: number | null; out: string; err: string }>;
+}
+
+/** `svc worker …args` in an empty folder, with none of our own settings; it dies with the test. */
+function start(
+  t: ExecutionContext,
+  args: string[],
+  env: Record<string, string> = {},
+  config?: object,
+): Process {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-worker-'));
+  if (config) writeFileSync(join(folder, 'svc.config.json'), JSON.stringify(config));
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'));
+  const child = spawn(process.execPath, [cli, ...args], {
+    cwd: folder,
+    env: { ...Object.fromEntries(inherited), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said = { out: '', err: '' };
+  child.stdout?.on('data', (data) => {
+    said.out += data;
+  });
+  child.stderr?.on('data', (data) => {
+    said.err += data;
+  });
+  const ended = new Promise<Awaited<Process['ended']>>((resolve) => {
+    child.on('close', (code) => resolve({ code, ...said }));
+  });
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return { child, ended };
+}
+
+async function listen(t: ExecutionContext): Promise<ScriptedCoordinator> {
+  const coordinator = await ScriptedCoordinator.listen();
+  t.teardown(() => coordinator.close());
+  return coordinator;
+}
+
+test('without a key it ends with 2 and says what to do', async (t) => {
+  const { code, err } = await start(t, ['--provider', 'echo']).ended;
+  t.is(code, 2);
+  t.regex(err, /SVC_API_KEY/);
+});
+
+test('an unknown provider, none, a bad number, a bad address and an unknown option end with 2', async (t) => {
+  const wrong: [string[], RegExp][] = [
+    [['--provider', 'openia'], /unknown provider "openia"; there are: echo/],
+    [[], /no provider/],
+    [['--provider', 'echo', '--concurrency', '1.5'], /whole number/],
+    [['--provider', 'echo', '--coordinator', 'nowhere'], /must be like http/],
+    [['--provider', 'echo', '--colour'], /unknown option/],
+    [['--provider', 'echo', '--config', 'missing.yaml'], /no such file/],
+  ];
+  for (const [args, message] of wrong) {
+    const { code, err } = await start(t, args, { SVC_API_KEY: key }).ended;
+    t.is(code, 2, args.join(' '));
+    t.regex(err, message);
+  }
+});
+
+test('the help shows examples, the environment and the exit codes', async (t) => {
+  const { code, out } = await start(t, ['--help']).ended;
+  t.is(code, 0);
+  for (const word of ['Examples:', 'SVC_API_KEY', 'SVC_COORDINATOR_URL', 'Exit codes:', '--grace']) {
+    t.true(out.includes(word), word);
+  }
+});
+
+test('it registers, answers a job, and SIGTERM ends it with 0 after what it runs is finished', async (t) => {
+  const coordinator = await listen(t);
+  const args = ['--provider', 'echo', '--concurrency', '3', '--name', 'lab', '--tag', 'eu', '--tag', 'gpu'];
+  const worker = start(t, [...args, '--coordinator', coordinator.url], { SVC_API_KEY: key });
+  const session = await coordinator.session({ concurrency: 3 });
+  const [hello] = session.of('hello');
+  t.like(hello, { name: 'lab', kind: 'local', providers: ['echo'], concurrency: 3 });
+  t.deepEqual(hello?.tags, ['eu', 'gpu']);
+  t.is(session.request.headers.authorization, `Bearer ${key}`);
+  session.assign(job('a', { provider: 'echo', prompt: 'a canary', params: { echo_delay_ms: 200 } }));
+  worker.child.kill('SIGTERM');
+  await session.take('drain');
+  const complete = await session.take('complete');
+  t.is(complete.job_id, 'a');
+  session.ack(complete);
+  const { code, out } = await worker.ended;
+  t.is(code, 0);
+  t.is((await session.closed).code, 1001);
+  t.notRegex(out, /canary/);
+  t.false(out.includes(key));
+  for (const line of out.trim().split('\n')) t.notThrows(() => JSON.parse(line));
+});
+
+test('the configuration file and the environment fill in what the flags leave out', async (t) => {
+  const coordinator = await listen(t);
+  const config = {
+    worker: { name: 'from-file', providers: ['echo'], concurrency: 7, tags: ['t'], api_key: key },
+  };
+  const worker = start(t, ['--name', 'from-flag'], { SVC_COORDINATOR_URL: coordinator.url }, config);
+  const session = await coordinator.connection();
+  const hello = await session.take('hello');
+  t.like(hello, { name: 'from-flag', providers: ['echo'], concurrency: 7 });
+  t.is(session.request.headers.authorization, `Bearer ${key}`);
+  worker.child.kill('SIGINT');
+  t.is((await worker.ended).code, 0);
+});
+
+test('what is over the grace is given back, and outcomes that nobody acknowledges end it with 1', async (t) => {
+  const coordinator = await listen(t);
+  const args = ['--provider', 'echo', '--grace', '0', '--coordinator', coordinator.url];
+  const worker = start(t, args, { SVC_API_KEY: key });
+  const session = await coordinator.session({ concurrency: 4 });
+  session.assign(job('a', { provider: 'echo', params: { echo_delay_ms: 3_600_000 } }));
+  await session.settled();
+  worker.child.kill('SIGTERM');
+  t.is((await session.take('release')).job_id, 'a');
+  t.is((await worker.ended).code, 1);
+});

@@ -1,0 +1,135 @@
+import type {
+  DispatchBody,
+  WireHealth,
+  WireJob,
+  WireJobList,
+  WireWorker,
+  WireWorkerList,
+} from '../domain/wire.ts';
+import { ask, type Call, type Connection } from './request.ts';
+import { type WaitOptions, waitForEnd } from './wait.ts';
+
+export { ApiError, Unreachable, WaitTimedOut } from './errors.ts';
+export { hasEnded, type WaitOptions } from './wait.ts';
+
+export interface ClientOptions {
+  /** `http://127.0.0.1:7420`. */
+  baseUrl: string;
+  /** null: ask without a key; only `health` is answered then. */
+  apiKey: string | null;
+  /** For tests and for runtimes with their own. */
+  fetch?: typeof globalThis.fetch | undefined;
+  /** Milliseconds for an answer, waiting not counted. Default 30,000. */
+  timeoutMs?: number | undefined;
+}
+
+/** What a list of jobs can be narrowed by; a list has at most 1,000 jobs, 50 unless `limit` says more. */
+export interface JobFilters {
+  status?: string | undefined;
+  /** As it was asked for. */
+  provider?: string | undefined;
+  model?: string | undefined;
+  worker?: string | undefined;
+  /** All of them. */
+  tags?: readonly string[] | undefined;
+  priority?: string | undefined;
+  tier?: string | undefined;
+  /** ISO 8601. */
+  createdAfter?: string | undefined;
+  createdBefore?: string | undefined;
+  /** Text in the prompt or the id. */
+  q?: string | undefined;
+  /** Parts that lists leave out. */
+  include?: readonly ('input' | 'result')[] | undefined;
+  limit?: number | undefined;
+  offset?: number | undefined;
+}
+
+/**
+ * The public API as functions. Every one throws ApiError when the coordinator refuses and Unreachable when no answer
+ * comes; nothing is tried twice, but for `waitFor`.
+ */
+export interface Client {
+  readonly baseUrl: string;
+  health(): Promise<WireHealth>;
+  /** `waitSeconds`, 0..300: answer only when the job has ended or the time is over. */
+  dispatch(body: DispatchBody, options?: { idempotencyKey?: string; waitSeconds?: number }): Promise<WireJob>;
+  job(id: string, options?: { waitSeconds?: number; signal?: AbortSignal | undefined }): Promise<WireJob>;
+  /** Newest first. */
+  jobs(filters?: JobFilters): Promise<WireJobList>;
+  cancel(id: string): Promise<WireJob>;
+  retry(id: string): Promise<WireJob>;
+  workers(): Promise<WireWorkerList>;
+  worker(id: string): Promise<WireWorker>;
+  pauseWorker(id: string): Promise<WireWorker>;
+  resumeWorker(id: string): Promise<WireWorker>;
+  /**
+   * The job, once it has ended. Outlives a restart of the coordinator.
+   * @throws WaitTimedOut after `timeoutSeconds`; the job goes on then.
+   */
+  waitFor(id: string, options?: WaitOptions): Promise<WireJob>;
+}
+
+const timeoutMsDefault = 30_000;
+/** The API waits for 300 s, but Node's fetch gives up on an answer that has not begun by then. */
+const waitSecondsMax = 290;
+
+/** A client of the coordinator at `baseUrl`. @throws TypeError when that is no http address. */
+export function createClient({
+  baseUrl,
+  apiKey,
+  fetch,
+  timeoutMs = timeoutMsDefault,
+}: ClientOptions): Client {
+  const connection: Connection = { baseUrl: plainUrl(baseUrl), apiKey, fetch: fetch ?? globalThis.fetch };
+  const get = <T>(path: string, call: Partial<Call> = {}): Promise<T> =>
+    ask<T>(connection, { timeoutMs, path, ...call });
+  const post = <T>(path: string, call: Partial<Call> = {}): Promise<T> =>
+    get<T>(path, { method: 'POST', ...call });
+  const wait = (seconds: number | undefined): Pick<Call, 'query' | 'timeoutMs'> => {
+    const asked = Math.min(Math.floor(seconds ?? 0), waitSecondsMax);
+    return { timeoutMs: timeoutMs + asked * 1000, query: { wait: asked > 0 ? asked : undefined } };
+  };
+  const jobPath = (id: string): string => `/api/jobs/${encodeURIComponent(id)}`;
+  const workerPath = (id: string): string => `/api/workers/${encodeURIComponent(id)}`;
+  const job: Client['job'] = (id, { waitSeconds, signal } = {}) =>
+    get(jobPath(id), { ...wait(waitSeconds), signal });
+
+  return {
+    baseUrl: connection.baseUrl,
+    health: () => get('/health'),
+    dispatch: (body, { idempotencyKey, waitSeconds } = {}) => {
+      const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+      return post('/api/jobs', { ...wait(waitSeconds), body, headers });
+    },
+    job,
+    jobs: (filters = {}) => get('/api/jobs', { query: queryOf(filters) }),
+    cancel: (id) => post(`${jobPath(id)}/cancel`),
+    retry: (id) => post(`${jobPath(id)}/retry`),
+    workers: () => get('/api/workers'),
+    worker: (id) => get(workerPath(id)),
+    pauseWorker: (id) => post(`${workerPath(id)}/pause`),
+    resumeWorker: (id) => post(`${workerPath(id)}/resume`),
+    waitFor: (id, options = {}) => {
+      return waitForEnd(id, (waitSeconds, signal) => job(id, { waitSeconds, signal }), options);
+    },
+  };
+}
+
+function plainUrl(url: string): string {
+  const { protocol, href } = new URL(url);
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw new TypeError(`${url} is no http or https address`);
+  return href.replace(/\/+$/, '');
+}
+
+function queryOf(filters: JobFilters): NonNullable<Call['query']> {
+  const { tags, createdAfter, createdBefore, include, ...plain } = filters;
+  return {
+    ...plain,
+    tag: tags,
+    created_after: createdAfter,
+    created_before: createdBefore,
+    include: include?.join(','),
+  };
+}

@@ -1,0 +1,59 @@
+import type { Problem } from '../domain/wire.ts';
+
+/** The coordinator answered, and the answer was no. Made from its problem document. */
+export class ApiError extends Error {
+  /** HTTP status. */
+  readonly status: number;
+  /** Stable, for programs: `job_not_found`. `unexpected_answer` when it was no problem document. */
+  readonly code: string;
+  /** One sentence for people. */
+  readonly detail: string;
+  readonly errors: readonly { field: string; message: string }[];
+  /** The job's status, where the refusal is about one. */
+  readonly jobStatus: string | null;
+  /** For the coordinator's log; null when it sent none. */
+  readonly requestId: string | null;
+  /** What Retry-After said; null when it said nothing. */
+  readonly retryAfterSeconds: number | null;
+
+  constructor(
+    status: number,
+    problem: Partial<Problem> & { detail: string },
+    retryAfterSeconds: number | null = null,
+  ) {
+    super(problem.detail);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = problem.code ?? 'unexpected_answer';
+    this.detail = problem.detail;
+    this.errors = problem.errors ?? [];
+    this.jobStatus = problem.job_status ?? null;
+    this.requestId = problem.request_id ?? null;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** No answer came. The message says from where, why, and what to do. */
+export class Unreachable extends Error {
+  readonly url: string;
+
+  constructor(url: string, why: string, options: { cause?: unknown } = {}) {
+    super(
+      `cannot reach the coordinator at ${url} (${why}): is the coordinator running? start it with npm start`,
+      options,
+    );
+    this.name = 'Unreachable';
+    this.url = url;
+  }
+}
+
+/** The job had not ended when the time was over. It goes on. */
+export class WaitTimedOut extends Error {
+  readonly jobId: string;
+
+  constructor(jobId: string, seconds: number) {
+    super(`job ${jobId} had not ended after ${seconds} s; it goes on`);
+    this.name = 'WaitTimedOut';
+    this.jobId = jobId;
+  }
+}

@@ -1,0 +1,108 @@
+import type { Problem } from '../domain/wire.ts';
+import { ApiError, Unreachable } from './errors.ts';
+
+export interface Connection {
+  /** Without a slash at the end. */
+  baseUrl: string;
+  /** null: asked without a key. */
+  apiKey: string | null;
+  fetch: typeof globalThis.fetch;
+}
+
+export interface Call {
+  method?: 'GET' | 'POST';
+  path: string;
+  query?: Record<string, string | number | readonly string[] | undefined>;
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Milliseconds for the whole answer. */
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Ask the coordinator and read its JSON.
+ * @throws ApiError when it refuses or does not answer as the coordinator would; Unreachable when no answer comes;
+ * the signal's reason when that aborts.
+ */
+export async function ask<T>(connection: Connection, call: Call): Promise<T> {
+  const { signal, timeoutMs } = call;
+  const url = connection.baseUrl + call.path + queryString(call.query ?? {});
+  const late = AbortSignal.timeout(timeoutMs);
+  let response: Response;
+  let text: string;
+  try {
+    response = await connection.fetch(url, {
+      method: call.method ?? 'GET',
+      headers: headersOf(connection, call),
+      body: call.body === undefined ? null : JSON.stringify(call.body),
+      signal: signal ? AbortSignal.any([signal, late]) : late,
+    });
+    // The answer may also break off in the middle.
+    text = await response.text();
+  } catch (error) {
+    signal?.throwIfAborted();
+    const why = late.aborted ? `no answer within ${Math.round(timeoutMs / 1000)} s` : reasonOf(error);
+    throw new Unreachable(connection.baseUrl, why, { cause: error });
+  }
+  const json = parse(text);
+  if (!response.ok) throw refusal(connection, response, json);
+  if (json === undefined) throw new ApiError(response.status, { detail: notOurs(connection, response) });
+  return json as T;
+}
+
+function headersOf({ apiKey }: Connection, { body, headers }: Call): Record<string, string> {
+  return {
+    accept: 'application/json',
+    ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  };
+}
+
+function queryString(query: NonNullable<Call['query']>): string {
+  const params = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    for (const item of Array.isArray(value) ? value : [value]) params.append(key, String(item));
+  }
+  return params.size === 0 ? '' : `?${params}`;
+}
+
+/** @returns undefined when it is no JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function refusal(connection: Connection, response: Response, json: unknown): ApiError {
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const retryAfterSeconds = Number.isFinite(retryAfter) ? retryAfter : null;
+  if (isProblem(json)) return new ApiError(response.status, json, retryAfterSeconds);
+  return new ApiError(response.status, { detail: notOurs(connection, response) }, retryAfterSeconds);
+}
+
+function isProblem(json: unknown): json is Problem {
+  return (
+    typeof json === 'object' &&
+    json !== null &&
+    'code' in json &&
+    typeof json.code === 'string' &&
+    'detail' in json &&
+    typeof json.detail === 'string'
+  );
+}
+
+function notOurs({ baseUrl }: Connection, { status }: Response): string {
+  return `${baseUrl} answered ${status} with something that is not the coordinator's; is this its address, or is a proxy in between?`;
+}
+
+/** What fetch knows of the failure: the system's code where there is one. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,162 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ExecutionContext } from 'ava';
+import type { Problem, WireJob, WireWorker } from '../../src/domain/wire.ts';
+
+/** One request as it arrived. */
+export interface Seen {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingMessage['headers'];
+  body: unknown;
+}
+
+/** What a fixture answers: JSON with a status, or whatever it does with the response itself. */
+export type Answer =
+  | { status?: number; json: unknown; headers?: Record<string, string> }
+  | ((response: ServerResponse) => void);
+
+export interface Fixture {
+  url: string;
+  seen: Seen[];
+}
+
+/** A server on a free port that answers with `handle` and keeps what it saw; closed when the test ends. */
+export async function serve(
+  t: ExecutionContext,
+  handle: (request: Seen) => Answer | Promise<Answer>,
+): Promise<Fixture> {
+  const seen: Seen[] = [];
+  const server = createServer((request, response) => {
+    read(request)
+      .then(async (body) => {
+        const url = new URL(request.url ?? '/', 'http://fixture');
+        const { method = 'GET', headers } = request;
+        const one = { method, path: url.pathname, query: url.searchParams, headers, body };
+        seen.push(one);
+        const answer = await handle(one);
+        if (typeof answer === 'function') return answer(response);
+        const { status = 200, json } = answer;
+        const type = status >= 400 ? 'application/problem+json' : 'application/json';
+        response.writeHead(status, { 'content-type': type, ...answer.headers }).end(JSON.stringify(json));
+      })
+      .catch((error: unknown) => response.destroy(error instanceof Error ? error : new Error(String(error))));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+}
+
+async function read(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(Buffer.from(chunk));
+  const text = Buffer.concat(chunks).toString();
+  return text === '' ? undefined : JSON.parse(text);
+}
+
+/** An address where nobody listens. */
+export async function deadUrl(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${port}`;
+}
+
+export const jobId = '01990000-0000-7000-8000-0000000000aa';
+
+/** A job as the API shows it. */
+export function wireJob(over: Partial<WireJob> = {}): WireJob {
+  const at = '2026-11-21T09:00:00.000Z';
+  return {
+    id: jobId,
+    status: 'pending',
+    prompt: 'Say hello',
+    input: null,
+    messages: null,
+    provider: 'echo',
+    model: null,
+    priority: 'normal',
+    tier: null,
+    tags: [],
+    params: {},
+    metadata: {},
+    created_at: at,
+    updated_at: at,
+    started_at: null,
+    finished_at: null,
+    not_before: null,
+    enqueued_at: at,
+    timeout_seconds: null,
+    worker_id: null,
+    heartbeat_at: null,
+    stuck: false,
+    attempt_count: 0,
+    retry_count: 0,
+    reap_count: 0,
+    cost_usd: null,
+    cost_status: 'none',
+    waiting: null,
+    route: [],
+    attempts: [],
+    result: null,
+    error: null,
+    ...over,
+  };
+}
+
+/** The same job, completed with this output. */
+export function completedJob(output = 'hello', over: Partial<WireJob> = {}): WireJob {
+  const usage = {
+    input_tokens: 3,
+    output_tokens: 5,
+    cached_input_tokens: 0,
+    reasoning_tokens: 0,
+    total_tokens: 8,
+  };
+  const ran = { provider: 'echo', model: 'echo', worker_id: 'w-1' };
+  return wireJob({
+    status: 'completed',
+    started_at: '2026-11-21T09:00:01.000Z',
+    finished_at: '2026-11-21T09:00:03.500Z',
+    worker_id: 'w-1',
+    attempt_count: 1,
+    cost_usd: 0.0012,
+    cost_status: 'known',
+    result: { output, finish_reason: 'stop', ...ran, usage, latency_ms: 2500, first_token_ms: 40 },
+    ...over,
+  });
+}
+
+export function wireWorker(over: Partial<WireWorker> = {}): WireWorker {
+  return {
+    id: '01990000-0000-7000-8000-0000000000b1',
+    name: 'box-1',
+    kind: 'local',
+    providers: ['echo'],
+    models: {},
+    tags: ['gpu'],
+    concurrency: 4,
+    connected: true,
+    paused: false,
+    status: 'active',
+    running_jobs: [],
+    running: 0,
+    version: '0.1.0',
+    host: 'box',
+    connected_at: '2026-11-21T09:00:00.000Z',
+    last_heartbeat_at: '2026-11-21T09:00:00.000Z',
+    completed: 7,
+    failed: 1,
+    ...over,
+  };
+}
+
+export function problem(status: number, code: string, detail: string, over: Partial<Problem> = {}): Answer {
+  const title = 'refused';
+  return { status, json: { type: 'about:blank', title, status, detail, code, request_id: 'r-1', ...over } };
+}

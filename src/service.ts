@@ -88,6 +88,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const stop = async (graceSeconds: number): Promise<void> => {
       await worker?.drain(graceSeconds * 1000);
       await coordinator.drain(graceSeconds * 1000);
+      coordinator.dismissWorkers();
       await endRequests(server);
       await coordinator.close();
       gateway.close();

@@ -66,6 +66,7 @@ export class Coordinator {
   readonly #delays = new Map<string, Deadline>();
   readonly #connections = new Set<WorkerConnection>();
   #pending = 0;
+  #isDismissing = false;
 
   constructor(options: {
     config: () => Config;
@@ -173,9 +174,15 @@ export class Coordinator {
     await this.#dispatcher.idle();
   }
 
-  /** Let go of everything. Workers are told 1012; what still runs stays running in the store, and they deliver later. */
-  async close(): Promise<void> {
+  /** Tell the workers to connect again later. What still runs stays running in the store, and they deliver then. */
+  dismissWorkers(): void {
+    this.#isDismissing = true;
     for (const session of this.#workers.sessions()) session.close(closeCodes.restarting, 'the coordinator restarts');
+  }
+
+  /** Let go of everything. */
+  async close(): Promise<void> {
+    this.dismissWorkers();
     this.#deadlines.close();
     this.#host.close();
     this.#workers.close();
@@ -321,7 +328,8 @@ export class Coordinator {
   /** The connection's socket has ended. */
   disconnect(connection: WorkerConnection): void {
     this.#connections.delete(connection);
-    connection.gone();
+    // Whoever was told to come back is not lost.
+    if (!this.#isDismissing) connection.gone();
   }
 
   /** A job with what only this process knows of it; `position` is left out. */

@@ -14,7 +14,7 @@ import { parseFrame } from './frames.ts';
 import { setbackOfClose, setbackOfStatus, type Trouble } from './trouble.ts';
 
 /** What the connection tells its owner. */
-export interface ConnectionOwner {
+interface ConnectionOwner {
   /** The first frame of a new connection; asked anew each time, for `running` is different. */
   hello(): HelloFrame;
   /** From here on `send` works. */

@@ -3,7 +3,7 @@ import type { AckFrame } from '../domain/workerProtocol.ts';
 import type { Ending } from './report.ts';
 
 /** A lease, as the worker's events name it. Never anything of the job's content. */
-export interface LeaseNote {
+interface LeaseNote {
   jobId: string;
   lease: number;
   provider: string;

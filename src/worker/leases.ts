@@ -11,14 +11,14 @@ import { type RunReport, releaseOf, reportOf, workerFault } from './report.ts';
 import type { Run, StopReason } from './run.ts';
 
 /** The way to the coordinator, as the leases need it. */
-export interface Wire {
+interface Wire {
   /** @returns false when there is no connection; the outbox keeps what matters. */
   send(json: string): boolean;
   /** Bytes that a slow connection has not taken yet. */
   readonly backlogBytes: number;
 }
 
-export interface LeasesOwner {
+interface LeasesOwner {
   onFinished(event: WorkerEvents['finished'][0]): void;
   notice(level: 'warn' | 'error', message: string): void;
 }

@@ -15,10 +15,10 @@ export interface ProviderSetup {
   logger: Logger;
 }
 
-export type ProviderFactory = (setup: ProviderSetup) => Provider;
+type ProviderFactory = (setup: ProviderSetup) => Provider;
 
 /** Every adapter by its name. A new provider is one file and one line here. */
-export const providerFactories: Readonly<Record<string, ProviderFactory>> = {
+const providerFactories: Readonly<Record<string, ProviderFactory>> = {
   echo: createEcho,
 };
 

@@ -83,7 +83,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const worker =
       options.echoWorker === undefined || adminKey === null
         ? null
-        : startEchoWorker({ url, apiKey: adminKey, concurrency: options.echoWorker.concurrency, clock, random, logger });
+        : startEchoWorker({
+            url,
+            apiKey: adminKey,
+            concurrency: options.echoWorker.concurrency,
+            clock,
+            random,
+            logger,
+          });
     let stopping: Promise<void> | null = null;
     const stop = async (graceSeconds: number): Promise<void> => {
       await worker?.drain(graceSeconds * 1000);
@@ -145,7 +152,9 @@ function listen(server: Server, config: Config): Promise<string> {
   server.listen(config.port, config.host, () => {
     server.off('error', reject);
     const { port } = server.address() as AddressInfo;
-    resolve(config.publicUrl ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`);
+    resolve(
+      config.publicUrl ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
+    );
   });
   return promise;
 }

@@ -20,7 +20,19 @@ const allowed: Record<string, readonly string[]> = {
   gateway: ['coordinator', 'auth', 'config', 'domain', 'lib'],
   client: ['config', 'domain', 'lib'],
   worker: ['config', 'domain', 'lib'],
-  service: ['http', 'live', 'gateway', 'worker', 'coordinator', 'cost', 'store', 'auth', 'config', 'domain', 'lib'],
+  service: [
+    'http',
+    'live',
+    'gateway',
+    'worker',
+    'coordinator',
+    'cost',
+    'store',
+    'auth',
+    'config',
+    'domain',
+    'lib',
+  ],
   commands: ['service', 'client', 'worker', 'config', 'domain', 'lib'],
   svc: ['commands', 'lib'],
 };
@@ -62,7 +74,9 @@ test('imports point one way: each room imports only the rooms below it', (t) => 
 test('coordinator, store and gateway ask the process for neither time, randomness nor files', (t) => {
   const forbidden = /\b(Date\.now|setTimeout|setInterval|Math\.random|performance\.now)\b|'node:fs/;
   const wrong = files
-    .filter((file) => ['coordinator', 'store', 'gateway', 'machines', 'routing', 'cost'].includes(roomOf(file)))
+    .filter((file) =>
+      ['coordinator', 'store', 'gateway', 'machines', 'routing', 'cost'].includes(roomOf(file)),
+    )
     // The port's own implementation on the real file system is the one place.
     .filter((file) => !file.endsWith('src/store/json/files.ts'))
     .filter((file) => forbidden.test(readFileSync(file, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')));

@@ -63,7 +63,15 @@ export function createKey(
   random: Random,
 ): { key: string; record: KeyRecord } {
   const { key, id, secret } = makeKey(role, random);
-  const record = { id, role, name, secretHash: hashSecret(secret), previous: null, createdAt: clock.now(), expiresAt };
+  const record = {
+    id,
+    role,
+    name,
+    secretHash: hashSecret(secret),
+    previous: null,
+    createdAt: clock.now(),
+    expiresAt,
+  };
   return { key, record };
 }
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { ConfigError } from '../config/problem.ts';
 import { loadConfig } from '../config/load.ts';
+import { ConfigError } from '../config/problem.ts';
 import { messageOf } from '../domain/errors.ts';
 import { createLogger } from '../lib/log.ts';
 import { type Service, startService } from '../service.ts';

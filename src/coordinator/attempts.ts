@@ -3,7 +3,13 @@ import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import { failureOf, type ReportedFailure, workerKeyRevoked } from '../domain/failure.ts';
-import { type Attempt, type AttemptOutcome, type JobRecord, lastAttempt, type LeaseRef } from '../domain/job.ts';
+import {
+  type Attempt,
+  type AttemptOutcome,
+  type JobRecord,
+  type LeaseRef,
+  lastAttempt,
+} from '../domain/job.ts';
 import { type Cost, noCost } from '../domain/money.ts';
 import { statusOf } from '../domain/states.ts';
 import type { Usage } from '../domain/usage.ts';
@@ -127,7 +133,11 @@ export class Attempts {
       if (lease === undefined) return;
       lease.phase = 'running';
       this.#watch(lease);
-    } else if (before !== null && statusOf(before.state) === 'running' && statusOf(after.state) !== 'running') {
+    } else if (
+      before !== null &&
+      statusOf(before.state) === 'running' &&
+      statusOf(after.state) !== 'running'
+    ) {
       const lease = this.#leases.get({ jobId: before.id, lease: before.life.lease });
       if (lease !== undefined) this.#end(lease, committed);
     }
@@ -182,7 +192,10 @@ export class Attempts {
     if (lease?.phase === 'ending' && lease.workerId === session.workerId) {
       this.#drop(lease);
     }
-    if (applied.kind === 'applied' && (applied.event?.type === 'job.reaped' || applied.event?.type === 'job.released')) {
+    if (
+      applied.kind === 'applied' &&
+      (applied.event?.type === 'job.reaped' || applied.event?.type === 'job.released')
+    ) {
       // These events say nothing of what the attempt cost until then.
       await this.#reportUsage(ref, outcome);
     }
@@ -217,13 +230,25 @@ export class Attempts {
       case 'complete': {
         const { output, finishReason, latencyMs, firstTokenMs } = outcome;
         const { provider, workerId } = attempt;
-        const result = { output, finishReason, provider, model, workerId, usage: outcome.usage, latencyMs, firstTokenMs };
+        const result = {
+          output,
+          finishReason,
+          provider,
+          model,
+          workerId,
+          usage: outcome.usage,
+          latencyMs,
+          firstTokenMs,
+        };
         return [{ type: 'job.completed', ...spent, result }, ...late];
       }
       case 'fail':
         return [this.#attemptFailed(job, attempt, outcome.failure, spent), ...late];
       case 'aborted':
-        return [{ type: 'job.reaped', at, lease: attempt.lease, outcome: 'lost', maxReaps: this.#maxReaps() }, ...late];
+        return [
+          { type: 'job.reaped', at, lease: attempt.lease, outcome: 'lost', maxReaps: this.#maxReaps() },
+          ...late,
+        ];
       case 'release':
         return [{ type: 'job.released', at, lease: attempt.lease }];
     }
@@ -309,7 +334,12 @@ export class Attempts {
   workerLost(workerId: string): void {
     for (const lease of this.#leases.ofWorker(workerId)) {
       if (lease.phase === 'ending') this.#drop(lease);
-      else this.#tell(lease, { type: 'job.workerLost', at: this.#clock.now(), lease: lease.lease }, 'running.active');
+      else
+        this.#tell(
+          lease,
+          { type: 'job.workerLost', at: this.#clock.now(), lease: lease.lease },
+          'running.active',
+        );
     }
   }
 
@@ -364,7 +394,9 @@ export class Attempts {
         ? this.#clock.monotonic() + 2 * heartbeatIntervalSeconds * 1000
         : Math.min(
             lease.timeoutAt ?? Number.POSITIVE_INFINITY,
-            reapStaleAfterSeconds === 0 ? Number.POSITIVE_INFINITY : lease.beatAt + reapStaleAfterSeconds * 1000,
+            reapStaleAfterSeconds === 0
+              ? Number.POSITIVE_INFINITY
+              : lease.beatAt + reapStaleAfterSeconds * 1000,
           );
     if (at === Number.POSITIVE_INFINITY) return;
     this.#watched.set(
@@ -390,9 +422,18 @@ export class Attempts {
   }
 
   #reap(lease: Lease, outcome: 'reaped' | 'lost'): void {
-    this.#logger.warn({ job_id: lease.jobId, lease: lease.lease, worker_id: lease.workerId, outcome }, 'lease taken back');
+    this.#logger.warn(
+      { job_id: lease.jobId, lease: lease.lease, worker_id: lease.workerId, outcome },
+      'lease taken back',
+    );
     const maxReaps = this.#maxReaps();
-    this.#try(lease.jobId, { type: 'job.reaped', at: this.#clock.now(), lease: lease.lease, outcome, maxReaps });
+    this.#try(lease.jobId, {
+      type: 'job.reaped',
+      at: this.#clock.now(),
+      lease: lease.lease,
+      outcome,
+      maxReaps,
+    });
   }
 
   /** Send an event only to a job that is in `state`, which the live actor knows: most heartbeats change nothing. */

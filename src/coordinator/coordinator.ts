@@ -177,7 +177,8 @@ export class Coordinator {
   /** Tell the workers to connect again later. What still runs stays running in the store, and they deliver then. */
   dismissWorkers(): void {
     this.#isDismissing = true;
-    for (const session of this.#workers.sessions()) session.close(closeCodes.restarting, 'the coordinator restarts');
+    for (const session of this.#workers.sessions())
+      session.close(closeCodes.restarting, 'the coordinator restarts');
   }
 
   /** Let go of everything. */
@@ -197,15 +198,23 @@ export class Coordinator {
    */
   async dispatch(request: JobRequest): Promise<JobView> {
     if (!this.#supervisor.getSnapshot().hasTag('dispatching')) {
-      throw new CoordinatorError('draining', 'The coordinator is shutting down; send the job again in a moment', {
-        retryAfterSeconds: 5,
-      });
+      throw new CoordinatorError(
+        'draining',
+        'The coordinator is shutting down; send the job again in a moment',
+        {
+          retryAfterSeconds: 5,
+        },
+      );
     }
     const { jobs } = this.#config();
     if (this.#pending >= jobs.maxPending) {
-      throw new CoordinatorError('queue_full', `${this.#pending} jobs are waiting, the most that jobs.max_pending allows`, {
-        retryAfterSeconds: 10,
-      });
+      throw new CoordinatorError(
+        'queue_full',
+        `${this.#pending} jobs are waiting, the most that jobs.max_pending allows`,
+        {
+          retryAfterSeconds: 10,
+        },
+      );
     }
     const plan = planRoute(request, this.#config());
     if (plan === null) {
@@ -213,7 +222,8 @@ export class Coordinator {
         errors: [
           {
             field: 'provider',
-            message: 'is needed: name one, or configure jobs.default_provider, a routing rule or a routing strategy',
+            message:
+              'is needed: name one, or configure jobs.default_provider, a routing rule or a routing strategy',
           },
         ],
       });
@@ -270,7 +280,10 @@ export class Coordinator {
   async retry(id: string): Promise<JobView> {
     const applied = await this.#host.apply(id, (job) => {
       // A provider that nothing names any more keeps the job where it was.
-      const plan = planRoute(job.request, this.#config()) ?? { target: job.life.target, chain: job.life.chain };
+      const plan = planRoute(job.request, this.#config()) ?? {
+        target: job.life.target,
+        chain: job.life.chain,
+      };
       return [{ type: 'job.retried', at: this.#clock.now(), target: plan.target, chain: plan.chain }];
     });
     return this.#answer(id, applied, 'retried');
@@ -387,7 +400,10 @@ export class Coordinator {
     this.#host
       .apply(job.id, () => [{ type: 'job.due', at: this.#clock.now() }])
       .catch((error: unknown) => {
-        this.#logger.error({ job_id: job.id, error: messageOf(error) }, 'job could not be made ready; trying again');
+        this.#logger.error(
+          { job_id: job.id, error: messageOf(error) },
+          'job could not be made ready; trying again',
+        );
         this.#delays.set(
           job.id,
           this.#deadlines.set(this.#clock.monotonic() + storeRetryMs, () => this.#due(job)),
@@ -406,7 +422,10 @@ export class Coordinator {
   }
 
   #afterStall(lateMs: number): void {
-    this.#logger.warn({ late_ms: Math.round(lateMs) }, 'the coordinator stood still; every lease gets fresh grace');
+    this.#logger.warn(
+      { late_ms: Math.round(lateMs) },
+      'the coordinator stood still; every lease gets fresh grace',
+    );
     this.#liveness.refreshAll();
     this.#attempts.refreshAll();
   }

@@ -53,7 +53,9 @@ export class Deadlines {
       if (this.#timer.at <= at) return;
       this.#timer.cancel();
     }
-    const cancel = this.#clock.after(Math.max(0, Math.ceil(at - this.#clock.monotonic())), () => this.#sweep());
+    const cancel = this.#clock.after(Math.max(0, Math.ceil(at - this.#clock.monotonic())), () =>
+      this.#sweep(),
+    );
     this.#timer = { at, cancel };
   }
 

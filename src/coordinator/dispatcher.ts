@@ -100,7 +100,10 @@ export class Dispatcher {
     const claims = new Map<string, Claim>();
     const limit = Math.min(slots, claimSizeMax);
     try {
-      const committed = await this.#store.claim({ lanes: [...open.keys()], limit }, this.#decide(open, claims));
+      const committed = await this.#store.claim(
+        { lanes: [...open.keys()], limit },
+        this.#decide(open, claims),
+      );
       for (const change of committed) {
         const claim = claims.get(change.id);
         if (claim === undefined) continue;
@@ -161,10 +164,14 @@ export class Dispatcher {
    * model, only such workers fit; when none does, any of the provider does.
    */
   fitting(target: Target): WorkerLife[] {
-    const ofProvider = this.#workers.connected().filter(({ providers }) => providers.includes(target.provider));
+    const ofProvider = this.#workers
+      .connected()
+      .filter(({ providers }) => providers.includes(target.provider));
     const model = this.modelOf(target);
     const advertising =
-      model === null ? [] : ofProvider.filter(({ models }) => models[target.provider]?.includes(model) === true);
+      model === null
+        ? []
+        : ofProvider.filter(({ models }) => models[target.provider]?.includes(model) === true);
     return (advertising.length > 0 ? advertising : ofProvider).filter(
       ({ name, tags }) =>
         (target.worker === null || name === target.worker) &&

@@ -121,11 +121,18 @@ export class JobHost {
 
   /** Make several jobs durable in one commit, all or none. */
   async createAll(
-    jobs: readonly { id: string; request: JobRequest; input: JobInput; idempotency?: IdempotencyRecord | undefined }[],
+    jobs: readonly {
+      id: string;
+      request: JobRequest;
+      input: JobInput;
+      idempotency?: IdempotencyRecord | undefined;
+    }[],
   ): Promise<JobRecord[]> {
     const changes = jobs.map(({ id, request, input, idempotency }): JobChange => {
       const actor = createActor(this.#machine, { input });
-      actor.subscribe({ error: (error) => this.#logger.error({ err: error, job_id: id }, 'job actor failed') });
+      actor.subscribe({
+        error: (error) => this.#logger.error({ err: error, job_id: id }, 'job actor failed'),
+      });
       const snapshot = actor.start().getSnapshot();
       actor.stop();
       return {
@@ -198,7 +205,12 @@ export class JobHost {
     const snapshot = actor.getSnapshot();
     if (snapshot.status === 'error') {
       this.#live.delete(before.id);
-      throw new CoordinatorError('internal_error', `the job machine failed on ${event.type}`, {}, { cause: snapshot.error });
+      throw new CoordinatorError(
+        'internal_error',
+        `the job machine failed on ${event.type}`,
+        {},
+        { cause: snapshot.error },
+      );
     }
     const state = statePath(snapshot.value);
     const ledger = ledgerOf(before.life, snapshot.context);
@@ -224,7 +236,12 @@ export class JobHost {
     const { before, change } = step;
     if (before === null) throw new Error('only a step of a job that exists is settled');
     if (statusOf(change.state) !== 'running') this.#retire(change.id);
-    const after: JobRecord = { ...before, version: before.version + 1, state: change.state, life: change.life };
+    const after: JobRecord = {
+      ...before,
+      version: before.version + 1,
+      state: change.state,
+      life: change.life,
+    };
     const committed = { before, after, event: step.event, effects: step.effects };
     this.#onCommitted(committed);
     return committed;
@@ -256,7 +273,9 @@ export class JobHost {
     const snapshot = this.#machine.resolveState({ value: stateValue(job.state), context: job.life });
     // An actor keeps its options; the snapshot alone decides what it becomes, so no input is read.
     const actor = createActor(this.#machine, { snapshot, input: inputOf(job.life) });
-    actor.subscribe({ error: (error) => this.#logger.error({ err: error, job_id: job.id }, 'job actor failed') });
+    actor.subscribe({
+      error: (error) => this.#logger.error({ err: error, job_id: job.id }, 'job actor failed'),
+    });
     return actor.start();
   }
 

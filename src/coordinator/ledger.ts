@@ -12,7 +12,9 @@ export function ledgerOf(before: JobLife, after: JobLife): LedgerEntry[] {
     const old = before.attempts[index];
     if (old === attempt || attempt.outcome === null) continue;
     if (old !== undefined && old.outcome === attempt.outcome && old.usage === attempt.usage) continue;
-    entries.push(entryOf(attempt, old?.outcome === attempt.outcome ? null : attempt.outcome, after.updatedAt));
+    entries.push(
+      entryOf(attempt, old?.outcome === attempt.outcome ? null : attempt.outcome, after.updatedAt),
+    );
   }
   return entries;
 }

@@ -3,8 +3,8 @@ import type { ProviderEvent } from '../../machines/events.ts';
 import { type ProviderLife, providerMachine } from '../../machines/providerMachine.ts';
 import type { BreakerConfig, Config, ProviderConfig } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
-import { tripsBreaker } from '../domain/failure.ts';
 import type { ReportedFailure } from '../domain/failure.ts';
+import { tripsBreaker } from '../domain/failure.ts';
 import type { ProviderStatus } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
@@ -91,7 +91,8 @@ export class Providers {
 
   /** A job was sent to it. */
   sent(name: string): void {
-    if (this.status(name) === 'probing') this.#send(name, { type: 'provider.probeSent', at: this.#clock.now() });
+    if (this.status(name) === 'probing')
+      this.#send(name, { type: 'provider.probeSent', at: this.#clock.now() });
   }
 
   /** An attempt ended well, or with a failure that is the job's own: the provider answered. */
@@ -140,7 +141,9 @@ export class Providers {
     const windowMs = (this.settings(name)?.breaker ?? defaultBreaker).windowSeconds * 1000;
     const now = this.#clock.monotonic();
     const first = entry.window.findIndex(({ at }) => at > now - windowMs);
-    entry.window = [...(first < 0 ? [] : entry.window.slice(first)), { at: now, failed }].slice(-windowSizeMax);
+    entry.window = [...(first < 0 ? [] : entry.window.slice(first)), { at: now, failed }].slice(
+      -windowSizeMax,
+    );
     return entry;
   }
 
@@ -151,7 +154,10 @@ export class Providers {
     const after = this.status(name);
     this.#arm(name, entry);
     if (after === before) return;
-    this.#logger.info({ provider: name, from: before, to: after, until: this.until(name) }, 'provider changed');
+    this.#logger.info(
+      { provider: name, from: before, to: after, until: this.until(name) },
+      'provider changed',
+    );
     if (after === 'available' || after === 'probing') this.#onAvailable();
   }
 
@@ -172,7 +178,9 @@ export class Providers {
     if (known !== undefined) return known;
     const input = { name, at: this.#clock.now() };
     const actor = createActor(providerMachine, { input });
-    actor.subscribe({ error: (error) => this.#logger.error({ err: error, provider: name }, 'provider actor failed') });
+    actor.subscribe({
+      error: (error) => this.#logger.error({ err: error, provider: name }, 'provider actor failed'),
+    });
     actor.start();
     const entry: Entry = { actor, window: [], due: null };
     this.#entries.set(name, entry);

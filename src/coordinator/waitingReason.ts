@@ -35,7 +35,11 @@ export class WaitingReasons {
     const { target, delayedUntil } = job.life;
     const { provider } = target;
     if (delayedUntil !== null) {
-      return reason('delayed', 'It waits until not_before, or for the back-off after a failed attempt', delayedUntil);
+      return reason(
+        'delayed',
+        'It waits until not_before, or for the back-off after a failed attempt',
+        delayedUntil,
+      );
     }
     if (!this.#isAssigning()) return reason('draining', 'The coordinator is not handing out jobs now');
     const fitting = this.#dispatcher.fitting(target);
@@ -44,7 +48,11 @@ export class WaitingReasons {
     if (this.#providers.allowance(provider) <= 0) {
       return this.#providers.status(provider) === 'open'
         ? reason('provider_open', `Too many attempts at ${provider} failed; it is tried again soon`, until)
-        : reason('provider_limited', `${provider} answered 429 Too Many Requests; it is tried again then`, until);
+        : reason(
+            'provider_limited',
+            `${provider} answered 429 Too Many Requests; it is tried again then`,
+            until,
+          );
     }
     const ceiling = this.#providers.maxConcurrent(provider);
     if (ceiling !== null && this.#leases.ofProvider(provider) >= ceiling) {
@@ -57,7 +65,10 @@ export class WaitingReasons {
     const names = fitting.map(({ name }) => name).join(', ');
     const taking = fitting.filter(({ id }) => this.#workers.isAssignable(id));
     if (taking.length === 0) {
-      return reason('workers_paused', `The workers that fit take no new work now (paused, draining or silent): ${names}`);
+      return reason(
+        'workers_paused',
+        `The workers that fit take no new work now (paused, draining or silent): ${names}`,
+      );
     }
     if (taking.every(({ concurrency }) => concurrency === 0)) {
       return reason('concurrency_zero', `The workers that fit have a concurrency of 0: ${names}`);

@@ -2,9 +2,9 @@ import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { LeaseRef } from '../domain/job.ts';
+import { iso } from '../domain/wire.ts';
 import type { WorkerHello } from '../domain/worker.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
-import { iso } from '../domain/wire.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Attempts, Outcome } from './attempts.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -98,7 +98,10 @@ export class WorkerConnection {
     const { attempts, config, workers, clock, dispatcher } = this.#parts;
     const graceMs = graceIntervals * config().jobs.heartbeatIntervalSeconds * 1000;
     const lost = attempts.heartbeat(this.workerId, running, graceMs);
-    if (models !== undefined && JSON.stringify(models) !== JSON.stringify(workers.life(this.workerId)?.models)) {
+    if (
+      models !== undefined &&
+      JSON.stringify(models) !== JSON.stringify(workers.life(this.workerId)?.models)
+    ) {
       workers.tell(this.workerId, { type: 'worker.modelsChanged', models, at: clock.now() });
       dispatcher.kick();
     }
@@ -112,7 +115,10 @@ export class WorkerConnection {
       const ack = await attempts.conclude(this.#session, ref, outcome);
       this.#session.send({ type: 'ack', ...toWireLease(ref), ...ack });
     } catch (error) {
-      logger.error({ job_id: ref.jobId, lease: ref.lease, error: messageOf(error) }, 'outcome not durable yet');
+      logger.error(
+        { job_id: ref.jobId, lease: ref.lease, error: messageOf(error) },
+        'outcome not durable yet',
+      );
       this.#parts.clock.after(storeRetryMs, () => {
         if (!this.#session.isClosed) void this.conclude(ref, outcome);
       });

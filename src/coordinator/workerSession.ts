@@ -1,5 +1,12 @@
 import type { LeaseRef } from '../domain/job.ts';
-import type { AckFrame, AssignFrame, Assignment, ChunkFrame, CoordinatorFrame, WireLease } from '../domain/workerProtocol.ts';
+import type {
+  AckFrame,
+  AssignFrame,
+  Assignment,
+  ChunkFrame,
+  CoordinatorFrame,
+  WireLease,
+} from '../domain/workerProtocol.ts';
 
 /** The way to one connected worker; the gateway's socket, or a test's. */
 export interface WorkerLink {

@@ -135,7 +135,10 @@ export class Workers {
   async forget(id: string): Promise<void> {
     const entry = this.#entry(id);
     if (entry.session !== null || entry.joining) {
-      throw new CoordinatorError('invalid_transition', 'The worker is connected; stop it first, then delete it');
+      throw new CoordinatorError(
+        'invalid_transition',
+        'The worker is connected; stop it first, then delete it',
+      );
     }
     await this.#store.commit([{ kind: 'workerRemoved', id }]);
     this.#drop(entry);

@@ -30,7 +30,9 @@ export function costOf(config: Config, provider: string, model: string | null, u
 function priceOf(config: Config, provider: string, model: string | null): Price | null {
   const configured = model === null ? undefined : config.pricing[provider]?.[model];
   if (configured !== undefined) return configured;
-  return localProviders.includes(provider) || isOwnHost(config.providers[provider]?.baseUrl ?? null) ? free : null;
+  return localProviders.includes(provider) || isOwnHost(config.providers[provider]?.baseUrl ?? null)
+    ? free
+    : null;
 }
 
 /** Loopback and private addresses (RFC 1918, RFC 4193) are one's own machines. */

@@ -41,7 +41,12 @@ export class CoordinatorError extends Error {
   readonly retryable: boolean;
   readonly details: ErrorDetails;
 
-  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options: { cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: ErrorDetails = {},
+    options: { cause?: unknown } = {},
+  ) {
     super(message, options);
     this.name = 'CoordinatorError';
     this.code = code;

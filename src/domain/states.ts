@@ -62,7 +62,14 @@ export type ProviderStatus = (typeof providerStatuses)[number];
  * - `draining`    dispatch answers 503, no assignments, results are taken.
  * - `stopped`     the store is closed.
  */
-export const supervisorStatuses = ['starting', 'recovering', 'accepting', 'paused', 'draining', 'stopped'] as const;
+export const supervisorStatuses = [
+  'starting',
+  'recovering',
+  'accepting',
+  'paused',
+  'draining',
+  'stopped',
+] as const;
 export type SupervisorStatus = (typeof supervisorStatuses)[number];
 
 /** The word the wire shows for a state: its first part. */

@@ -83,7 +83,8 @@ export function parseFrame(text: string): WorkerFrame | string {
   } catch {
     return 'a frame must be one JSON object';
   }
-  if (typeof frame !== 'object' || frame === null || Array.isArray(frame)) return 'a frame must be one JSON object';
+  if (typeof frame !== 'object' || frame === null || Array.isArray(frame))
+    return 'a frame must be one JSON object';
   const type = 'type' in frame ? frame.type : undefined;
   if (typeof type !== 'string' || !Object.hasOwn(schemas, type)) {
     return `a frame must have a type: one of ${Object.keys(schemas).join(', ')}`;

@@ -74,5 +74,7 @@ export class WorkerGateway {
 
 function refuse(socket: Duplex, status: number): void {
   const extra = status === 401 ? 'WWW-Authenticate: Bearer\r\n' : status === 503 ? 'Retry-After: 5\r\n' : '';
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${extra}Connection: close\r\nContent-Length: 0\r\n\r\n`);
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${extra}Connection: close\r\nContent-Length: 0\r\n\r\n`,
+  );
 }

@@ -76,7 +76,10 @@ export class WorkerSocket implements WorkerLink {
   #write(text: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#socket.bufferedAmount > unsentBytesMax) {
-      this.#logger.warn({ worker_id: this.#connection.workerId }, 'the worker does not read; its connection is cut');
+      this.#logger.warn(
+        { worker_id: this.#connection.workerId },
+        'the worker does not read; its connection is cut',
+      );
       this.#socket.terminate();
       return;
     }
@@ -118,7 +121,11 @@ export class WorkerSocket implements WorkerLink {
     } catch (error) {
       this.#logger.error({ error: messageOf(error) }, 'worker could not be registered');
       const code = error instanceof CoordinatorError ? error.code : 'internal_error';
-      this.send({ type: 'error', code, message: 'the coordinator cannot register workers now; connect again later' });
+      this.send({
+        type: 'error',
+        code,
+        message: 'the coordinator cannot register workers now; connect again later',
+      });
       this.close(closeCodes.tryAgainLater, code);
       return;
     }

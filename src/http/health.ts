@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa';
 import type { Coordinator } from '../coordinator/coordinator.ts';
-import { version } from '../lib/version.ts';
 import type { WireHealth } from '../domain/wire.ts';
+import { version } from '../lib/version.ts';
 
 /**
  * GET /health, without a key: 200 with the coordinator's status. `?ready=1` is for load balancers: 503 unless it

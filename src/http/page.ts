@@ -28,7 +28,10 @@ export function page(): Middleware {
   return (ctx, next) => {
     const isPage = ctx.path === '/' || (!apiPath.test(ctx.path) && ctx.get('Accept').includes('text/html'));
     if (!isPage || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next();
-    ctx.set('Content-Security-Policy', "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+    ctx.set(
+      'Content-Security-Policy',
+      "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
     ctx.set('X-Content-Type-Options', 'nosniff');
     ctx.type = 'text/html; charset=utf-8';
     ctx.body = html;

@@ -58,10 +58,13 @@ export class Query {
   }
 
   done(): void {
-    for (const field of Object.keys(this.#query)) if (!this.#read.has(field)) this.fault(field, 'is not known');
+    for (const field of Object.keys(this.#query))
+      if (!this.#read.has(field)) this.fault(field, 'is not known');
     if (this.#errors.length === 0) return;
     const named = this.#errors.map(({ field, message }) => `${field} ${message}`).join('; ');
-    throw new CoordinatorError('invalid_request', `The query is not valid: ${named}`, { errors: this.#errors });
+    throw new CoordinatorError('invalid_request', `The query is not valid: ${named}`, {
+      errors: this.#errors,
+    });
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Middleware, ParameterizedContext } from 'koa';
 import Router from '@koa/router';
+import type { Middleware, ParameterizedContext } from 'koa';
 import { CoordinatorError } from '../domain/errors.ts';
 import { type Principal, type Role, roleMay } from '../domain/key.ts';
 
@@ -57,13 +57,22 @@ export function routing(routes: readonly Route[], readBody: Middleware): Middlew
   };
 }
 
-const rolesByName: Record<Role, true> = { viewer: true, client: true, operator: true, admin: true, worker: true };
+const rolesByName: Record<Role, true> = {
+  viewer: true,
+  client: true,
+  operator: true,
+  admin: true,
+  worker: true,
+};
 
 function roleGuard(needed: Role): Middleware {
   return (ctx, next) => {
     const principal: Principal = ctx.state.principal;
     if (!roleMay(principal.role, needed)) {
-      throw new CoordinatorError('forbidden', `A key with the role ${principal.role} may not do this; it needs ${needed}`);
+      throw new CoordinatorError(
+        'forbidden',
+        `A key with the role ${principal.role} may not do this; it needs ${needed}`,
+      );
     }
     return next();
   };

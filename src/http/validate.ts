@@ -39,7 +39,9 @@ function fieldErrors(error: ValidationError): FieldError[] {
   const path = error.path ?? '';
   const unknown: unknown = error.params?.unknown;
   if (error.type === 'noUnknown' && typeof unknown === 'string') {
-    return unknown.split(', ').map((key) => ({ field: path === '' ? key : `${path}.${key}`, message: 'is not known' }));
+    return unknown
+      .split(', ')
+      .map((key) => ({ field: path === '' ? key : `${path}.${key}`, message: 'is not known' }));
   }
   return [{ field: path, message: error.message }];
 }

@@ -16,12 +16,21 @@ export const autoProvider = 'auto';
  * @returns null when nothing names a provider: not the job, no default, no chain.
  */
 export function planRoute(request: JobRequest, config: Config): Plan | null {
-  const target = (provider: string): Target => ({ provider, model: request.model, worker: null, workerTag: null });
+  const target = (provider: string): Target => ({
+    provider,
+    model: request.model,
+    worker: null,
+    workerTag: null,
+  });
   if (request.provider !== null && request.provider !== autoProvider) {
     return { target: target(request.provider), chain: [], steps: [] };
   }
   const { strategy, chain } = config.routing;
   const [first, ...rest] = strategy === 'direct' ? [config.jobs.defaultProvider] : chain;
   if (first === undefined || first === null) return null;
-  return { target: target(first), chain: rest.flatMap((name) => (name === null ? [] : [target(name)])), steps: [] };
+  return {
+    target: target(first),
+    chain: rest.flatMap((name) => (name === null ? [] : [target(name)])),
+    steps: [],
+  };
 }

@@ -106,7 +106,9 @@ test('a lease without heartbeats is reaped and requeued; the zombie is told and 
   t.is(back.life.attempts[0]?.outcome, 'reaped');
   const healthy = await worker();
   const again = await healthy.job();
-  const returned = await worker({ name: 'zombie', concurrency: 0 }, [{ jobId: job.id, lease: assigned.lease }]);
+  const returned = await worker({ name: 'zombie', concurrency: 0 }, [
+    { jobId: job.id, lease: assigned.lease },
+  ]);
   t.like(returned.frames[0], { type: 'welcome', lost: [{ job_id: job.id, lease: 1 }] });
   await returned.complete(assigned, 'late');
   t.like(returned.ack, { accepted: false, reason: 'lease_lost' });

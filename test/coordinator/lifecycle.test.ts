@@ -9,7 +9,14 @@ test('a job is handed to a worker, and its result, usage and cost come back', as
   t.is(job.state, 'pending.ready');
   const hand = await worker();
   const assigned = await hand.job();
-  t.like(assigned, { job_id: job.id, lease: 1, attempt: 1, input: 'in', provider: 'echo', timeout_seconds: 600 });
+  t.like(assigned, {
+    job_id: job.id,
+    lease: 1,
+    attempt: 1,
+    input: 'in',
+    provider: 'echo',
+    timeout_seconds: 600,
+  });
   await hand.complete(assigned, 'the answer');
   t.like(hand.ack, { job_id: job.id, accepted: true });
   const done = await jobAs(job.id, 'completed');
@@ -114,7 +121,13 @@ test('a transient failure is tried again after a back-off, at most max_attempts 
   const { coordinator, worker, clock, jobAs } = await setup(t);
   const hand = await worker();
   const { job } = await coordinator.dispatch(request());
-  const failure = { class: 'server_error', message: 'oops', status: 500, code: null, retryAfterMs: null } as const;
+  const failure = {
+    class: 'server_error',
+    message: 'oops',
+    status: 500,
+    code: null,
+    retryAfterMs: null,
+  } as const;
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     const assigned = await hand.job(attempt);
     await hand.connection.conclude(

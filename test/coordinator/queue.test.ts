@@ -4,7 +4,13 @@ import { request, setup } from '../support/coordinator.ts';
 test('higher priority goes first, equal priority in order of arrival', async (t) => {
   const { coordinator, worker } = await setup(t);
   const ids: Record<string, string> = {};
-  for (const [name, priority] of [['a', 'normal'], ['b', 'low'], ['c', 'critical'], ['d', 'normal'], ['e', 'high']] as const) {
+  for (const [name, priority] of [
+    ['a', 'normal'],
+    ['b', 'low'],
+    ['c', 'critical'],
+    ['d', 'normal'],
+    ['e', 'high'],
+  ] as const) {
     ids[(await coordinator.dispatch(request({ priority }))).job.id] = name;
   }
   const hand = await worker();
@@ -95,7 +101,13 @@ test('a 429 with rate-limit handling waits for Retry-After, keeps its place and 
   const { coordinator, worker, clock, jobAs } = await setup(t, { providers: { echo: provider } });
   const hand = await worker();
   const { job } = await coordinator.dispatch(request());
-  const limited = { class: 'rate_limited', message: 'slow down', status: 429, code: null, retryAfterMs: 2_000 } as const;
+  const limited = {
+    class: 'rate_limited',
+    message: 'slow down',
+    status: 429,
+    code: null,
+    retryAfterMs: 2_000,
+  } as const;
   const fail = async (count: number) => {
     const { job_id: jobId, lease } = await hand.job(count);
     await hand.connection.conclude({ jobId, lease }, { type: 'fail', failure: limited, usage: null });
@@ -123,7 +135,13 @@ test('without rate-limit handling a 429 fails the job in the spec’s words, and
   const hand = await worker();
   const { job } = await coordinator.dispatch(request());
   const { lease } = await hand.job();
-  const failure = { class: 'rate_limited', message: 'slow down', status: 429, code: null, retryAfterMs: null } as const;
+  const failure = {
+    class: 'rate_limited',
+    message: 'slow down',
+    status: 429,
+    code: null,
+    retryAfterMs: null,
+  } as const;
   await hand.connection.conclude({ jobId: job.id, lease }, { type: 'fail', failure, usage: null });
   t.regex((await jobAs(job.id, 'failed')).life.error?.message ?? '', /429 Too Many Requests/);
   const next = (await coordinator.dispatch(request())).job;

@@ -1,7 +1,9 @@
 import type { Config } from '../../src/config/config.ts';
 
 /** The defaults, with quick clocks. */
-export function testConfig(overrides: Partial<Omit<Config, 'jobs'>> & { jobs?: Partial<Config['jobs']> } = {}): Config {
+export function testConfig(
+  overrides: Partial<Omit<Config, 'jobs'>> & { jobs?: Partial<Config['jobs']> } = {},
+): Config {
   return {
     host: '127.0.0.1',
     port: 0,

@@ -93,7 +93,15 @@ export class HandWorker implements WorkerLink {
   complete(job: Assignment, output = 'hello', usage = someUsage): Promise<void> {
     return this.connection.conclude(
       { jobId: job.job_id, lease: job.lease },
-      { type: 'complete', output, finishReason: 'stop', model: null, usage, latencyMs: 3, firstTokenMs: null },
+      {
+        type: 'complete',
+        output,
+        finishReason: 'stop',
+        model: null,
+        usage,
+        latencyMs: 3,
+        firstTokenMs: null,
+      },
     );
   }
 
@@ -128,7 +136,11 @@ export interface Bundle {
 export async function setup(
   t: ExecutionContext,
   overrides: Parameters<typeof testConfig>[0] = {},
-  { folder = temporaryFolder(t), clock = new FakeClock(), files = nodeFiles }: {
+  {
+    folder = temporaryFolder(t),
+    clock = new FakeClock(),
+    files = nodeFiles,
+  }: {
     folder?: string;
     clock?: FakeClock;
     files?: Files;

@@ -17,7 +17,10 @@ export function errors(logger: Logger): Middleware {
       const shown =
         error !== null && error.code !== 'internal_error'
           ? error
-          : new CoordinatorError('internal_error', 'Something went wrong inside; the log has it under this request id');
+          : new CoordinatorError(
+              'internal_error',
+              'Something went wrong inside; the log has it under this request id',
+            );
       const { retryAfterSeconds, allow } = shown.details;
       if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
       if (allow !== undefined) ctx.set('Allow', allow.join(', '));

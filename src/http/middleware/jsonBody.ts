@@ -1,6 +1,6 @@
+import type { Middleware } from 'koa';
 import bodyParser from 'koa-bodyparser';
 import { CoordinatorError } from '../../domain/errors.ts';
-import type { Middleware } from 'koa';
 
 /** The parser's own error, as koa-bodyparser hands it over. */
 interface ParseError extends Error {
@@ -23,7 +23,10 @@ export function jsonBody(maxBytes: number): Middleware {
     strict: true,
     onerror: (error: ParseError) => {
       if (error.type === 'entity.too.large' || error.status === 413) {
-        throw new CoordinatorError('payload_too_large', `The body is larger than the ${maxBytes} bytes that http.max_body_bytes allows`);
+        throw new CoordinatorError(
+          'payload_too_large',
+          `The body is larger than the ${maxBytes} bytes that http.max_body_bytes allows`,
+        );
       }
       if (error.status === 415) throw new CoordinatorError('unsupported_media_type', error.message);
       throw invalid('The body is not a JSON object', error);
@@ -31,8 +34,9 @@ export function jsonBody(maxBytes: number): Middleware {
   });
   return async (ctx, next) => {
     if (!ctx.is('application/json')) {
-      // `is` says null for a request without a body.
-      if (ctx.is('*/*') === null) throw invalid('A body is needed: a JSON object, sent as application/json');
+      // Without a body `is` says null; with an empty one the length is 0.
+      if (ctx.is('*/*') === null || ctx.request.length === 0)
+        throw invalid('A body is needed: a JSON object, sent as application/json');
       throw new CoordinatorError('unsupported_media_type', 'The body must be sent as application/json');
     }
     await parse(ctx, async () => {});

@@ -3,7 +3,13 @@ import { type Attempt, type JobResult, lastAttempt, type RouteStep } from '../..
 import { sumCosts, toDollars } from '../../../domain/money.ts';
 import { statusOf } from '../../../domain/states.ts';
 import { usageToWire } from '../../../domain/usage.ts';
-import { iso, type WireAttempt, type WireJob, type WireJobResult, type WireRouteStep } from '../../../domain/wire.ts';
+import {
+  iso,
+  type WireAttempt,
+  type WireJob,
+  type WireJobResult,
+  type WireRouteStep,
+} from '../../../domain/wire.ts';
 import type { Included } from './schema.ts';
 
 const everything: Included = new Set(['input', 'result']);

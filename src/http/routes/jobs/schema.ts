@@ -21,7 +21,11 @@ const name = () => string().min(1).max(nameLengthMax);
 const tags = array()
   .of(name().required())
   .max(tagsMax)
-  .test('unique', 'must not repeat a tag', (list) => list === undefined || new Set(list).size === list.length);
+  .test(
+    'unique',
+    'must not repeat a tag',
+    (list) => list === undefined || new Set(list).size === list.length,
+  );
 
 const messages = array()
   .of(object({ role: name().required(), content: mixed().required() }))
@@ -30,9 +34,12 @@ const messages = array()
 const metadata = object().test('strings', function checkMetadata(value: unknown) {
   if (value === undefined || value === null) return true;
   const entries = Object.entries(value);
-  if (entries.length > metadataMax) return this.createError({ message: `must have at most ${metadataMax} entries` });
+  if (entries.length > metadataMax)
+    return this.createError({ message: `must have at most ${metadataMax} entries` });
   const wrong = entries.find(([, text]) => typeof text !== 'string');
-  return wrong === undefined || this.createError({ path: `${this.path}.${wrong[0]}`, message: 'must be a string' });
+  return (
+    wrong === undefined || this.createError({ path: `${this.path}.${wrong[0]}`, message: 'must be a string' })
+  );
 });
 
 const time = string().test('time', 'must be a time as in 2026-11-21T09:00:00Z', (text) => {
@@ -100,9 +107,7 @@ export function parseDispatch(body: unknown, config: Config): JobRequest {
 export type Included = ReadonlySet<'input' | 'result'>;
 
 /** The query of GET /api/jobs. @throws CoordinatorError invalid_request. */
-export function parseList(
-  raw: RawQuery,
-): { query: JobQuery; include: Included } {
+export function parseList(raw: RawQuery): { query: JobQuery; include: Included } {
   const query = new Query(raw);
   const parsed: JobQuery = {
     statuses: query.words('status', jobStatuses),

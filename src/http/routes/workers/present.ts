@@ -2,7 +2,14 @@ import { iso, type WireWorker } from '../../../domain/wire.ts';
 import type { WorkerView } from '../../../domain/worker.ts';
 
 /** A worker as the API shows it. */
-export function presentWorker({ life, status, connected, runningJobs, completed, failed }: WorkerView): WireWorker {
+export function presentWorker({
+  life,
+  status,
+  connected,
+  runningJobs,
+  completed,
+  failed,
+}: WorkerView): WireWorker {
   return {
     id: life.id,
     name: life.name,

@@ -1,0 +1,148 @@
+import type { ExecutionContext } from 'ava';
+import test from 'ava';
+import { WebSocket } from 'ws';
+import { closeCodes, workerSubprotocol } from '../../src/domain/workerProtocol.ts';
+import { type ApiBundle, setupApi } from '../support/api.ts';
+import { request } from '../support/coordinator.ts';
+
+type Frame = Record<string, unknown> & { type: string };
+
+/** A socket of a worker; what comes in is kept, and can be waited for. */
+class Socket {
+  readonly socket: WebSocket;
+  readonly frames: Frame[] = [];
+  readonly opened: Promise<number>;
+  readonly closed: Promise<number>;
+  #watchers: (() => void)[] = [];
+
+  constructor(
+    t: ExecutionContext,
+    { port, keys }: ApiBundle,
+    headers: Record<string, string> = {},
+    path = '/ws/worker',
+  ) {
+    this.socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, workerSubprotocol, {
+      headers: { authorization: `Bearer ${keys.worker}`, ...headers },
+    });
+    t.teardown(() => this.socket.terminate());
+    this.socket.on('error', () => {});
+    this.socket.on('message', (data) => {
+      this.frames.push(JSON.parse(String(data)) as Frame);
+      for (const wake of this.#watchers.splice(0)) wake();
+    });
+    this.closed = new Promise((resolve) => this.socket.on('close', resolve));
+    this.opened = new Promise((resolve) => {
+      this.socket.on('open', () => resolve(101));
+      this.socket.on('unexpected-response', (_, response) => resolve(response.statusCode ?? 0));
+    });
+  }
+
+  send(frame: unknown): void {
+    this.socket.send(typeof frame === 'string' || Buffer.isBuffer(frame) ? frame : JSON.stringify(frame));
+  }
+
+  async next(type: string): Promise<Frame> {
+    for (;;) {
+      const frame = this.frames.find((one) => one.type === type);
+      if (frame !== undefined) return frame;
+      await new Promise<void>((resolve) => this.#watchers.push(resolve));
+    }
+  }
+}
+
+const hello = { type: 'hello', name: 'w', kind: 'cloud', providers: ['echo'], concurrency: 1 };
+
+test('an upgrade needs the path, a known host, no Origin and a key that may', async (t) => {
+  const bundle = await setupApi(t);
+  const { keys } = bundle;
+  const status = (headers: Record<string, string>, path?: string) =>
+    new Socket(t, bundle, headers, path).opened;
+  t.is(await status({}), 101);
+  t.is(await status({ authorization: `Bearer ${keys.admin}` }), 101);
+  t.is(await status({}, '/ws/other'), 404);
+  t.is(await status({ origin: 'http://evil.example' }), 403);
+  t.is(await status({ host: 'evil.example' }), 403);
+  t.is(await status({ authorization: 'Bearer wrong' }), 401);
+  t.is(await status({ authorization: `Bearer ${keys.client}` }), 403);
+});
+
+test('a first frame that is no good hello ends the connection with 4400 and says why', async (t) => {
+  const bundle = await setupApi(t);
+  const bad = [
+    'garbage',
+    '[]',
+    Buffer.from([1, 2, 3]),
+    { type: 'nonsense' },
+    { type: 'heartbeat', running: [] },
+    { ...hello, name: '' },
+    { ...hello, providers: [] },
+    { ...hello, concurrency: -1 },
+    { ...hello, concurrency: 1.5 },
+    { ...hello, kind: 'other' },
+    { ...hello, running: [{ job_id: 5, lease: 'x' }] },
+    { ...hello, models: { echo: 'm' } },
+  ];
+  for (const frame of bad) {
+    const socket = new Socket(t, bundle);
+    await socket.opened;
+    socket.send(frame);
+    t.is(await socket.closed, closeCodes.badFrame, JSON.stringify(frame));
+    t.like(socket.frames[0], { type: 'error', code: 'bad_frame' });
+    t.is(typeof socket.frames[0]?.message, 'string');
+  }
+  t.is((await bundle.api('GET', '/api/workers')).json.total, 0);
+});
+
+test('a bad frame after the hello is answered and survived; a stream of them ends with 1008', async (t) => {
+  const bundle = await setupApi(t);
+  const { job } = await bundle.coordinator.dispatch(request());
+  const socket = new Socket(t, bundle);
+  await socket.opened;
+  socket.send(hello);
+  await socket.next('assign');
+  for (const frame of ['{', { type: 'complete', job_id: job.id, lease: 1 }, { ...hello }]) socket.send(frame);
+  socket.send({ type: 'complete', job_id: 'unknown', lease: 1, result: { output: 'x' } });
+  t.like(await socket.next('ack'), { accepted: false, reason: 'unknown_job' });
+  t.is(socket.frames.filter(({ type }) => type === 'error').length, 3);
+  t.is((await bundle.coordinator.job(job.id)).job.state, 'running.active');
+  for (let count = 0; count < 5; count += 1) socket.send('{');
+  t.is(await socket.closed, closeCodes.policyViolation);
+});
+
+test('a frame over the limit ends the connection and nothing else', async (t) => {
+  const bundle = await setupApi(t);
+  const socket = new Socket(t, bundle);
+  await socket.opened;
+  socket.send(hello);
+  await socket.next('welcome');
+  socket.send(`"${'x'.repeat(17 * 1024 * 1024)}"`);
+  t.is(await socket.closed, 1009);
+  t.is((await bundle.api('GET', '/health')).status, 200);
+});
+
+test('frames that come while the hello is made durable are handled after it', async (t) => {
+  const bundle = await setupApi(t);
+  const socket = new Socket(t, bundle);
+  await socket.opened;
+  socket.send(hello);
+  socket.send({ type: 'heartbeat', running: [{ job_id: 'gone', lease: 3 }] });
+  t.deepEqual(await socket.next('heartbeat_ack'), {
+    type: 'heartbeat_ack',
+    lost: [{ job_id: 'gone', lease: 3 }],
+  });
+  t.is(socket.frames[0]?.type, 'welcome');
+});
+
+test('jobs too large for one frame together are handed over in several', async (t) => {
+  const bundle = await setupApi(t);
+  const prompt = 'x'.repeat(6 * 1024 * 1024);
+  for (let count = 0; count < 3; count += 1) await bundle.coordinator.dispatch(request({ prompt }));
+  const socket = new Socket(t, bundle);
+  await socket.opened;
+  socket.send({ ...hello, concurrency: 3 });
+  const jobs = () =>
+    socket.frames.filter(({ type }) => type === 'assign').flatMap((frame) => frame.jobs as unknown[]);
+  while (jobs().length < 3)
+    await new Promise<void>((resolve) => socket.socket.once('message', () => resolve()));
+  t.true(socket.frames.filter(({ type }) => type === 'assign').length >= 2);
+});

@@ -1,0 +1,171 @@
+import type { ExecutionContext } from 'ava';
+import test from 'ava';
+import { type Reply, setupApi } from '../support/api.ts';
+
+function isProblem(t: ExecutionContext, reply: Reply, status: number, code: string): void {
+  t.is(reply.status, status, reply.text);
+  t.regex(reply.headers.get('content-type') ?? '', /^application\/problem\+json/);
+  t.like(reply.json, { status, code });
+  t.truthy(reply.json.title);
+  t.truthy(reply.json.detail);
+  t.is(reply.json.request_id, reply.headers.get('x-request-id'));
+}
+
+const job = { prompt: 'x', provider: 'echo' };
+
+test('every answer carries a request id, the caller’s own when it is a plain word', async (t) => {
+  const { api } = await setupApi(t);
+  t.truthy((await api('GET', '/health')).headers.get('x-request-id'));
+  t.is(
+    (await api('GET', '/api/jobs', undefined, { 'x-request-id': 'mine-1' })).headers.get('x-request-id'),
+    'mine-1',
+  );
+  const odd = await api('GET', '/api/jobs', undefined, { 'x-request-id': 'a b<script>' });
+  t.not(odd.headers.get('x-request-id'), 'a b<script>');
+});
+
+test('a missing, malformed or wrong key is 401 on every route, known or not', async (t) => {
+  const { api } = await setupApi(t);
+  for (const path of ['/api/jobs', '/api/workers/x', '/api/nothing', '/metrics']) {
+    for (const authorization of ['', 'Bearer', 'Basic abc', 'Bearer wrong', 'Bearer svc_admin_0_0']) {
+      const reply = await api('GET', path, undefined, { authorization });
+      isProblem(t, reply, 401, 'authentication_failed');
+      t.regex(String(reply.json.detail), /^Authentication failed/);
+      t.is(reply.headers.get('www-authenticate'), 'Bearer');
+    }
+  }
+});
+
+test('what is not there is 404, what is not offered 405 with Allow', async (t) => {
+  const { api } = await setupApi(t);
+  isProblem(t, await api('GET', '/api/jobs/nope'), 404, 'job_not_found');
+  isProblem(t, await api('POST', '/api/workers/nope/pause'), 404, 'worker_not_found');
+  isProblem(t, await api('GET', '/api/nothing'), 404, 'not_found');
+  isProblem(t, await api('GET', '/api/jobs/%E0%A4%A'), 404, 'job_not_found');
+  const reply = await api('DELETE', '/api/jobs');
+  isProblem(t, reply, 405, 'method_not_allowed');
+  const allow = (reply.headers.get('allow') ?? '').split(', ');
+  t.deepEqual([...allow].sort(), ['GET', 'HEAD', 'POST']);
+});
+
+test('a bad dispatch names every field at fault and leaves no trace', async (t) => {
+  const { api } = await setupApi(t);
+  const cases: [unknown, string][] = [
+    [{}, 'prompt'],
+    [{ provider: 'echo', prompt: '' }, 'prompt'],
+    [{ ...job, prompt: 5 }, 'prompt'],
+    [{ ...job, messages: [{ role: 'user', content: 'x' }] }, 'prompt'],
+    [{ provider: 'echo', messages: [] }, 'messages'],
+    [{ provider: 'echo', messages: [{ role: 5, content: 'x' }] }, 'messages[0].role'],
+    [{ ...job, tags: 'a' }, 'tags'],
+    [{ ...job, tags: ['a', 1] }, 'tags[1]'],
+    [{ ...job, tags: ['a', 'a'] }, 'tags'],
+    [{ ...job, priority: 'nope' }, 'priority'],
+    [{ ...job, promt: 'y' }, 'promt'],
+    [{ ...job, provider: 7 }, 'provider'],
+    [{ ...job, provider: null }, 'provider'],
+    [{ ...job, params: [] }, 'params'],
+    [{ ...job, metadata: { a: 1 } }, 'metadata.a'],
+    [{ ...job, timeout_seconds: -1 }, 'timeout_seconds'],
+    [{ ...job, timeout_seconds: '5' }, 'timeout_seconds'],
+    [{ ...job, not_before: 'tomorrow' }, 'not_before'],
+    [{ prompt: 'x' }, 'provider'],
+    // The parser itself refuses a poisoned object, so no field is named.
+    ['{"prompt":"x","provider":"echo","__proto__":{"a":1}}', ''],
+  ];
+  for (const [body, field] of cases) {
+    const reply = await api('POST', '/api/jobs', body);
+    isProblem(t, reply, 400, 'invalid_request');
+    t.true(
+      reply.json.errors?.some((error) => error.field === field),
+      `${JSON.stringify(body)} → ${reply.text}`,
+    );
+  }
+  const several = await api('POST', '/api/jobs', { prompt: 5, tags: 'x', nonsense: true });
+  t.deepEqual(several.json.errors?.map(({ field }) => field).sort(), ['nonsense', 'prompt', 'tags']);
+  t.regex(
+    (await api('POST', '/api/jobs', { ...job, priority: 'nope' })).text,
+    /critical, high, normal, low, background/,
+  );
+  t.is((await api('GET', '/api/jobs')).json.total, 0);
+});
+
+test('a body that is no JSON object is 400, of another type 415, too large 413', async (t) => {
+  const { api } = await setupApi(t, { http: { maxBodyBytes: 1000, rateLimitPerKey: 0 } });
+  for (const body of ['{', '[]', '"x"', 'null', '5', '']) {
+    isProblem(t, await api('POST', '/api/jobs', body), 400, 'invalid_request');
+  }
+  isProblem(t, await api('POST', '/api/jobs'), 400, 'invalid_request');
+  isProblem(
+    t,
+    await api('POST', '/api/jobs', 'x', { 'content-type': 'text/plain' }),
+    415,
+    'unsupported_media_type',
+  );
+  isProblem(
+    t,
+    await api('POST', '/api/jobs', { ...job, prompt: 'x'.repeat(1000) }),
+    413,
+    'payload_too_large',
+  );
+  t.is((await api('GET', '/api/jobs')).json.total, 0);
+});
+
+test('a query is checked whole: unknown names, wrong values and repetitions', async (t) => {
+  const { api } = await setupApi(t);
+  for (const query of [
+    'limit=0',
+    'limit=-1',
+    'limit=abc',
+    'limit=1001',
+    'limit=1.5',
+    'limit=',
+    'offset=-1',
+    'status=nope',
+    'unknown=1',
+    'created_after=x',
+    'limit=1&limit=2',
+    'include=everything',
+    'provider=',
+  ]) {
+    isProblem(t, await api('GET', `/api/jobs?${query}`), 400, 'invalid_request');
+  }
+  const both = await api('GET', '/api/jobs?limit=0&nope=1');
+  t.deepEqual(
+    both.json.errors?.map(({ field }) => field),
+    ['limit', 'nope'],
+  );
+  isProblem(t, await api('POST', '/api/jobs/x/cancel?now=1'), 400, 'invalid_request');
+});
+
+test('an event that the state refuses is 409 with the job’s status', async (t) => {
+  const { api } = await setupApi(t);
+  const { id } = (await api('POST', '/api/jobs', job)).json;
+  isProblem(t, await api('POST', `/api/jobs/${id}/retry`), 409, 'invalid_transition');
+  t.is((await api('POST', `/api/jobs/${id}/cancel`)).status, 200);
+  const again = await api('POST', `/api/jobs/${id}/cancel`);
+  isProblem(t, again, 409, 'invalid_transition');
+  t.is(again.json.job_status, 'cancelled');
+});
+
+test('a full queue is 429 and a draining coordinator 503, both with Retry-After', async (t) => {
+  const { api, coordinator } = await setupApi(t, { jobs: { maxPending: 1 } });
+  t.is((await api('POST', '/api/jobs', job)).status, 201);
+  const full = await api('POST', '/api/jobs', job);
+  isProblem(t, full, 429, 'queue_full');
+  t.truthy(full.headers.get('retry-after'));
+  await coordinator.drain(0);
+  const draining = await api('POST', '/api/jobs', job);
+  isProblem(t, draining, 503, 'draining');
+  t.truthy(draining.headers.get('retry-after'));
+  t.is((await api('GET', '/health')).json.status, 'draining');
+  t.is((await api('GET', '/health?ready=1')).status, 503);
+});
+
+test('a bug is a bare 500: neither its text nor its stack gets out', async (t) => {
+  const { api, coordinator } = await setupApi(t);
+  coordinator.jobs = () => Promise.reject(new Error('secret detail'));
+  const reply = await api('GET', '/api/jobs');
+  isProblem(t, reply, 500, 'internal_error');
+  t.notRegex(reply.text, /secret|at /);
+});

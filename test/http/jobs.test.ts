@@ -1,0 +1,102 @@
+import test from 'ava';
+import { setupApi } from '../support/api.ts';
+
+const body = {
+  prompt: 'Summarise',
+  input: 'text',
+  provider: 'echo',
+  model: 'm',
+  priority: 'high',
+  tier: 'gold',
+  tags: ['a'],
+};
+
+test('dispatch answers 201 with Location and the stored job', async (t) => {
+  const { api } = await setupApi(t);
+  const reply = await api('POST', '/api/jobs', {
+    ...body,
+    metadata: { run: '7' },
+    params: { temperature: 0 },
+  });
+  t.is(reply.status, 201);
+  t.is(reply.headers.get('location'), `/api/jobs/${reply.json.id}`);
+  t.like(reply.json, { ...body, status: 'pending', metadata: { run: '7' }, result: null, error: null });
+  t.regex(String(reply.json.created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  t.deepEqual((await api('GET', `/api/jobs/${reply.json.id}`)).json.prompt, 'Summarise');
+});
+
+test('a job in chat form goes to the worker as it came', async (t) => {
+  const { api, worker } = await setupApi(t);
+  const messages = [
+    { role: 'system', content: 'Be brief' },
+    { role: 'user', content: [{ type: 'text', text: 'Hello' }] },
+  ];
+  await api('POST', '/api/jobs', { messages, provider: 'echo' });
+  t.like(await (await worker()).job(), { prompt: null, messages });
+});
+
+test('?wait= answers when the job has ended', async (t) => {
+  const { api, worker } = await setupApi(t);
+  const hand = await worker();
+  const waiting = api('POST', '/api/jobs?wait=30', body);
+  await hand.complete(await hand.job(), 'done');
+  t.like((await waiting).json, { status: 'completed', result: { output: 'done' } });
+});
+
+test('?wait= answers the job as it is when the time is over', async (t) => {
+  const { api, clock } = await setupApi(t);
+  const { id } = (await api('POST', '/api/jobs', body)).json;
+  const waiting = api('GET', `/api/jobs/${id}?wait=2`);
+  // The request sets its timer when it arrives; turn the clock until it has.
+  let isDone = false;
+  waiting.finally(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    clock.advance(1_000);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  t.is((await waiting).json.status, 'pending');
+  t.is((await api('GET', `/api/jobs/${id}?wait=301`)).status, 400);
+});
+
+test('lists leave out input and result unless they are asked for', async (t) => {
+  const { api } = await setupApi(t);
+  await api('POST', '/api/jobs', body);
+  const plain = (await api('GET', '/api/jobs')).json.jobs as Record<string, unknown>[];
+  t.false('input' in (plain[0] ?? {}) || 'result' in (plain[0] ?? {}));
+  const full = (await api('GET', '/api/jobs?include=input,result')).json.jobs as Record<string, unknown>[];
+  t.like(full[0], { input: 'text', result: null });
+});
+
+test('lists filter, page, and count what was filtered', async (t) => {
+  const { api } = await setupApi(t);
+  const ids: unknown[] = [];
+  for (let count = 0; count < 5; count += 1) {
+    const tags = count % 2 === 0 ? ['even'] : ['odd', 'x'];
+    ids.unshift((await api('POST', '/api/jobs', { ...body, provider: 'listed', tags })).json.id);
+  }
+  await api('POST', '/api/jobs', { ...body, prompt: 'A needle in it', provider: 'other' });
+  const list = async (query: string) => {
+    const { jobs, total } = (await api('GET', `/api/jobs?${query}`)).json;
+    return { total, ids: (jobs as { id: string }[]).map(({ id }) => id) };
+  };
+  t.deepEqual(await list('provider=listed&limit=2'), { total: 5, ids: ids.slice(0, 2) });
+  t.deepEqual(await list('provider=listed&status=pending&limit=2&offset=4'), { total: 5, ids: ids.slice(4) });
+  t.is((await list('tag=odd&tag=x')).total, 2);
+  t.is((await list('tag=odd&tag=even')).total, 0);
+  t.is((await list('q=NEEDLE')).total, 1);
+  t.is((await list('status=failed')).total, 0);
+  t.is((await list('tier=gold&priority=high&model=m')).total, 6);
+});
+
+test('the page and its deep links need no key; the API never answers HTML', async (t) => {
+  const { api } = await setupApi(t);
+  const headers = { authorization: '', accept: 'text/html' };
+  for (const path of ['/', '/jobs/1']) {
+    const reply = await api('GET', path, undefined, headers);
+    t.is(reply.status, 200);
+    t.regex(reply.headers.get('content-type') ?? '', /^text\/html/);
+  }
+  t.is((await api('GET', '/api/jobs', undefined, headers)).status, 401);
+});

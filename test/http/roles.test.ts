@@ -1,0 +1,37 @@
+import test from 'ava';
+import { type Role, roles } from '../../src/domain/key.ts';
+import { routes } from '../../src/http/app.ts';
+import { routing } from '../../src/http/route.ts';
+import { setupApi } from '../support/api.ts';
+
+/** Who may do what is declared for a role; written out, so that the rule itself is tried. */
+const mayDo: Record<Role, readonly Role[]> = {
+  viewer: ['viewer', 'client', 'operator', 'admin'],
+  client: ['client', 'operator', 'admin'],
+  operator: ['operator', 'admin'],
+  admin: ['admin'],
+  worker: ['worker', 'admin'],
+};
+
+test('every route of the router answers every role as its declaration says', async (t) => {
+  const { api, keys, parts } = await setupApi(t);
+  const all = routes(parts);
+  t.true(all.length > 9);
+  for (const { method, path, role: needed } of all) {
+    for (const role of roles) {
+      const reply = await api(method, path.replaceAll(':id', 'none'), method === 'GET' ? undefined : {}, {
+        authorization: `Bearer ${keys[role]}`,
+      });
+      const where = `${method} ${path} as ${role}: ${reply.status}`;
+      if (mayDo[needed].includes(role)) t.false([401, 403].includes(reply.status), where);
+      else t.like(reply, { status: 403, json: { code: 'forbidden' } }, where);
+    }
+  }
+});
+
+test('a route without a role is refused at start', (t) => {
+  const route = { method: 'GET', path: '/x', handle: () => ({ json: {} }) } as const;
+  t.throws(() => routing([{ ...route, role: 'nobody' as Role }], (_, next) => next()), {
+    message: /no role/,
+  });
+});

@@ -1,0 +1,85 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ExecutionContext } from 'ava';
+import { createKey, KeyRing } from '../../src/auth/keyRing.ts';
+import { type Role, roles } from '../../src/domain/key.ts';
+import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
+import { createApp, type HttpParts } from '../../src/http/app.ts';
+import { silent } from '../../src/lib/log.ts';
+import { systemRandom } from '../../src/lib/systemClock.ts';
+import { type Bundle, setup } from './coordinator.ts';
+
+export const environmentKey = 'an-admin-key-for-tests';
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body as JSON; null when it is none. */
+  json: Record<string, unknown> & { errors?: { field: string; message: string }[] };
+}
+
+export interface ApiBundle extends Bundle {
+  url: string;
+  port: number;
+  parts: HttpParts;
+  /** A key of each role. */
+  keys: Record<Role, string>;
+  /** A request with the admin key, or with the one in `headers`. A string goes out as it is. */
+  api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
+}
+
+/** A coordinator behind its real HTTP server on a free port. */
+export async function setupApi(
+  t: ExecutionContext,
+  ...options: Parameters<typeof setup> extends [unknown, ...infer R] ? R : never
+): Promise<ApiBundle> {
+  const bundle = await setup(t, ...options);
+  const { coordinator, config, clock } = bundle;
+  const ring = new KeyRing({ clock, environmentKey, keys: [] });
+  const keys = Object.fromEntries(
+    roles.map((role) => {
+      const { key, record } = createKey(role, null, null, clock, systemRandom());
+      ring.put(record);
+      return [role, key];
+    }),
+  ) as Record<Role, string>;
+  const parts: HttpParts = { coordinator, keys: ring, config: () => config, logger: silent };
+  const server = createServer(createApp(parts).callback());
+  const gateway = new WorkerGateway({ coordinator, keys: ring, config: () => config, logger: silent });
+  gateway.attach(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    gateway.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    ...bundle,
+    url,
+    port,
+    parts,
+    keys,
+    api: async (method, path, body, headers = {}) => {
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${environmentKey}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      const isJson = (response.headers.get('content-type') ?? '').includes('json');
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        json: isJson && text !== '' ? (JSON.parse(text) as Reply['json']) : {},
+      };
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { backlog } from './backlog.ts';
+import { dispatch } from './dispatch.ts';
+import { drain } from './drain.ts';
+import { pickup } from './pickup.ts';
+import { restart } from './restart.ts';
+import { stall } from './stall.ts';
+import { type Bench, type Figure, passes, type Scenario } from './support/scenario.ts';
+
+const scenarios: readonly Scenario[] = [dispatch, drain, backlog, restart, stall, pickup];
+const resultsFile = join(import.meta.dirname, 'results.json');
+
+const help = `Usage: node run.ts [scenario…] [--quick] [--profile <folder>]
+
+Load on a real coordinator, in processes of their own on the loopback address. Without a scenario: all of them.
+
+Scenarios:
+${scenarios.map(({ name, about }) => `  ${name.padEnd(10)}${about}`).join('\n')}
+
+Options:
+  --quick             small sizes, about a minute in all: shows that it works, proves nothing
+  --profile <folder>  write CPU profiles of the processes under test there (.cpuprofile)
+  --help              this text
+
+Exit codes: 0 every target is held; 1 one is missed, or a scenario failed; 2 wrong usage.`;
+
+const { positionals, values } = readArguments();
+const chosen =
+  positionals.length === 0 ? scenarios : scenarios.filter(({ name }) => positionals.includes(name));
+const profileFolder = values.profile === undefined ? null : resolve(values.profile);
+if (profileFolder !== null) mkdirSync(profileFolder, { recursive: true });
+
+const loadBefore = loadavg()[0] ?? 0;
+if (loadBefore > 0.5) {
+  process.stderr.write(
+    `The machine is busy (load ${loadBefore.toFixed(1)}): run this again when it is quiet.\n`,
+  );
+}
+const results: Record<string, Figure[]> = {};
+let isGood = true;
+for (const scenario of chosen) {
+  try {
+    const figures = await runScenario(scenario);
+    results[scenario.name] = figures;
+    isGood &&= figures.every((figure) => passes(figure) !== false);
+    print(figures);
+  } catch (error) {
+    isGood = false;
+    process.stderr.write(
+      `${scenario.name} failed: ${error instanceof Error ? error.stack : String(error)}\n`,
+    );
+  }
+}
+const machine = { cpus: cpus().length, model: cpus()[0]?.model ?? '', node: process.version, loadBefore };
+const quick = values.quick === true;
+const report = { at: new Date().toISOString(), quick, machine, results };
+writeFileSync(resultsFile, `${JSON.stringify(report, null, 2)}\n`);
+process.exitCode = isGood ? 0 : 1;
+
+function readArguments() {
+  try {
+    const read = parseArgs({
+      allowPositionals: true,
+      options: { quick: { type: 'boolean' }, profile: { type: 'string' }, help: { type: 'boolean' } },
+    });
+    const unknown = read.positionals.find((word) => !scenarios.some(({ name }) => name === word));
+    if (unknown !== undefined) throw new TypeError(`there is no scenario ${unknown}`);
+    if (read.values.help === true) {
+      process.stdout.write(`${help}\n`);
+      process.exit(0);
+    }
+    return read;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${help}\n`);
+    process.exit(2);
+  }
+}
+
+async function runScenario(scenario: Scenario): Promise<Figure[]> {
+  const tasks: (() => void | Promise<void>)[] = [];
+  const startedAt = performance.now();
+  const bench: Bench = {
+    quick: values.quick === true,
+    profileFolder,
+    say: (message) => process.stderr.write(`  ${message}\n`),
+    defer: (task) => void tasks.push(task),
+  };
+  process.stdout.write(`\n${scenario.name}: ${scenario.about}\n`);
+  try {
+    return await scenario.run(bench);
+  } finally {
+    for (const task of tasks.reverse()) await task();
+    bench.say(`took ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
+  }
+}
+
+function print(figures: readonly Figure[]): void {
+  const rows = figures.map((figure) => {
+    const { name, value, unit, ratio, against, target } = figure;
+    const passed = passes(figure);
+    return [
+      name,
+      `${shown(value)} ${unit}`,
+      ratio === null ? '' : `${shown(ratio)} × ${against}`,
+      target === null ? '' : `${target.of} ${target.is} ${target.bound}`,
+      passed === null ? '' : passed ? 'pass' : 'FAIL',
+    ];
+  });
+  const table = [['', 'value', 'ratio', 'target', ''], ...rows];
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  for (const row of table) {
+    const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+    process.stdout.write(`  ${line.trimEnd()}\n`);
+  }
+}
+
+/** Three figures are as many as a noisy machine is good for. */
+function shown(value: number): string {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}

@@ -1,0 +1,117 @@
+import { performance } from 'node:perf_hooks';
+import { Client } from 'undici';
+import { apiKey } from './processes.ts';
+
+/** Requests that no answer comes to in this time fail the run, ms. */
+const answerMsMax = 30_000;
+const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+
+export interface Load {
+  url: string;
+  connections: number;
+  /** Used in turn. */
+  bodies: readonly string[];
+}
+
+export interface LoadResult {
+  requests: number;
+  elapsedMs: number;
+  /** Each answer's time, ms. */
+  latenciesMs: number[];
+}
+
+/** Jobs answered a second. */
+export function rateOf({ requests, elapsedMs }: LoadResult): number {
+  return (requests * 1000) / elapsedMs;
+}
+
+/**
+ * POST jobs as fast as they are answered: each connection sends its next one when it has the answer to the last.
+ * @param until stops it; whichever bound is reached first.
+ * @throws when any answer is not 201: a figure over refused requests is none.
+ */
+export async function dispatchLoad(
+  { url, connections, bodies }: Load,
+  until: { requests?: number; ms?: number },
+): Promise<LoadResult> {
+  const clients = Array.from({ length: connections }, () => connect(url));
+  const latenciesMs: number[] = [];
+  const startedAt = performance.now();
+  const endsAt = startedAt + (until.ms ?? Number.POSITIVE_INFINITY);
+  const requestsMax = until.requests ?? Number.POSITIVE_INFINITY;
+  let sent = 0;
+  const run = async (client: Client): Promise<void> => {
+    for (let sentAt = performance.now(); sent < requestsMax && sentAt < endsAt; ) {
+      const body = bodies[sent % bodies.length] ?? '';
+      sent += 1;
+      await post(client, '/api/jobs', body, 201);
+      const now = performance.now();
+      latenciesMs.push(now - sentAt);
+      sentAt = now;
+    }
+  };
+  try {
+    await Promise.all(clients.map(run));
+    return { requests: latenciesMs.length, elapsedMs: performance.now() - startedAt, latenciesMs };
+  } finally {
+    await Promise.all(clients.map((client) => client.destroy()));
+  }
+}
+
+/**
+ * POST jobs at a steady rate, whatever the answers do; latencies count from the moment a request was due, so that a
+ * server that stands still is not spared.
+ * @param onSend told the number of each job, from 0, as it is sent.
+ */
+export async function steadyLoad(
+  { url, connections, bodies }: Load,
+  { perSecond, ms }: { perSecond: number; ms: number },
+  onSend: (index: number) => void = () => {},
+): Promise<LoadResult> {
+  const clients = Array.from({ length: connections }, () => connect(url));
+  const requests = Math.round((perSecond * ms) / 1000);
+  const latenciesMs: number[] = [];
+  const answers: Promise<void>[] = [];
+  const startedAt = performance.now();
+  try {
+    for (let index = 0; index < requests; index++) {
+      const dueAt = startedAt + (index * 1000) / perSecond;
+      await reach(dueAt);
+      onSend(index);
+      const client = clients[index % connections] as Client;
+      answers.push(
+        post(client, '/api/jobs', bodies[index % bodies.length] ?? '', 201).then(() => {
+          latenciesMs.push(performance.now() - dueAt);
+        }),
+      );
+    }
+    await Promise.all(answers);
+    return { requests, elapsedMs: performance.now() - startedAt, latenciesMs };
+  } finally {
+    await Promise.allSettled(answers);
+    await Promise.all(clients.map((client) => client.destroy()));
+  }
+}
+
+export function connect(url: string): Client {
+  return new Client(url, { pipelining: 1, headersTimeout: answerMsMax, bodyTimeout: answerMsMax });
+}
+
+/** @returns the answer's text. @throws when the status is another than `status`. */
+export async function post(client: Client, path: string, body: string, status: number): Promise<string> {
+  const answer = await client.request({ method: 'POST', path, headers, body });
+  const text = await answer.body.text();
+  if (answer.statusCode !== status) throw new Error(`POST ${path} answered ${answer.statusCode}: ${text}`);
+  return text;
+}
+
+export async function getJson(client: Client, path: string): Promise<unknown> {
+  const answer = await client.request({ method: 'GET', path, headers });
+  return answer.body.json();
+}
+
+/** Wait for a moment; timers fire up to a millisecond late, which is little beside what is measured. */
+function reach(at: number): Promise<void> {
+  const leftMs = at - performance.now();
+  return leftMs <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, leftMs));
+}

@@ -1,0 +1,147 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Order, Reply, Sample, Seed } from './messages.ts';
+import { setupVariable } from './messages.ts';
+import { type Bench, temporaryFolder } from './scenario.ts';
+
+/** An admin key for everything that this run starts. */
+export const apiKey = randomBytes(24).toString('hex');
+export const svc = join(import.meta.dirname, '../../src/svc.ts');
+
+/** How long a process may take to be ready, and a seeder to be done, ms. */
+const readyMsMax = 120_000;
+/** How long a process may take to end by itself before it is killed, ms. */
+const endMsMax = 10_000;
+const logTail = 2_000;
+
+/** Nothing of the caller's environment: a SVC_… variable there must not change what is measured. */
+export function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, SVC_API_KEY: apiKey, ...extra };
+}
+
+/** A server under test in a process of its own. */
+export interface ServerProcess {
+  url: string;
+  /** Start counting what it spends. */
+  measure(): Promise<void>;
+  /** What it has spent since. */
+  report(): Promise<Sample>;
+  stop(): Promise<void>;
+}
+
+/** The coordinator on a data folder, on a free port. */
+export function startCoordinator(bench: Bench, dataDir: string): Promise<ServerProcess> {
+  return startServer(bench, 'coordinatorProcess.ts', dataDir);
+}
+
+/** The same middleware around a handler that keeps nothing. */
+export function startEcho(bench: Bench): Promise<ServerProcess> {
+  return startServer(bench, 'echoProcess.ts', '');
+}
+
+async function startServer(bench: Bench, file: string, setup: string): Promise<ServerProcess> {
+  const child = forkChild(bench, file, setup);
+  const stop = () => endChild(child.process, () => child.process.disconnect());
+  bench.defer(stop);
+  const ready = await child.reply('ready');
+  const order = (message: Order) => child.process.send(message);
+  return {
+    url: ready.url,
+    measure: async () => {
+      order({ type: 'measure' });
+      await child.reply('measuring');
+    },
+    report: async () => {
+      order({ type: 'report' });
+      return child.reply('report');
+    },
+    stop,
+  };
+}
+
+/** Fill a new data folder with jobs; returns it. */
+export async function seedFolder(bench: Bench, seed: Partial<Seed>): Promise<string> {
+  const dataDir = join(temporaryFolder(bench), 'data');
+  const whole: Seed = { pending: {}, completed: 0, afterCheckpoint: 0, promptBytes: 300, ...seed, dataDir };
+  const total = Object.values(whole.pending).reduce((sum, count) => sum + count, whole.completed);
+  bench.say(`storing ${total} jobs`);
+  const child = forkChild({ ...bench, profileFolder: null }, 'seedProcess.ts', JSON.stringify(whole));
+  bench.defer(() => endChild(child.process, () => child.process.kill('SIGKILL')));
+  await child.reply('ready');
+  await endChild(child.process, () => {});
+  return dataDir;
+}
+
+interface Child {
+  process: ChildProcess;
+  /** The next reply of this type. @throws when the process ends, or says nothing for too long. */
+  reply<T extends Reply['type']>(type: T): Promise<Extract<Reply, { type: T }>>;
+}
+
+function forkChild(bench: Bench, file: string, setup: string): Child {
+  const cwd = temporaryFolder(bench);
+  const logFile = join(cwd, 'log');
+  const log = openSync(logFile, 'w');
+  const child = fork(join(import.meta.dirname, file), [], {
+    cwd,
+    env: environment({ [setupVariable]: setup }),
+    execArgv: profileFlags(bench, file.replace(/Process\.ts$/, '')),
+    stdio: ['ignore', log, log, 'ipc'],
+  });
+  closeSync(log);
+  const reply = <T extends Reply['type']>(type: T) =>
+    new Promise<Extract<Reply, { type: T }>>((resolve, reject) => {
+      const end = (problem: string) => {
+        settle();
+        reject(new Error(`${file} ${problem}:\n${readFileSync(logFile, 'utf8').slice(-logTail)}`));
+      };
+      const onExit = (code: number | null) => end(`ended with code ${code}`);
+      const onMessage = (message: Reply) => {
+        if (message.type !== type) return;
+        settle();
+        resolve(message as Extract<Reply, { type: T }>);
+      };
+      const timer = setTimeout(() => end(`said nothing for ${readyMsMax} ms`), readyMsMax);
+      const settle = () => {
+        clearTimeout(timer);
+        child.off('message', onMessage);
+        child.off('exit', onExit);
+      };
+      child.on('message', onMessage);
+      child.once('exit', onExit);
+      if (child.exitCode !== null) onExit(child.exitCode);
+    });
+  return { process: child, reply };
+}
+
+/** `svc` itself with these arguments, silent. */
+export function spawnSvc(bench: Bench, args: readonly string[], name: string): ChildProcess {
+  const child = spawn(process.execPath, [...profileFlags(bench, name), svc, ...args], {
+    cwd: temporaryFolder(bench),
+    env: environment(),
+    stdio: 'ignore',
+  });
+  bench.defer(() => endChild(child, () => child.kill('SIGTERM')));
+  // The others end when the channel to them closes; this one has none.
+  process.once('exit', () => child.kill('SIGKILL'));
+  return child;
+}
+
+function profileFlags({ profileFolder }: Bench, name: string): string[] {
+  if (profileFolder === null) return [];
+  // A name of ours in front tells the profiles apart.
+  return ['--cpu-prof', `--cpu-prof-name=${join(profileFolder, `${name}-${Date.now()}.cpuprofile`)}`];
+}
+
+/** Ask a process to end, and kill it when it does not. */
+async function endChild(child: ChildProcess, ask: () => void): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  const timer = setTimeout(() => child.kill('SIGKILL'), endMsMax);
+  ask();
+  await ended;
+  clearTimeout(timer);
+}

@@ -1,0 +1,45 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Order, Reply, Sample } from './messages.ts';
+
+const nanosecondsPerMs = 1e6;
+const microsecondsPerMs = 1e3;
+
+function tell(reply: Reply): void {
+  process.send?.(reply);
+}
+
+/**
+ * Answer the bench's orders in a process under test, and end when the bench is gone.
+ * @param url where the process listens.
+ */
+export function serveSamples(url: string): void {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  let main = process.threadCpuUsage();
+  let cpu = process.cpuUsage();
+  const sample = (): Sample => {
+    const inMain = process.threadCpuUsage(main);
+    const inAll = process.cpuUsage(cpu);
+    const at = (share: number) => delay.percentile(share) / nanosecondsPerMs;
+    return {
+      mainMs: (inMain.user + inMain.system) / microsecondsPerMs,
+      cpuMs: (inAll.user + inAll.system) / microsecondsPerMs,
+      delayMs: { p50: at(50), p99: at(99), p999: at(99.9), max: delay.max / nanosecondsPerMs },
+      rssBytes: process.memoryUsage.rss(),
+    };
+  };
+  process.on('message', (order: Order) => {
+    if (order.type === 'measure') {
+      delay.enable();
+      delay.reset();
+      main = process.threadCpuUsage();
+      cpu = process.cpuUsage();
+      tell({ type: 'measuring' });
+    } else {
+      tell({ type: 'report', ...sample() });
+      delay.disable();
+    }
+  });
+  // A profile is written when the process ends by itself, so a closed channel is the order to end.
+  process.on('disconnect', () => process.exit(0));
+  tell({ type: 'ready', url });
+}

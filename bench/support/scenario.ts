@@ -1,0 +1,64 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What a figure has to hold. */
+export interface Target {
+  /** Which of the two is compared: absolute values are for what users feel (a restart, a stall). */
+  of: 'ratio' | 'value';
+  is: 'at least' | 'at most';
+  bound: number;
+}
+
+/** One line of the report. */
+export interface Figure {
+  name: string;
+  value: number;
+  unit: string;
+  /** Against what was measured beside it, on the same machine in the same run; null when it has no peer. */
+  ratio: number | null;
+  /** What the ratio is against; empty when there is none. */
+  against: string;
+  /** null: it is only told. */
+  target: Target | null;
+}
+
+/** What a scenario is given. */
+export interface Bench {
+  /** Small sizes: shows that everything works, proves nothing. */
+  quick: boolean;
+  /** Folder for CPU profiles of the processes under test; null for none. */
+  profileFolder: string | null;
+  say(message: string): void;
+  /** Done when the scenario has ended, however it ended; the last one first. */
+  defer(task: () => void | Promise<void>): void;
+}
+
+export interface Scenario {
+  name: string;
+  /** One line for `--help`. */
+  about: string;
+  run(bench: Bench): Promise<Figure[]>;
+}
+
+/** Whether the figure holds its target; null when it has none. */
+export function passes({ value, ratio, target }: Figure): boolean | null {
+  if (target === null) return null;
+  const measured = target.of === 'value' ? value : (ratio ?? Number.NaN);
+  return target.is === 'at least' ? measured >= target.bound : measured <= target.bound;
+}
+
+/** A figure that is only told. */
+export function told(name: string, value: number, unit: string): Figure {
+  return { name, value, unit, ratio: null, against: '', target: null };
+}
+
+/** On the disk of the project: where /tmp is memory, an fsync there costs nothing and proves nothing. */
+const temporary = join(import.meta.dirname, '../.tmp');
+
+/** A new folder, gone when the scenario has ended. */
+export function temporaryFolder(bench: Bench): string {
+  mkdirSync(temporary, { recursive: true });
+  const folder = mkdtempSync(join(temporary, 'run-'));
+  bench.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  return folder;
+}

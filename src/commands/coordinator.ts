@@ -3,6 +3,7 @@ import { loadConfig } from '../config/load.ts';
 import { ConfigError } from '../config/problem.ts';
 import { messageOf } from '../domain/errors.ts';
 import { createLogger } from '../lib/log.ts';
+import { onStopSignal } from '../lib/stopSignal.ts';
 import { type Service, startService } from '../service.ts';
 
 interface Options {
@@ -85,10 +86,7 @@ function greet({ url, adminKey, isNewKey }: Service, dataDir: string): void {
 }
 
 function stopOnSignals(service: Service): void {
-  let isStopping = false;
-  const onSignal = () => {
-    if (isStopping) process.exit(130);
-    isStopping = true;
+  onStopSignal(() => {
     service.stop().then(
       () => process.exit(0),
       (error: unknown) => {
@@ -96,7 +94,5 @@ function stopOnSignals(service: Service): void {
         process.exit(1);
       },
     );
-  };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
+  });
 }

@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { Config, WorkerSettings } from '../config/config.ts';
 import { ConfigError, loadConfig } from '../config/load.ts';
 import { createLogger, type Logger, silent } from '../lib/log.ts';
+import { onStopSignal } from '../lib/stopSignal.ts';
 import { systemClock, systemRandom } from '../lib/systemClock.ts';
 import { version } from '../lib/version.ts';
 import { LiveView } from '../worker/liveView.ts';
@@ -144,27 +145,10 @@ function providerCalled(name: string, config: Config, logger: Logger): Provider 
   );
 }
 
-/**
- * A terminal sends Ctrl-C to npm and to us, and npm passes it on: the same key stroke can come twice. Only a signal
- * after this time is a second one.
- */
-const sameSignalMs = 500;
-
 /** @returns what the drain left behind, once a signal has come and the drain is done. */
 function drainOnSignal(worker: Worker, graceMs: number): Promise<{ undelivered: number }> {
   return new Promise((resolve, reject) => {
-    let firstAt: number | null = null;
-    const onSignal = (_signal: NodeJS.Signals, number: number): void => {
-      const now = systemClock.monotonic();
-      if (firstAt === null) {
-        firstAt = now;
-        worker.drain(graceMs).then(resolve, reject);
-      } else if (now - firstAt >= sameSignalMs) {
-        process.exit(128 + number);
-      }
-    };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
+    onStopSignal(() => worker.drain(graceMs).then(resolve, reject));
   });
 }
 

@@ -395,7 +395,10 @@ export class Coordinator {
   }
 
   #due(job: JobRecord): void {
-    if ((job.life.delayedUntil ?? 0) > this.#clock.now()) return this.#delay(job);
+    if ((job.life.delayedUntil ?? 0) > this.#clock.now()) {
+      this.#delay(job);
+      return;
+    }
     this.#delays.delete(job.id);
     this.#host
       .apply(job.id, () => [{ type: 'job.due', at: this.#clock.now() }])

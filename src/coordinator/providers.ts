@@ -110,8 +110,13 @@ export class Providers {
 
   /** An attempt failed. */
   failed(name: string, failure: ReportedFailure): void {
-    if (failure.class === 'rate_limited') return this.#limit(name, failure.retryAfterMs);
-    if (!tripsBreaker(failure.class)) return this.answered(name);
+    if (failure.class === 'rate_limited') this.#limit(name, failure.retryAfterMs);
+    else if (tripsBreaker(failure.class)) this.#stumbled(name);
+    else this.answered(name);
+  }
+
+  /** A failure that counts for the breaker. */
+  #stumbled(name: string): void {
     const { window } = this.#remember(name, true);
     const breaker = this.settings(name)?.breaker ?? defaultBreaker;
     const at = this.#clock.now();

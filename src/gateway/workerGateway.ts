@@ -47,7 +47,10 @@ export class WorkerGateway {
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', (error) => this.#logger.debug({ error: error.message }, 'upgrade failed'));
     const refusal = this.#refusal(request);
-    if (typeof refusal === 'number') return refuse(socket, refusal);
+    if (typeof refusal === 'number') {
+      refuse(socket, refusal);
+      return;
+    }
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       new WorkerSocket({
         socket: webSocket,

@@ -88,19 +88,30 @@ export class WorkerSocket implements WorkerLink {
 
   #receive(text: string): void {
     const frame = parseFrame(text);
-    if (typeof frame === 'string') return this.#fault(frame);
-    if (frame.type === 'hello') {
-      if (this.#state !== 'new') return this.#fault('hello comes once');
+    if (typeof frame === 'string') {
+      this.#fault(frame);
+      return;
+    }
+    const misplaced = this.#misplaced(frame);
+    if (misplaced !== null) {
+      this.#fault(misplaced);
+    } else if (frame.type === 'hello') {
       this.#state = 'joining';
       void this.#hello(frame);
-    } else if (this.#state === 'new') {
-      this.#fault('the first frame must be hello');
     } else if (this.#state === 'joining') {
-      if (this.#waiting.length >= waitingMax) return this.#fault('too many frames before the welcome');
       this.#waiting.push(frame);
     } else {
       this.#handle(frame);
     }
+  }
+
+  /** Why a frame of good form may not come now; null when it may. */
+  #misplaced({ type }: WorkerFrame): string | null {
+    if (type === 'hello') return this.#state === 'new' ? null : 'hello comes once';
+    if (this.#state === 'new') return 'the first frame must be hello';
+    return this.#state === 'joining' && this.#waiting.length >= waitingMax
+      ? 'too many frames before the welcome'
+      : null;
   }
 
   async #hello(frame: HelloFrame): Promise<void> {

@@ -2,21 +2,28 @@ import { type AnyObject, type ObjectSchema, setLocale, ValidationError } from 'y
 import { CoordinatorError, type FieldError } from '../domain/errors.ts';
 
 // Messages name no value: it may be content.
+const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a');
 setLocale({
   mixed: {
     required: 'is required',
-    notType: ({ type }) => `must be ${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`,
+    notType: ({ type }) => `must be ${article(type)} ${type}`,
     oneOf: ({ values }) => `must be one of ${values}`,
     notNull: 'must not be null',
     defined: 'is required',
   },
-  string: { min: 'must have at least ${min} characters', max: 'must have at most ${max} characters' },
+  string: {
+    min: ({ min }) => `must have at least ${min} characters`,
+    max: ({ max }) => `must have at most ${max} characters`,
+  },
   number: {
-    min: 'must be at least ${min}',
-    max: 'must be at most ${max}',
+    min: ({ min }) => `must be at least ${min}`,
+    max: ({ max }) => `must be at most ${max}`,
     integer: 'must be a whole number',
   },
-  array: { min: 'must have at least ${min} items', max: 'must have at most ${max} items' },
+  array: {
+    min: ({ min }) => `must have at least ${min} items`,
+    max: ({ max }) => `must have at most ${max} items`,
+  },
   object: { noUnknown: 'is not known' },
 });
 

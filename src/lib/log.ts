@@ -12,7 +12,17 @@ export function createLogger(level: string): Logger {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: {
-      paths: ['authorization', 'key', 'apiKey', 'secret', 'prompt', 'input', 'messages', 'output', '*.authorization'],
+      paths: [
+        'authorization',
+        'key',
+        'apiKey',
+        'secret',
+        'prompt',
+        'input',
+        'messages',
+        'output',
+        '*.authorization',
+      ],
       censor: '[hidden]',
     },
   });

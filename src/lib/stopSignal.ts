@@ -1,0 +1,24 @@
+/**
+ * A terminal sends Ctrl-C to npm and to the process below it, and npm passes it on: one key stroke can come twice. Only a
+ * SIGINT after this time is a second one. SIGTERM comes from programs, and every one counts.
+ */
+const sameKeyMs = 500;
+
+/**
+ * Call `stop` at the first SIGTERM or SIGINT; a second one ends the process at once, with 128 plus the signal's number
+ * as shells have it.
+ */
+export function onStopSignal(stop: () => void): void {
+  let firstAt: number | null = null;
+  const onSignal = (signal: NodeJS.Signals, number: number): void => {
+    const now = performance.now();
+    if (firstAt === null) {
+      firstAt = now;
+      stop();
+    } else if (signal !== 'SIGINT' || now - firstAt >= sameKeyMs) {
+      process.exit(128 + number);
+    }
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}

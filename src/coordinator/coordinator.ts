@@ -230,9 +230,9 @@ export class Coordinator {
     }
     const createdAt = this.#clock.now();
     const job = await this.#host.create(uuidv7(this.#clock, this.#random), request, {
-      target: plan.target,
-      chain: plan.chain,
-      route: plan.steps,
+      target: plan.candidates[0],
+      chain: plan.candidates.slice(1),
+      route: [],
       priority: request.priority,
       createdAt,
       notBefore: request.notBefore,
@@ -280,11 +280,9 @@ export class Coordinator {
   async retry(id: string): Promise<JobView> {
     const applied = await this.#host.apply(id, (job) => {
       // A provider that nothing names any more keeps the job where it was.
-      const plan = planRoute(job.request, this.#config()) ?? {
-        target: job.life.target,
-        chain: job.life.chain,
-      };
-      return [{ type: 'job.retried', at: this.#clock.now(), target: plan.target, chain: plan.chain }];
+      const plan = planRoute(job.request, this.#config());
+      const [target, ...chain] = plan?.candidates ?? [job.life.target, ...job.life.chain];
+      return [{ type: 'job.retried', at: this.#clock.now(), target, chain }];
     });
     return this.#answer(id, applied, 'retried');
   }

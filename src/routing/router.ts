@@ -1,36 +1,66 @@
-import type { Config } from '../config/config.ts';
-import type { JobRequest, RouteStep, Target } from '../domain/job.ts';
+import type { Config, RoutingRule } from '../config/config.ts';
+import type { JobRequest, Target } from '../domain/job.ts';
+import { namedProvider, ruleFor } from './rules.ts';
+import type { StrategyName } from './strategies/index.ts';
 
-/** Where a job is to run, and who comes next when that fails. */
+/** Where a job may run: its candidates in order, and the strategy that picks among them when it is handed out. */
 export interface Plan {
-  target: Target;
-  chain: Target[];
-  steps: RouteStep[];
+  strategy: StrategyName;
+  /** At least one. */
+  candidates: [Target, ...Target[]];
+  /** One sentence: what decided. */
+  why: string;
+  /** Place of the rule that decided, from 0; null for none. */
+  rule: number | null;
 }
 
-/** Clients write this, or nothing, to leave the provider to the routing. */
-export const autoProvider = 'auto';
-
 /**
- * Decide where a job is to run. Pure: same job, same configuration, same answer.
- * @returns null when nothing names a provider: not the job, no default, no chain.
+ * Decide where a job may run. Pure: same job, same configuration, same plan.
+ * @returns null when nothing names a provider: not the job, no rule, no chain, no default.
  */
 export function planRoute(request: JobRequest, config: Config): Plan | null {
-  const target = (provider: string): Target => ({
-    provider,
-    model: request.model,
-    worker: null,
-    workerTag: null,
-  });
-  if (request.provider !== null && request.provider !== autoProvider) {
-    return { target: target(request.provider), chain: [], steps: [] };
+  const met = ruleFor(request, config.routing.rules);
+  const rule = met?.rule ?? null;
+  const { providers, strategy, why } = membersOf(request, config, rule);
+  const [first, ...rest] = providers.map(
+    (provider): Target => ({
+      provider,
+      model: modelOf(request, rule),
+      worker: rule?.worker ?? null,
+      workerTag: rule?.workerTag ?? null,
+    }),
+  );
+  if (first === undefined) return null;
+  const byRule = met === null ? '' : ` (rule ${met.index + 1})`;
+  return { strategy, candidates: [first, ...rest], why: why + byRule, rule: met?.index ?? null };
+}
+
+function membersOf(
+  request: JobRequest,
+  { routing, jobs }: Config,
+  rule: RoutingRule | null,
+): { providers: string[]; strategy: StrategyName; why: string } {
+  const named = namedProvider(request);
+  if (named !== null) return { providers: [named], strategy: 'direct', why: `the job names ${named}` };
+  if (rule?.provider !== undefined) {
+    return { providers: [rule.provider], strategy: 'direct', why: `a rule names ${rule.provider}` };
   }
-  const { strategy, chain } = config.routing;
-  const [first, ...rest] = strategy === 'direct' ? [config.jobs.defaultProvider] : chain;
-  if (first === undefined || first === null) return null;
+  const chain = rule?.chain ?? (routing.strategy === 'direct' ? undefined : routing.chain);
+  if (chain !== undefined) {
+    // A rule's chain under `direct` has nobody to pick but its order.
+    const strategy = routing.strategy === 'direct' ? 'fallback' : routing.strategy;
+    return { providers: [...new Set(chain)], strategy, why: `strategy ${strategy} over ${chain.join(', ')}` };
+  }
+  const { defaultProvider } = jobs;
   return {
-    target: target(first),
-    chain: rest.flatMap((name) => (name === null ? [] : [target(name)])),
-    steps: [],
+    providers: defaultProvider === null ? [] : [defaultProvider],
+    strategy: 'direct',
+    why: `jobs.default_provider is ${defaultProvider}`,
   };
+}
+
+/** A rule that matches on the model replaces it; any other gives one to jobs that name none. */
+function modelOf(request: JobRequest, rule: RoutingRule | null): string | null {
+  if (rule?.model === undefined) return request.model;
+  return rule.match.model === undefined ? (request.model ?? rule.model) : rule.model;
 }

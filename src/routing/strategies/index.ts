@@ -1,0 +1,20 @@
+import type { Config } from '../../config/config.ts';
+import type { Strategy } from '../member.ts';
+import { cheapest } from './cheapest.ts';
+import { direct } from './direct.ts';
+import { fallback } from './fallback.ts';
+import { fastest } from './fastest.ts';
+import { leastBusy } from './leastBusy.ts';
+import { roundRobin } from './roundRobin.ts';
+
+export type StrategyName = Config['routing']['strategy'];
+
+/** Every strategy by the name that configuration gives it. */
+export const strategies: Readonly<Record<StrategyName, Strategy>> = {
+  direct,
+  fallback,
+  round_robin: roundRobin,
+  least_busy: leastBusy,
+  cheapest,
+  fastest,
+};

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createKey, KeyRing } from './auth/keyRing.ts';
+import { hashSecret, makeKey } from './auth/keyFormat.ts';
+import { KeyRing, type KeyStorage } from './auth/keyRing.ts';
 import { readAdminKey, writeAdminKey } from './config/adminKey.ts';
 import type { Config } from './config/config.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
@@ -97,6 +98,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       await coordinator.drain(graceSeconds * 1000);
       coordinator.dismissWorkers();
       await endRequests(server);
+      keys.close();
       await coordinator.close();
       gateway.close();
     };
@@ -123,19 +125,31 @@ async function openKeys(
   random: Random,
 ): Promise<{ keys: KeyRing; adminKey: string | null; isNewKey: boolean }> {
   const stored = await store.keys();
-  const keys = new KeyRing({ clock: systemClock, environmentKey: apiKey, keys: stored });
-  const isMade = apiKey === null && stored.length === 0;
+  const storage: KeyStorage = {
+    save: (key) => store.commit([{ kind: 'key', key }]),
+    remove: (id) => store.commit([{ kind: 'keyRemoved', id }]),
+  };
+  const keys = new KeyRing({ clock: systemClock, random, environmentKey: apiKey, keys: stored, storage });
   if (!isLoopback(config.host) && apiKey === null && stored.every(({ name }) => name === firstKeyName)) {
     throw new StartRefused(
       `The host ${config.host} can be reached from other machines, and the only key is the one that the first start made. Set SVC_API_KEY to a secret of 16 characters or more, or keep host at 127.0.0.1.`,
     );
   }
-  if (!isMade) return { keys, adminKey: apiKey ?? (await readOwnKey(config, keys)), isNewKey: false };
-  const { key, record } = createKey('admin', firstKeyName, null, systemClock, random);
+  if (apiKey !== null || stored.length > 0) {
+    return { keys, adminKey: apiKey ?? (await readOwnKey(config, keys)), isNewKey: false };
+  }
+  const { key, id, secret } = makeKey('admin', random);
   // The file first: a key that is stored and that nobody has seen would lock its owner out.
   await writeAdminKey(config.store.path, key);
-  await store.commit([{ kind: 'key', key: record }]);
-  keys.put(record);
+  await keys.save({
+    id,
+    role: 'admin',
+    name: firstKeyName,
+    secretHash: hashSecret(secret),
+    previous: null,
+    createdAt: systemClock.now(),
+    expiresAt: null,
+  });
   return { keys, adminKey: key, isNewKey: true };
 }
 

@@ -1,30 +1,56 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock, Random } from '../domain/clock.ts';
+import { CoordinatorError } from '../domain/errors.ts';
 import type { KeyRecord, Principal, Role } from '../domain/key.ts';
-import { hashSecret, makeKey, parseKey } from './keyFormat.ts';
+import { hashSecret, makeKey, parseKey, withSecret } from './keyFormat.ts';
 
 /** Id of the admin key that stands in the coordinator's environment. */
 export const environmentKeyId = 'environment';
+/** No secret has this hash. */
+const unmatched = '0'.repeat(64);
+/** Wall time may jump: keys that end at a time are looked at again at least this often. */
+const sweepMsMax = 60_000;
+
+/** Where keys are kept. Each resolves when the change is durable. @throws StoreUnavailable. */
+export interface KeyStorage {
+  save(key: KeyRecord): Promise<void>;
+  remove(id: string): Promise<void>;
+}
+
+interface Watched {
+  principal: Principal;
+  onRefused: () => void;
+}
 
 /** The keys that are taken, and the only place that compares secrets. */
 export class KeyRing {
   readonly #clock: Clock;
-  readonly #keys = new Map<string, KeyRecord>();
+  readonly #random: Random;
+  readonly #storage: KeyStorage;
+  readonly #keys: Map<string, KeyRecord>;
   readonly #environmentHash: string | null;
+  /** What lives on a key for longer than a request: sockets. */
+  readonly #watched = new Set<Watched>();
+  #cancelSweep: () => void = () => {};
 
   /** @param environmentKey an admin key that is always valid; null for none. */
-  constructor(options: { clock: Clock; environmentKey: string | null; keys: readonly KeyRecord[] }) {
+  constructor(options: {
+    clock: Clock;
+    random: Random;
+    environmentKey: string | null;
+    keys: readonly KeyRecord[];
+    storage: KeyStorage;
+  }) {
     this.#clock = options.clock;
+    this.#random = options.random;
+    this.#storage = options.storage;
     this.#environmentHash = options.environmentKey === null ? null : hashSecret(options.environmentKey);
-    for (const key of options.keys) this.put(key);
+    this.#keys = new Map(options.keys.map((key) => [key.id, key]));
+    this.#sweep();
   }
 
-  get size(): number {
-    return this.#keys.size;
-  }
-
-  put(key: KeyRecord): void {
-    this.#keys.set(key.id, key);
+  close(): void {
+    this.#cancelSweep();
   }
 
   /**
@@ -34,49 +60,113 @@ export class KeyRing {
    */
   authenticate(authorization: string | undefined): Principal | string {
     if (authorization === undefined || authorization === '') return 'no Authorization header';
-    const match = /^Bearer (\S+)$/i.exec(authorization);
-    const key = match?.[1];
+    const key = /^Bearer (\S+)$/i.exec(authorization)?.[1];
     if (key === undefined) return 'the Authorization header must be: Bearer <key>';
     if (this.#environmentHash !== null && isEqual(hashSecret(key), this.#environmentHash)) {
-      return { keyId: environmentKeyId, role: 'admin' };
+      return { keyId: environmentKeyId, role: 'admin', secretHash: this.#environmentHash };
     }
     const parts = parseKey(key);
     const record = parts === null ? undefined : this.#keys.get(parts.id);
     // The work is the same whether the id is known or not.
-    const offered = hashSecret(parts?.secret ?? key);
-    const isCurrent = isEqual(offered, record?.secretHash ?? unmatched);
+    const secretHash = hashSecret(parts?.secret ?? key);
+    const isTaken = this.#takes(record, secretHash);
+    if (record === undefined || !isTaken) return 'the key is unknown, outdated, expired or revoked';
+    return { keyId: record.id, role: record.role, secretHash };
+  }
+
+  /** Whether the key with which a principal came is still taken. */
+  isValid({ keyId, secretHash }: Principal): boolean {
+    return keyId === environmentKeyId || this.#takes(this.#keys.get(keyId), secretHash);
+  }
+
+  /** Call `onRefused`, once, when the key is revoked, rotated away or has expired. The returned function ends that. */
+  watch(principal: Principal, onRefused: () => void): () => void {
+    const watched = { principal, onRefused };
+    this.#watched.add(watched);
+    return () => this.#watched.delete(watched);
+  }
+
+  /** Every key, oldest first, without secrets. */
+  list(): KeyRecord[] {
+    return [...this.#keys.values()].sort((a, b) => a.createdAt - b.createdAt || a.id.localeCompare(b.id));
+  }
+
+  /** A new key; shown once. @throws StoreUnavailable. */
+  async create(role: Role, name: string | null, expiresAt: number | null): Promise<NewKey> {
+    const { key, id, secret } = makeKey(role, this.#random);
+    const createdAt = this.#clock.now();
+    const record = { id, role, name, secretHash: hashSecret(secret), previous: null, createdAt, expiresAt };
+    await this.save(record);
+    return { key, record };
+  }
+
+  /** Keep a record; its key is taken from now on. @throws StoreUnavailable. */
+  async save(record: KeyRecord): Promise<void> {
+    await this.#storage.save(record);
+    this.#keys.set(record.id, record);
+    this.#sweep();
+  }
+
+  /**
+   * A new secret for a key; the old one is taken for `graceMs` more.
+   * @throws CoordinatorError not_found; StoreUnavailable.
+   */
+  async rotate(id: string, graceMs: number): Promise<NewKey> {
+    const old = this.#key(id);
+    const { key, secret } = withSecret(old.role, id, this.#random);
+    const until = this.#clock.now() + graceMs;
+    const previous = graceMs > 0 ? { secretHash: old.secretHash, until } : null;
+    const record = { ...old, secretHash: hashSecret(secret), previous };
+    await this.save(record);
+    return { key, record };
+  }
+
+  /** Take a key back. @throws CoordinatorError not_found; StoreUnavailable. */
+  async revoke(id: string): Promise<KeyRecord> {
+    const record = this.#key(id);
+    await this.#storage.remove(id);
+    this.#keys.delete(id);
+    this.#sweep();
+    return record;
+  }
+
+  #key(id: string): KeyRecord {
+    const key = this.#keys.get(id);
+    if (key === undefined) throw new CoordinatorError('not_found', `There is no key ${id}`);
+    return key;
+  }
+
+  #takes(record: KeyRecord | undefined, secretHash: string): boolean {
     const now = this.#clock.now();
-    const isPrevious =
-      isEqual(offered, record?.previous?.secretHash ?? unmatched) && (record?.previous?.until ?? 0) > now;
-    if (record === undefined || !(isCurrent || isPrevious)) return 'the key is unknown, outdated or revoked';
-    if (record.expiresAt !== null && record.expiresAt <= now) return 'the key has expired';
-    return { keyId: record.id, role: record.role };
+    const isCurrent = isEqual(secretHash, record?.secretHash ?? unmatched);
+    const isPrevious = isEqual(secretHash, record?.previous?.secretHash ?? unmatched);
+    const isInGrace = (record?.previous?.until ?? 0) > now;
+    const isExpired = record?.expiresAt != null && record.expiresAt <= now;
+    return !isExpired && (isCurrent || (isPrevious && isInGrace));
+  }
+
+  /** Tell those whose key is no longer taken, and come again when the next key ends. */
+  #sweep(): void {
+    for (const watched of this.#watched) {
+      if (this.isValid(watched.principal)) continue;
+      this.#watched.delete(watched);
+      watched.onRefused();
+    }
+    const now = this.#clock.now();
+    const ends = [...this.#keys.values()]
+      .flatMap(({ expiresAt, previous }) => [expiresAt, previous?.until ?? null])
+      .filter((at): at is number => at !== null && at > now);
+    this.#cancelSweep();
+    if (ends.length === 0) return;
+    this.#cancelSweep = this.#clock.after(Math.min(Math.min(...ends) - now, sweepMsMax), () => this.#sweep());
   }
 }
 
-/** A new key and the record that the store keeps of it. */
-export function createKey(
-  role: Role,
-  name: string | null,
-  expiresAt: number | null,
-  clock: Clock,
-  random: Random,
-): { key: string; record: KeyRecord } {
-  const { key, id, secret } = makeKey(role, random);
-  const record = {
-    id,
-    role,
-    name,
-    secretHash: hashSecret(secret),
-    previous: null,
-    createdAt: clock.now(),
-    expiresAt,
-  };
-  return { key, record };
+export interface NewKey {
+  /** The key itself, for its owner; kept nowhere. */
+  key: string;
+  record: KeyRecord;
 }
-
-/** No secret has this hash. */
-const unmatched = '0'.repeat(64);
 
 function isEqual(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(a), Buffer.from(b));

@@ -20,6 +20,8 @@ export interface KeyRecord {
 export interface Principal {
   keyId: string;
   role: Role;
+  /** Hash of the secret it came with: a rotated key has two for a while. */
+  secretHash: string;
 }
 
 /** Whether a role may do what is declared for `needed`. */

@@ -1,9 +1,30 @@
 import test from 'ava';
 import { makeKey, parseKey } from '../../src/auth/keyFormat.ts';
-import { createKey, KeyRing } from '../../src/auth/keyRing.ts';
+import { KeyRing, type KeyStorage } from '../../src/auth/keyRing.ts';
+import { StoreUnavailable } from '../../src/domain/errors.ts';
+import type { KeyRecord } from '../../src/domain/key.ts';
 import { FakeClock, seededRandom } from '../support/fakeClock.ts';
 
 const random = seededRandom();
+
+function ringWith(
+  options: { environmentKey?: string; keys?: KeyRecord[]; storage?: Partial<KeyStorage> } = {},
+) {
+  const clock = new FakeClock();
+  const saved: KeyRecord[] = [];
+  const storage: KeyStorage = {
+    save: async (key) => {
+      saved.push(key);
+    },
+    remove: async () => {},
+    ...options.storage,
+  };
+  const { environmentKey = null, keys = [] } = options;
+  return { clock, saved, ring: new KeyRing({ clock, random, environmentKey, keys, storage }) };
+}
+
+const isTaken = (ring: KeyRing, key: string): boolean =>
+  typeof ring.authenticate(`Bearer ${key}`) !== 'string';
 
 test('a key tells its role and id, and a single wrong character is noticed without a look-up', (t) => {
   const { key, id, secret } = makeKey('operator', random);
@@ -14,36 +35,65 @@ test('a key tells its role and id, and a single wrong character is noticed witho
   }
 });
 
-test('a key is taken by its secret; what is stored holds no secret', (t) => {
-  const clock = new FakeClock();
-  const { key, record } = createKey('client', 'ci', null, clock, random);
-  const ring = new KeyRing({ clock, environmentKey: null, keys: [record] });
-  t.deepEqual(ring.authenticate(`Bearer ${key}`), { keyId: record.id, role: 'client' });
-  t.false(JSON.stringify(record).includes(parseKey(key)?.secret ?? ''));
-  const other = createKey('client', null, null, clock, random);
-  t.is(typeof ring.authenticate(`Bearer ${other.key}`), 'string');
+test('a key is taken by its secret; nothing that is stored holds the secret', async (t) => {
+  const { ring, saved } = ringWith();
+  const { key, record } = await ring.create('client', 'ci', null);
+  t.like(ring.authenticate(`Bearer ${key}`), { keyId: record.id, role: 'client' });
+  t.false(JSON.stringify(saved).includes(parseKey(key)?.secret ?? ''));
+  t.false(isTaken(ring, makeKey('client', random).key));
 });
 
-test('an expired key is refused, and so is a rotated one after its grace', (t) => {
-  const clock = new FakeClock();
-  const old = createKey('client', null, clock.now() + 1_000, clock, random);
-  const renewed = createKey('client', null, null, clock, random);
-  const previous = { secretHash: old.record.secretHash, until: clock.now() + 500 };
-  const ring = new KeyRing({
-    clock,
-    environmentKey: null,
-    keys: [{ ...renewed.record, id: old.record.id, expiresAt: null, previous }],
-  });
-  t.like(ring.authenticate(`Bearer ${old.key}`), { role: 'client' });
-  clock.advance(501);
-  t.is(typeof ring.authenticate(`Bearer ${old.key}`), 'string');
-  const expiring = new KeyRing({ clock, environmentKey: null, keys: [old.record] });
-  clock.advance(500);
-  t.regex(String(expiring.authenticate(`Bearer ${old.key}`)), /expired/);
+test('a key that could not be made durable is not taken', async (t) => {
+  const refuse = () => Promise.reject(new StoreUnavailable('no space'));
+  const { ring } = ringWith({ storage: { save: refuse } });
+  await t.throwsAsync(ring.create('client', null, null), { instanceOf: StoreUnavailable });
+  t.deepEqual(ring.list(), []);
+});
+
+test('a rotated key is taken next to its old secret until the grace is over', async (t) => {
+  const { ring, clock } = ringWith();
+  const { key: old, record } = await ring.create('worker', null, null);
+  const { key: renewed } = await ring.rotate(record.id, 5_000);
+  t.true(isTaken(ring, old) && isTaken(ring, renewed));
+  clock.advance(5_000);
+  t.false(isTaken(ring, old));
+  t.true(isTaken(ring, renewed));
+  await ring.rotate(record.id, 0);
+  t.false(isTaken(ring, renewed));
+});
+
+test('an expired key is refused', async (t) => {
+  const { ring, clock } = ringWith();
+  const { key } = await ring.create('client', null, clock.now() + 1_000);
+  t.true(isTaken(ring, key));
+  clock.advance(1_000);
+  t.false(isTaken(ring, key));
+});
+
+test('who lives on a key is told once when it is revoked, rotated away or expires, and nobody else is', async (t) => {
+  const { ring, clock } = ringWith();
+  const told: string[] = [];
+  const watch = (name: string, key: string) => {
+    const principal = ring.authenticate(`Bearer ${key}`);
+    if (typeof principal !== 'string') ring.watch(principal, () => told.push(name));
+  };
+  const revoked = await ring.create('worker', null, null);
+  const rotated = await ring.create('worker', null, null);
+  const expiring = await ring.create('worker', null, clock.now() + 3_000);
+  const lasting = await ring.create('worker', null, null);
+  for (const [name, { key }] of Object.entries({ revoked, rotated, expiring, lasting })) watch(name, key);
+  await ring.revoke(revoked.record.id);
+  t.deepEqual(told, ['revoked']);
+  watch('renewed', (await ring.rotate(rotated.record.id, 1_000)).key);
+  t.deepEqual(told, ['revoked']);
+  clock.advance(1_000);
+  t.deepEqual(told, ['revoked', 'rotated']);
+  clock.advance(100_000);
+  t.deepEqual(told, ['revoked', 'rotated', 'expiring']);
 });
 
 test('the key of the environment is an admin key, whatever it looks like', (t) => {
-  const ring = new KeyRing({ clock: new FakeClock(), environmentKey: 'sixteen-characters', keys: [] });
+  const { ring } = ringWith({ environmentKey: 'sixteen-characters' });
   t.like(ring.authenticate('Bearer sixteen-characters'), { role: 'admin' });
   for (const header of [
     'Bearer sixteen-character',

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
-import { createKey, KeyRing } from '../../src/auth/keyRing.ts';
-import { type Role, roles } from '../../src/domain/key.ts';
+import { KeyRing } from '../../src/auth/keyRing.ts';
+import { type KeyRecord, type Role, roles } from '../../src/domain/key.ts';
 import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
 import { createApp, type HttpParts } from '../../src/http/app.ts';
 import { silent } from '../../src/lib/log.ts';
@@ -36,14 +36,14 @@ export async function setupApi(
 ): Promise<ApiBundle> {
   const bundle = await setup(t, ...options);
   const { coordinator, config, clock } = bundle;
-  const ring = new KeyRing({ clock, environmentKey, keys: [] });
-  const keys = Object.fromEntries(
-    roles.map((role) => {
-      const { key, record } = createKey(role, null, null, clock, systemRandom());
-      ring.put(record);
-      return [role, key];
-    }),
-  ) as Record<Role, string>;
+  const storage = {
+    save: (key: KeyRecord) => bundle.store.commit([{ kind: 'key', key }]),
+    remove: (id: string) => bundle.store.commit([{ kind: 'keyRemoved', id }]),
+  };
+  const ring = new KeyRing({ clock, random: systemRandom(), environmentKey, keys: [], storage });
+  t.teardown(() => ring.close());
+  const created = roles.map(async (role) => [role, (await ring.create(role, null, null)).key]);
+  const keys = Object.fromEntries(await Promise.all(created)) as Record<Role, string>;
   const parts: HttpParts = { coordinator, keys: ring, config: () => config, logger: silent };
   const server = createServer(createApp(parts).callback());
   const gateway = new WorkerGateway({ coordinator, keys: ring, config: () => config, logger: silent });

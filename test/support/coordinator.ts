@@ -11,7 +11,7 @@ import type { WorkerHello } from '../../src/domain/worker.ts';
 import type { Assignment, CoordinatorFrame } from '../../src/domain/workerProtocol.ts';
 import { silent } from '../../src/lib/log.ts';
 import { type Files, nodeFiles } from '../../src/store/json/files.ts';
-import { createJsonStore } from '../../src/store/json/jsonStore.ts';
+import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
 import { testConfig } from './config.ts';
 import { FakeClock, seededRandom } from './fakeClock.ts';
 import { temporaryFolder } from './folder.ts';
@@ -119,6 +119,7 @@ export class HandWorker implements WorkerLink {
 
 export interface Bundle {
   config: Config;
+  store: JsonStore;
   clock: FakeClock;
   coordinator: Coordinator;
   folder: string;
@@ -166,6 +167,7 @@ export async function setup(
   t.teardown(close);
   const bundle: Bundle = {
     config,
+    store,
     clock,
     coordinator,
     folder,

@@ -1,0 +1,101 @@
+import { Agent, request } from 'node:http';
+import type { Problem } from '../../src/domain/wire.ts';
+import { adminKey } from './process.ts';
+
+/** An answer, whole. */
+export interface HttpAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+  /** undefined when the body is no JSON. */
+  json: unknown;
+}
+
+/**
+ * What a client learns of its request.
+ * - `answer`: whatever the status says.
+ * - `refused`: nobody listened; the request never reached anybody.
+ * - `unknown`: the connection broke. It may have been carried out, or not.
+ */
+export type Attempted =
+  | { kind: 'answer'; answer: HttpAnswer }
+  | { kind: 'refused' }
+  | { kind: 'unknown'; why: string };
+
+export interface Asked {
+  method?: string;
+  path: string;
+  headers?: Record<string, string | string[]>;
+  /** Sent as it is. */
+  body?: string | Buffer | undefined;
+  agent?: Agent | undefined;
+}
+
+/** One request over plain node:http, told apart by what its sender may conclude. Never throws. */
+export function attempt(
+  port: number,
+  { method = 'GET', path, headers = {}, body, agent }: Asked,
+): Promise<Attempted> {
+  return new Promise((resolve) => {
+    const asked = request(
+      {
+        host: '127.0.0.1',
+        port,
+        method,
+        path,
+        headers: {
+          authorization: `Bearer ${adminKey}`,
+          ...(body === undefined
+            ? {}
+            : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+          ...headers,
+        },
+        ...(agent === undefined ? {} : { agent }),
+      },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('error', (error) => resolve({ kind: 'unknown', why: error.message }));
+        response.on('end', () => {
+          const text = Buffer.concat(parts).toString();
+          const { statusCode: status = 0, headers: got } = response;
+          resolve({ kind: 'answer', answer: { status, headers: got, text, json: parse(text) } });
+        });
+      },
+    );
+    asked.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED') resolve({ kind: 'refused' });
+      else resolve({ kind: 'unknown', why: error.message });
+    });
+    asked.end(body);
+  });
+}
+
+/** The answer to a request that must get one. @throws Error when the connection broke. */
+export async function answerTo(port: number, asked: Asked): Promise<HttpAnswer> {
+  const attempted = await attempt(port, asked);
+  if (attempted.kind === 'answer') return attempted.answer;
+  throw new Error(`${asked.method ?? 'GET'} ${asked.path.slice(0, 100)}: ${JSON.stringify(attempted)}`);
+}
+
+/** The problem document of an answer. @throws Error when it is none. */
+export function problemOf({ headers, json, status, text }: HttpAnswer): Problem {
+  const isProblem = String(headers['content-type']).startsWith('application/problem+json');
+  if (!isProblem || typeof json !== 'object' || json === null) {
+    throw new Error(`${status} is no problem document: ${text.slice(0, 300)}`);
+  }
+  return json as Problem;
+}
+
+/** A pool of connections that stay open, `size` at once. */
+export function connections(size: number): Agent {
+  return new Agent({ keepAlive: true, maxSockets: size });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,232 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
+import { type Client, createClient } from '../../src/client/client.ts';
+import { temporaryFolder } from './folder.ts';
+
+/** An admin key, so that one key opens the API and the worker socket. */
+export const adminKey = 'an-admin-key-for-the-tests-0123456789';
+
+const root = join(import.meta.dirname, '..', '..');
+const entry = join(root, 'test', 'support', 'e2eEntry.ts');
+/** With it a start takes 0.3 s instead of 0.9 s; the tests make more than a hundred. */
+const compileCache = join(root, 'node_modules', '.cache', 'svc-e2e');
+/** Far more than anything takes on a busy machine with two cores. */
+const patienceMs = 30_000;
+const pollMs = 20;
+
+/**
+ * Ask again and again until the answer is neither undefined, null nor false.
+ * @throws Error that says what did not come, after `timeoutMs`.
+ */
+export async function until<T>(
+  what: string | (() => string),
+  look: () => Promise<T> | T,
+  timeoutMs = patienceMs,
+): Promise<Exclude<T, undefined | null | false>> {
+  const end = performance.now() + timeoutMs;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== null && seen !== false) {
+      return seen as Exclude<T, undefined | null | false>;
+    }
+    if (performance.now() > end)
+      throw new Error(`not within ${timeoutMs} ms: ${typeof what === 'string' ? what : what()}`);
+    await delay(pollMs);
+  }
+}
+
+/** The promise, or an error that says what did not come in time. */
+export async function within<T>(what: string, promise: Promise<T>, timeoutMs = patienceMs): Promise<T> {
+  const late = new AbortController();
+  try {
+    return await Promise.race([
+      promise,
+      delay(timeoutMs, undefined, { signal: late.signal }).then(() => {
+        throw new Error(`not within ${timeoutMs} ms: ${what}`);
+      }),
+    ]);
+  } finally {
+    late.abort();
+  }
+}
+
+/** How a process ended. */
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** One `svc …` as a user runs it, with none of our own settings; signals go to the very process that does the work. */
+export class SvcProcess {
+  readonly exited: Promise<Exit>;
+  /** null while it lives. */
+  exit: Exit | null = null;
+  /** Its log. */
+  out = '';
+  /** What it tells people. */
+  err = '';
+  readonly #child: ChildProcess;
+  #listeners: (() => void)[] = [];
+
+  constructor(args: readonly string[], { cwd, env = {} }: { cwd: string; env?: Record<string, string> }) {
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'));
+    this.#child = spawn(process.execPath, [entry, ...args], {
+      cwd,
+      env: { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: compileCache, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.out += text;
+      this.#wake();
+    });
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.err += text;
+      this.#wake();
+    });
+    this.exited = new Promise((resolve) => {
+      // 'close' and not 'exit': then all that it said has been read.
+      this.#child.on('close', (code, signal) => {
+        this.exit = { code, signal };
+        this.#wake();
+        resolve(this.exit);
+      });
+    });
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** `kill -9`; resolves when it is gone. */
+  async kill(): Promise<Exit> {
+    this.signal('SIGKILL');
+    return this.exited;
+  }
+
+  /** The first match in its log or on its standard error. @throws Error with what it did say when it ends without. */
+  async says(pattern: RegExp, timeoutMs = patienceMs): Promise<RegExpExecArray> {
+    const found = new Promise<RegExpExecArray>((resolve, reject) => {
+      const look = () => {
+        const match = pattern.exec(this.err) ?? pattern.exec(this.out);
+        if (match !== null) resolve(match);
+        else if (this.exit !== null) reject(new Error(`it ended without saying ${pattern}: ${this.said()}`));
+        else this.#listeners.push(look);
+      };
+      look();
+    });
+    return within(`it says ${pattern}`, found, timeoutMs);
+  }
+
+  /** All it said, for the message of a failure. */
+  said(): string {
+    return `${JSON.stringify(this.exit)}\n${this.err}\n${this.out}`;
+  }
+
+  #wake(): void {
+    const listeners = this.#listeners;
+    this.#listeners = [];
+    for (const look of listeners) look();
+  }
+}
+
+/** What a coordinator is started with. */
+export interface CoordinatorOptions {
+  /** Of the store; a temporary one unless told. */
+  folder?: string | undefined;
+  port?: number | undefined;
+  /** Laid over quick clocks; the `jobs` block key by key. */
+  config?: { jobs?: Record<string, unknown>; [block: string]: unknown } | undefined;
+  /** More of the command line. */
+  args?: readonly string[] | undefined;
+}
+
+/** A coordinator process that answers, and what it takes to start it again. */
+export interface Running {
+  readonly process: SvcProcess;
+  readonly url: string;
+  readonly port: number;
+  readonly folder: string;
+  readonly client: Client;
+  /** Another process on the same folder and port; this one must have ended. */
+  again(): Promise<Running>;
+}
+
+/** Start a coordinator and wait until it listens; it is killed when the test ends. @throws Error when it does not start. */
+export async function startCoordinator(
+  t: ExecutionContext,
+  options: CoordinatorOptions = {},
+): Promise<Running> {
+  const folder = options.folder ?? temporaryFolder(t);
+  const port = options.port ?? (await freePort());
+  const settled = { ...options, folder, port };
+  const svc = spawnCoordinator(t, settled);
+  await svc.says(/ready at (\S+)/);
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    process: svc,
+    url,
+    port,
+    folder,
+    client: createClient({ baseUrl: url, apiKey: adminKey }),
+    again: () => startCoordinator(t, settled),
+  };
+}
+
+/** The same without waiting: for starts that are refused or cut short. */
+export function spawnCoordinator(
+  t: ExecutionContext,
+  { folder, port, config = {}, args = [] }: CoordinatorOptions & { folder: string; port: number },
+): SvcProcess {
+  const { jobs, ...rest } = config;
+  const whole = {
+    host: '127.0.0.1',
+    port,
+    store: { kind: 'json', path: folder },
+    jobs: { heartbeat_interval_seconds: 0.5, reap_stale_after_seconds: 3, timeout_seconds: 60, ...jobs },
+    ...rest,
+  };
+  const cwd = temporaryFolder(t);
+  mkdirSync(cwd, { recursive: true });
+  writeFileSync(join(cwd, 'svc.config.json'), JSON.stringify(whole));
+  const env = { SVC_API_KEY: adminKey };
+  return ended(t, new SvcProcess(['coordinator', ...args], { cwd, env }));
+}
+
+/** Start `svc worker …`; it is killed when the test ends. */
+export function startWorker(
+  t: ExecutionContext,
+  { url }: { url: string },
+  args: readonly string[] = [],
+): SvcProcess {
+  const command = ['worker', '--provider', 'echo', '--coordinator', url, ...args];
+  return ended(t, new SvcProcess(command, { cwd: temporaryFolder(t), env: { SVC_API_KEY: adminKey } }));
+}
+
+function ended(t: ExecutionContext, svc: SvcProcess): SvcProcess {
+  t.teardown(async () => {
+    // One that was stopped by SIGSTOP dies of SIGKILL all the same.
+    if (svc.exit === null) await svc.kill();
+  });
+  return svc;
+}
+
+/**
+ * A port that nobody listens on, below those that the system gives to clients: while a coordinator is down one of its
+ * own clients could else be given its port, and the restart would find it taken.
+ */
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const isFree = await new Promise<boolean>((resolve) => {
+      const server = createServer();
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    });
+    if (isFree) return port;
+  }
+  throw new Error('no free port was found');
+}

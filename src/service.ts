@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hashSecret, makeKey } from './auth/keyFormat.ts';
 import { KeyRing, type KeyStorage } from './auth/keyRing.ts';
+import { Tickets } from './auth/tickets.ts';
 import { readAdminKey, writeAdminKey } from './config/adminKey.ts';
 import type { Config } from './config/config.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
@@ -72,7 +73,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   await coordinator.start();
   try {
     const { keys, adminKey, isNewKey } = await openKeys(options, store, random);
-    const app = createApp({ coordinator, keys, config: () => config, logger });
+    const tickets = new Tickets({ clock, random });
+    const app = createApp({ coordinator, keys, tickets, config: () => config, logger });
     const server = createServer(
       { headersTimeout: headersTimeoutMs, keepAliveTimeout: keepAliveMs, connectionsCheckingInterval: 5_000 },
       app.callback(),

@@ -280,26 +280,22 @@ export class Attempts {
   }
 
   /** The key of the worker was revoked: its running jobs fail in the spec's words. */
-  async failRevoked(workerId: string): Promise<void> {
-    const running = this.#leases.ofWorker(workerId).filter(({ phase }) => phase !== 'ending');
-    await Promise.all(
-      running.map((lease) =>
-        this.#host().apply(lease.jobId, () => [
-          {
-            type: 'job.attemptFailed',
-            at: this.#clock.now(),
-            lease: lease.lease,
-            usage: null,
-            cost: noCost,
-            error: workerKeyRevoked(),
-            rules: { maxAttempts: 1, maxRateLimitRetries: null, fallbackOnTimeout: false },
-            retryAt: 0,
-            next: null,
-            final: true,
-          },
-        ]),
-      ),
-    );
+  failRevoked(workerId: string): void {
+    for (const { jobId, lease, phase } of this.#leases.ofWorker(workerId)) {
+      if (phase === 'ending') continue;
+      this.#try(jobId, {
+        type: 'job.attemptFailed',
+        at: this.#clock.now(),
+        lease,
+        usage: null,
+        cost: noCost,
+        error: workerKeyRevoked(),
+        rules: { maxAttempts: 1, maxRateLimitRetries: null, fallbackOnTimeout: false },
+        retryAt: 0,
+        next: null,
+        final: true,
+      });
+    }
   }
 
   /**

@@ -315,8 +315,8 @@ export class Coordinator {
     return this.#workers.forget(id);
   }
 
-  /** A worker has opened a connection with this key; its hello is yet to come. */
-  connect(link: WorkerLink, keyId: string): WorkerConnection {
+  /** A worker has opened a connection; its hello is yet to come. */
+  connect(link: WorkerLink): WorkerConnection {
     const connection = new WorkerConnection(
       {
         config: this.#config,
@@ -330,7 +330,6 @@ export class Coordinator {
         logger: this.#logger,
       },
       link,
-      keyId,
     );
     this.#connections.add(connection);
     return connection;

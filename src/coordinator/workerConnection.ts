@@ -36,10 +36,9 @@ export class WorkerConnection {
   readonly #parts: ConnectionParts;
   readonly #session: WorkerSession;
 
-  constructor(parts: ConnectionParts, link: WorkerLink, keyId: string) {
+  constructor(parts: ConnectionParts, link: WorkerLink) {
     this.#parts = parts;
     this.#session = new WorkerSession({
-      keyId,
       link,
       heardAt: parts.clock.monotonic(),
       onReplaced: () => this.#replaced(),
@@ -131,6 +130,15 @@ export class WorkerConnection {
     const lease = leases.get(ref);
     if (lease?.workerId !== this.workerId || lease.phase !== 'running') return;
     bus.publish({ type: 'job.progress', at: clock.now(), ...ref, seq, text });
+  }
+
+  /** Its key is revoked, rotated away or has expired: the jobs it runs fail, in the spec's words, and it is out. */
+  keyRefused(): void {
+    const { attempts, logger } = this.#parts;
+    logger.warn({ worker_id: this.workerId }, 'the key of a worker is no longer taken');
+    attempts.failRevoked(this.workerId);
+    this.#session.close(closeCodes.keyRefused, 'the key is no longer taken');
+    if (this.workerId !== '') this.lost(true);
   }
 
   drain(): void {

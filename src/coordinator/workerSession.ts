@@ -18,7 +18,6 @@ export interface WorkerLink {
 
 /** One connection of one worker, from its hello to its end. Holds no state of jobs. */
 export class WorkerSession {
-  readonly keyId: string;
   readonly #link: WorkerLink;
   readonly #onReplaced: () => void;
   #workerId = '';
@@ -27,8 +26,7 @@ export class WorkerSession {
   /** Monotonic ms of the last frame. */
   heardAt: number;
 
-  constructor(options: { keyId: string; link: WorkerLink; heardAt: number; onReplaced: () => void }) {
-    this.keyId = options.keyId;
+  constructor(options: { link: WorkerLink; heardAt: number; onReplaced: () => void }) {
     this.heardAt = options.heardAt;
     this.#link = options.link;
     this.#onReplaced = options.onReplaced;

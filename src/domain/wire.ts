@@ -1,5 +1,6 @@
 import type { Failure } from './failure.ts';
 import type { AttemptOutcome, Message } from './job.ts';
+import type { Role } from './key.ts';
 import type { CostStatus } from './money.ts';
 import type { JobStatus, WorkerStatus } from './states.ts';
 import type { WireUsage } from './usage.ts';
@@ -131,6 +132,30 @@ export interface WireWorker {
 export interface WireWorkerList {
   workers: WireWorker[];
   total: number;
+}
+
+export interface WireKey {
+  id: string;
+  role: Role;
+  name: string | null;
+  created_at: Iso;
+  expires_at: Iso | null;
+  /** Until when the secret before the last rotation is still taken. */
+  previous_valid_until: Iso | null;
+}
+
+/** Answered once, when the key is made or rotated. */
+export interface WireNewKey extends WireKey {
+  key: string;
+}
+
+export interface WireKeyList {
+  keys: WireKey[];
+}
+
+export interface WireTicket {
+  ticket: string;
+  expires_at: Iso;
 }
 
 export interface WireHealth {

@@ -5,7 +5,7 @@ import { WebSocketServer } from 'ws';
 import type { KeyRing } from '../auth/keyRing.ts';
 import type { Config } from '../config/config.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
-import { roleMay } from '../domain/key.ts';
+import { type Principal, roleMay } from '../domain/key.ts';
 import { frameBytesMax, workerSubprotocol } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
 import { isKnownHost } from './hosts.ts';
@@ -52,17 +52,18 @@ export class WorkerGateway {
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      new WorkerSocket({
+      const worker = new WorkerSocket({
         socket: webSocket,
         coordinator: this.#coordinator,
-        keyId: refusal.keyId,
         logger: this.#logger,
       });
+      const unwatch = this.#keys.watch(refusal, () => worker.keyRefused());
+      webSocket.once('close', unwatch);
     });
   }
 
   /** The status that refuses the upgrade, or whose key it is. */
-  #refusal({ url, headers }: IncomingMessage): number | { keyId: string } {
+  #refusal({ url, headers }: IncomingMessage): number | Principal {
     if (url?.split('?')[0] !== path) return 404;
     if (!isKnownHost(headers.host, this.#config())) return 403;
     // Workers are no browsers: an Origin means that a web page tries to get in.
@@ -71,7 +72,7 @@ export class WorkerGateway {
     if (typeof principal === 'string') return 401;
     if (!roleMay(principal.role, 'worker')) return 403;
     if (this.#coordinator.status !== 'accepting' && this.#coordinator.status !== 'paused') return 503;
-    return { keyId: principal.keyId };
+    return principal;
   }
 }
 

@@ -34,11 +34,11 @@ export class WorkerSocket implements WorkerLink {
   /** What came while the hello was made durable. */
   #waiting: WorkerFrame[] = [];
 
-  constructor(options: { socket: WebSocket; coordinator: Coordinator; keyId: string; logger: Logger }) {
-    const { socket, coordinator, keyId, logger } = options;
+  constructor(options: { socket: WebSocket; coordinator: Coordinator; logger: Logger }) {
+    const { socket, coordinator, logger } = options;
     this.#socket = socket;
     this.#logger = logger;
-    this.#connection = coordinator.connect(this, keyId);
+    this.#connection = coordinator.connect(this);
     socket.on('message', (data, isBinary) => {
       if (isBinary) this.#fault('frames are text, this one is binary');
       else this.#receive(String(data));
@@ -71,6 +71,11 @@ export class WorkerSocket implements WorkerLink {
 
   close(code: number, reason: string): void {
     this.#socket.close(code, reason.slice(0, 120));
+  }
+
+  /** The key it came with is no longer taken. */
+  keyRefused(): void {
+    this.#connection.keyRefused();
   }
 
   #write(text: string): void {

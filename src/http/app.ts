@@ -1,5 +1,6 @@
 import Koa from 'koa';
 import type { KeyRing } from '../auth/keyRing.ts';
+import type { Tickets } from '../auth/tickets.ts';
 import type { Config } from '../config/config.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { CoordinatorError } from '../domain/errors.ts';
@@ -12,18 +13,20 @@ import { requestId } from './middleware/requestId.ts';
 import { page } from './page.ts';
 import { type Route, routing } from './route.ts';
 import { jobRoutes } from './routes/jobs/routes.ts';
+import { keyRoutes } from './routes/keys/routes.ts';
 import { workerRoutes } from './routes/workers/routes.ts';
 
 export interface HttpParts {
   coordinator: Coordinator;
   keys: KeyRing;
+  tickets: Tickets;
   config: () => Config;
   logger: Logger;
 }
 
 /** Every route of the API, one room a thing. */
-export function routes({ coordinator, config }: HttpParts): Route[] {
-  return [...jobRoutes(coordinator, config), ...workerRoutes(coordinator)];
+export function routes({ coordinator, config, keys, tickets }: HttpParts): Route[] {
+  return [...jobRoutes(coordinator, config), ...workerRoutes(coordinator), ...keyRoutes(keys, tickets)];
 }
 
 /** The HTTP side of the coordinator. Whatever is not public asks for a key first, so that a stranger learns no path. */

@@ -1,4 +1,5 @@
 import { CoordinatorError, type FieldError } from '../domain/errors.ts';
+import { isTime, timeMessage } from './time.ts';
 
 /** As Koa parses it: a parameter that is repeated is a list. */
 export type RawQuery = Record<string, string | string[] | undefined>;
@@ -42,9 +43,8 @@ export class Query {
   time(field: string): number | null {
     const text = this.text(field);
     if (text === null) return null;
-    const at = Date.parse(text);
-    if (Number.isNaN(at)) this.fault(field, 'must be a time as in 2026-11-21T09:00:00Z');
-    return at;
+    if (!isTime(text)) this.fault(field, timeMessage);
+    return Date.parse(text);
   }
 
   words<T extends string>(field: string, known: readonly T[]): T[] {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { CoordinatorError } from '../domain/errors.ts';
@@ -25,8 +26,8 @@ export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   role: Role;
-  /** Whether it reads a JSON body. */
-  hasBody?: boolean;
+  /** Whether it reads a JSON body; without this it reads none. */
+  body?: 'required' | 'optional';
   handle(request: RouteContext): Promise<Answer> | Answer;
 }
 
@@ -39,7 +40,7 @@ export function routing(routes: readonly Route[], readBody: Middleware): Middlew
   for (const route of routes) {
     if (!(route.role in rolesByName)) throw new Error(`${route.method} ${route.path} declares no role`);
     const handler: Middleware = async (ctx) => answer(ctx, route);
-    const before: Middleware[] = [roleGuard(route.role), ...(route.hasBody === true ? [readBody] : [])];
+    const before: Middleware[] = [roleGuard(route.role), ...bodyReader(route, readBody)];
     router.register(route.path, [route.method], [...before, handler]);
   }
   const routed = router.routes();
@@ -55,6 +56,17 @@ export function routing(routes: readonly Route[], readBody: Middleware): Middlew
       await next();
     });
   };
+}
+
+function bodyReader({ body }: Route, readBody: Middleware): Middleware[] {
+  if (body === undefined) return [];
+  if (body === 'required') return [readBody];
+  return [(ctx, next) => (hasBody(ctx.req) ? readBody(ctx, next) : next())];
+}
+
+/** RFC 9112, 6.3: a request has a body when it names a length or a transfer coding. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 const rolesByName: Record<Role, true> = {

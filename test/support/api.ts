@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { KeyRing } from '../../src/auth/keyRing.ts';
+import { Tickets } from '../../src/auth/tickets.ts';
 import { type KeyRecord, type Role, roles } from '../../src/domain/key.ts';
 import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
 import { createApp, type HttpParts } from '../../src/http/app.ts';
@@ -44,7 +45,8 @@ export async function setupApi(
   t.teardown(() => ring.close());
   const created = roles.map(async (role) => [role, (await ring.create(role, null, null)).key]);
   const keys = Object.fromEntries(await Promise.all(created)) as Record<Role, string>;
-  const parts: HttpParts = { coordinator, keys: ring, config: () => config, logger: silent };
+  const tickets = new Tickets({ clock, random: systemRandom() });
+  const parts: HttpParts = { coordinator, keys: ring, tickets, config: () => config, logger: silent };
   const server = createServer(createApp(parts).callback());
   const gateway = new WorkerGateway({ coordinator, keys: ring, config: () => config, logger: silent });
   gateway.attach(server);

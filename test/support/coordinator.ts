@@ -51,7 +51,7 @@ export class HandWorker implements WorkerLink {
 
   constructor(coordinator: Coordinator) {
     this.#coordinator = coordinator;
-    this.connection = coordinator.connect(this, 'test');
+    this.connection = coordinator.connect(this);
   }
 
   get id(): string {

@@ -13,7 +13,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       method: 'POST',
       path: '/api/jobs',
       role: 'client',
-      hasBody: true,
+      body: 'required',
       handle: async ({ body, query, signal }) => {
         const waitMs = parseWait(query);
         const view = await coordinator.dispatch(parseDispatch(body, config()));

@@ -4,6 +4,7 @@ import type { JobRequest, Message } from '../../../domain/job.ts';
 import { jobStatuses } from '../../../domain/states.ts';
 import type { JobQuery } from '../../../store/store.ts';
 import { Query, type RawQuery } from '../../query.ts';
+import { time } from '../../time.ts';
 import { validate } from '../../validate.ts';
 
 /** Longest name of a provider, model, tier or tag; and most tags and metadata entries of a job. */
@@ -42,10 +43,6 @@ const metadata = object().test('strings', function checkMetadata(value: unknown)
   );
 });
 
-const time = string().test('time', 'must be a time as in 2026-11-21T09:00:00Z', (text) => {
-  return text === undefined || (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text)));
-});
-
 const dispatchSchema = (priorities: readonly string[]) =>
   object({
     prompt: string().min(1, 'must not be empty'),
@@ -59,7 +56,7 @@ const dispatchSchema = (priorities: readonly string[]) =>
     params: object(),
     metadata,
     timeout_seconds: number().min(0),
-    not_before: time,
+    not_before: time(),
   })
     .noUnknown()
     .test('one prompt', function checkPrompt(body) {

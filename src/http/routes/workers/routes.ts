@@ -43,7 +43,7 @@ export function workerRoutes(coordinator: Coordinator): Route[] {
       method: 'PATCH',
       path: '/api/workers/:id',
       role: 'operator',
-      hasBody: true,
+      body: 'required',
       handle: async ({ params: { id = '' }, body }) => {
         const { concurrency } = parsePatch(body);
         return { json: presentWorker(await coordinator.setWorkerConcurrency(id, concurrency)) };

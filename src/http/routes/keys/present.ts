@@ -1,0 +1,14 @@
+import type { KeyRecord } from '../../../domain/key.ts';
+import { iso, type WireKey } from '../../../domain/wire.ts';
+
+/** A key as the API shows it: never the key itself, nor its hash. */
+export function presentKey({ id, role, name, createdAt, expiresAt, previous }: KeyRecord): WireKey {
+  return {
+    id,
+    role,
+    name,
+    created_at: iso(createdAt),
+    expires_at: iso(expiresAt),
+    previous_valid_until: iso(previous?.until ?? null),
+  };
+}

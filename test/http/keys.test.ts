@@ -1,0 +1,89 @@
+import test from 'ava';
+import { Tickets } from '../../src/auth/tickets.ts';
+import { setupApi } from '../support/api.ts';
+import { request } from '../support/coordinator.ts';
+import { FakeClock, seededRandom } from '../support/fakeClock.ts';
+
+test('a key is made, shown once, used, and taken back', async (t) => {
+  const { api } = await setupApi(t);
+  const made = await api('POST', '/api/keys', { role: 'viewer', name: 'wall display' });
+  t.is(made.status, 201);
+  const { id, key } = made.json;
+  t.regex(String(key), /^svc_viewer_[0-9a-f]+_[0-9a-f]+$/);
+  const asViewer = { authorization: `Bearer ${key}` };
+  t.is((await api('GET', '/api/jobs', undefined, asViewer)).status, 200);
+  t.is((await api('GET', '/api/keys', undefined, asViewer)).status, 403);
+  const list = await api('GET', '/api/keys');
+  t.false(list.text.includes(String(key).split('_')[3] ?? ''));
+  t.true((list.json.keys as { id: string }[]).some((one) => one.id === id));
+  t.is((await api('DELETE', `/api/keys/${id}`)).status, 200);
+  t.is((await api('GET', '/api/jobs', undefined, asViewer)).status, 401);
+  t.is((await api('DELETE', `/api/keys/${id}`)).status, 404);
+});
+
+test('a rotated key keeps its id; the old secret is refused at once unless a grace is given', async (t) => {
+  const { api, clock } = await setupApi(t);
+  const { id, key } = (await api('POST', '/api/keys', { role: 'client' })).json;
+  const works = async (secret: unknown) =>
+    (await api('GET', '/api/jobs', undefined, { authorization: `Bearer ${secret}` })).status === 200;
+  const graceful = await api('POST', `/api/keys/${id}/rotate`, { grace_seconds: 60 });
+  t.like(graceful.json, { id, role: 'client' });
+  t.true((await works(key)) && (await works(graceful.json.key)));
+  clock.advance(60_000);
+  t.false(await works(key));
+  const sudden = await api('POST', `/api/keys/${id}/rotate`);
+  t.false(await works(graceful.json.key));
+  t.true(await works(sudden.json.key));
+});
+
+test('bad bodies of keys name their fields', async (t) => {
+  const { api } = await setupApi(t);
+  for (const [path, body, field] of [
+    ['/api/keys', {}, 'role'],
+    ['/api/keys', { role: 'god' }, 'role'],
+    ['/api/keys', { role: 'viewer', expires_at: 'soon' }, 'expires_at'],
+    ['/api/keys', { role: 'viewer', scopes: [] }, 'scopes'],
+    ['/api/keys/x/rotate', { grace_seconds: -1 }, 'grace_seconds'],
+  ] as const) {
+    const reply = await api('POST', path, body);
+    t.is(reply.status, 400);
+    t.is(reply.json.errors?.[0]?.field, field);
+  }
+});
+
+test('a ticket is for whoever reads, and the worker role gets none', async (t) => {
+  const { api, keys } = await setupApi(t);
+  const issued = await api('POST', '/api/tickets', undefined, { authorization: `Bearer ${keys.viewer}` });
+  t.is(issued.status, 201);
+  t.is(typeof issued.json.ticket, 'string');
+  t.is(
+    (await api('POST', '/api/tickets', undefined, { authorization: `Bearer ${keys.worker}` })).status,
+    403,
+  );
+});
+
+test('a ticket is taken once, within 30 seconds', (t) => {
+  const clock = new FakeClock();
+  const tickets = new Tickets({ clock, random: seededRandom() });
+  const principal = { keyId: 'k', role: 'viewer', secretHash: 'h' } as const;
+  const { ticket } = tickets.issue(principal);
+  t.deepEqual(tickets.redeem(ticket), principal);
+  t.is(tickets.redeem(ticket), null);
+  const late = tickets.issue(principal).ticket;
+  clock.advance(30_000);
+  t.is(tickets.redeem(late), null);
+  t.is(tickets.redeem('never issued'), null);
+});
+
+test('revoking a worker’s key ends its socket and fails its jobs in the spec’s words; retry brings them back', async (t) => {
+  const { coordinator, worker, jobAs } = await setupApi(t);
+  const hand = await worker({ concurrency: 2 });
+  const { job } = await coordinator.dispatch(request());
+  await hand.job();
+  hand.connection.keyRefused();
+  t.is(hand.closed?.code, 4401);
+  const failed = await jobAs(job.id, 'failed');
+  t.like(failed.life.error, { code: 'authentication_failed', status: 401 });
+  t.regex(failed.life.error?.message ?? '', /Authentication failed/);
+  t.is((await coordinator.retry(job.id)).job.state, 'pending.ready');
+});

@@ -1,0 +1,291 @@
+import type { Clock } from '../../domain/clock.ts';
+import { messageOf, StoreUnavailable } from '../../domain/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { nextTurn } from '../../lib/nextTurn.ts';
+import { type Change, type JobChange, VersionConflict } from '../store.ts';
+import { Sharing } from './apply.ts';
+import { type Journal, SyncFailed } from './journal.ts';
+import type { Memory } from './memory.ts';
+import type { StoredChange, StoredJobChange } from './record.ts';
+
+/** Records that share a sync: applying 1,000 takes some 5 ms, which is what one turn of the event loop should take. */
+const groupRecordsMax = 1_000;
+/** Characters that share a write. A longer record goes alone. */
+const groupCharactersMax = 8 * 1024 * 1024;
+/** Characters that may wait for the disk; more is refused rather than kept in memory. */
+const waitingCharactersMax = 256 * 1024 * 1024;
+/** How often a failing disk is tried when nobody else does. */
+const probeMs = 1_000;
+
+interface Waiting {
+  text: string;
+  changes: StoredChange[];
+  /** Jobs that are held until it has ended. */
+  ids: readonly string[];
+  resolve: () => void;
+  reject: (error: Error) => void;
+}
+
+/** What `Commits` works with. */
+export interface CommitsOptions {
+  journal: Journal;
+  memory: Memory;
+  clock: Clock;
+  logger: Logger;
+  /** Called after every group, while nothing is being written. It must not throw. */
+  afterGroup: () => Promise<void>;
+}
+
+/**
+ * Group commit: what arrives while a write and its sync are under way shares the next one. A commit is one record of
+ * the journal, so it is taken whole or not at all; memory changes after the sync, in the order of the journal.
+ */
+export class Commits {
+  /** Resolves with the cause when nothing can be acknowledged any more. */
+  readonly failed: Promise<Error>;
+  readonly #options: CommitsOptions;
+  readonly #sharing = new Sharing();
+  /** Job id → the version that the commit under way gives it. */
+  readonly #inFlight = new Map<string, number>();
+  #waiting: Waiting[] = [];
+  #waitingCharacters = 0;
+  readonly #tasks: (() => Promise<void>)[] = [];
+  #pumping: Promise<void> | null = null;
+  #isClosed = false;
+  #problem: string | null = null;
+  #failure: Error | null = null;
+  #tellFailed: (error: Error) => void = () => {};
+  #cancelProbe: (() => void) | null = null;
+
+  constructor(options: CommitsOptions) {
+    this.#options = options;
+    this.failed = new Promise((resolve) => {
+      this.#tellFailed = resolve;
+    });
+  }
+
+  /** Why writes are refused now, and whether that is final; null when they are not. */
+  get problem(): { detail: string; isFinal: boolean } | null {
+    if (this.#failure !== null) return { detail: this.#failure.message, isFinal: true };
+    return this.#problem === null ? null : { detail: this.#problem, isFinal: false };
+  }
+
+  /** @throws StoreUnavailable when no write can succeed: after `close` and after a failed sync. */
+  assertOpen(): void {
+    if (this.#failure !== null) throw new StoreUnavailable(this.#failure.message, this.#failure);
+    if (this.#isClosed) throw new StoreUnavailable('the store is closed');
+  }
+
+  /** Begin a commit: add changes to it, then `commit` or `abandon` it. @throws StoreUnavailable, see `assertOpen`. */
+  begin(): Batch {
+    this.assertOpen();
+    return new Batch(
+      {
+        take: (change, version) => this.#take(change, version),
+        enqueue: (texts, changes, ids) => this.#enqueue(texts, changes, ids),
+        giveBack: (ids) => this.#giveBack(ids),
+      },
+      this.#options.memory,
+    );
+  }
+
+  /** Run a task between two groups, while nothing is being written. @returns what it returned or threw. */
+  between<T>(task: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#tasks.push(() => task().then(resolve, reject));
+      this.#pumping ??= this.#pump();
+    });
+  }
+
+  /** Wait for the commits under way; later ones are refused. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelProbe?.();
+    await this.#pumping;
+  }
+
+  /** Check a job's change and hold the job. @param known the version that the same commit has brought it to, if it has. */
+  #take(change: JobChange, known: number | undefined): void {
+    const { id, expectedVersion } = change;
+    const stored = this.#options.memory.jobs.get(id)?.version ?? 0;
+    const inFlight = known === undefined ? this.#inFlight.get(id) : undefined;
+    if (inFlight !== undefined) {
+      // Also one that expects just what is under way is refused: it would have to fail together with that one.
+      throw new VersionConflict(id, expectedVersion, expectedVersion === inFlight ? stored : inFlight);
+    }
+    if (expectedVersion !== (known ?? stored))
+      throw new VersionConflict(id, expectedVersion, known ?? stored);
+    if ((expectedVersion === 0) !== (change.created !== undefined)) {
+      throw new TypeError(`job ${id}: "created" belongs to expectedVersion 0, and to that only`);
+    }
+    if (!Number.isFinite(change.life.enqueuedAt)) throw new TypeError(`job ${id}: enqueuedAt is no number`);
+    if (known === undefined) this.#options.memory.hold(id);
+    this.#inFlight.set(id, expectedVersion + 1);
+  }
+
+  #giveBack(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#inFlight.delete(id);
+      this.#options.memory.unhold(id);
+    }
+  }
+
+  #enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<void> {
+    this.assertOpen();
+    const text = `[${texts.join(',')}]`;
+    if (this.#waitingCharacters > 0 && this.#waitingCharacters + text.length > waitingCharactersMax) {
+      throw new StoreUnavailable('more is waiting to be written than the disk keeps up with');
+    }
+    for (const change of changes) this.#sharing.change(change);
+    return new Promise((resolve, reject) => {
+      this.#push({ text, changes, ids, resolve, reject });
+    });
+  }
+
+  #push(waiting: Waiting): void {
+    this.#waiting.push(waiting);
+    this.#waitingCharacters += waiting.text.length;
+    this.#pumping ??= this.#pump();
+  }
+
+  async #pump(): Promise<void> {
+    while (this.#waiting.length > 0 || this.#tasks.length > 0) {
+      for (let task = this.#tasks.shift(); task !== undefined; task = this.#tasks.shift()) await task();
+      if (this.#waiting.length === 0) continue;
+      // One turn, so that all that the turn before set off shares the group: 64 callers that go on together would
+      // otherwise be split in two groups that take turns.
+      await nextTurn();
+      const group = this.#nextGroup();
+      try {
+        if (this.#failure !== null) throw this.#failure;
+        await this.#options.journal.append(group.map(({ text }) => text));
+      } catch (error) {
+        this.#refuse(group, error);
+        continue;
+      }
+      this.#accept(group);
+      await this.#options.afterGroup();
+    }
+    this.#pumping = null;
+  }
+
+  #nextGroup(): Waiting[] {
+    let count = 0;
+    let characters = 0;
+    for (const { text } of this.#waiting) {
+      if (count > 0 && (count === groupRecordsMax || characters + text.length > groupCharactersMax)) break;
+      count += 1;
+      characters += text.length;
+    }
+    this.#waitingCharacters -= characters;
+    return this.#waiting.splice(0, count);
+  }
+
+  #accept(group: readonly Waiting[]): void {
+    try {
+      for (const { changes, ids } of group) {
+        for (const change of changes) this.#options.memory.apply(change);
+        for (const id of ids) this.#inFlight.delete(id);
+      }
+    } catch (error) {
+      // The record is on disk and memory could not follow: a bug, after which memory is not to be trusted.
+      this.#fail(new Error(`a durable change could not be applied: ${messageOf(error)}`, { cause: error }));
+      for (const { reject } of group) reject(new StoreUnavailable('the store has failed', error));
+      return;
+    }
+    if (this.#problem !== null) this.#options.logger.info('the journal can be written again');
+    this.#problem = null;
+    this.#cancelProbe?.();
+    this.#cancelProbe = null;
+    for (const { resolve } of group) resolve();
+  }
+
+  #refuse(group: readonly Waiting[], error: unknown): void {
+    for (const { ids } of group) this.#giveBack(ids);
+    if (error instanceof SyncFailed) this.#fail(error);
+    else if (this.#failure === null) this.#suffer(messageOf(error));
+    const refusal = new StoreUnavailable(`the change could not be made durable: ${messageOf(error)}`, error);
+    for (const { reject } of group) reject(refusal);
+  }
+
+  #fail(error: Error): void {
+    if (this.#failure !== null) return;
+    this.#failure = error;
+    this.#options.logger.fatal({ err: error }, 'the store has failed; nothing is acknowledged any more');
+    this.#tellFailed(error);
+  }
+
+  #suffer(detail: string): void {
+    if (this.#problem === null) this.#options.logger.error({ detail }, 'the journal cannot be written');
+    this.#problem = detail;
+    if (this.#isClosed || this.#cancelProbe !== null) return;
+    // An empty record: a server that is taken out of rotation while it is failing gets no commit that would find out.
+    this.#cancelProbe = this.#options.clock.after(probeMs, () => {
+      this.#cancelProbe = null;
+      if (this.#problem === null || this.#isClosed) return;
+      this.#push({ text: '[]', changes: [], ids: [], resolve: () => {}, reject: () => {} });
+    });
+  }
+}
+
+/** What a batch needs of its `Commits`. */
+interface BatchHost {
+  take(change: JobChange, known: number | undefined): void;
+  enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<void>;
+  giveBack(ids: readonly string[]): void;
+}
+
+/** Changes on their way to be one commit. From `add` on their jobs are held: no other commit and no claim gets them. */
+export class Batch {
+  readonly #host: BatchHost;
+  readonly #memory: Memory;
+  readonly #texts: string[] = [];
+  readonly #changes: StoredChange[] = [];
+  /** Job id → the version this commit brings it to. */
+  readonly #versions = new Map<string, number>();
+
+  constructor(host: BatchHost, memory: Memory) {
+    this.#host = host;
+    this.#memory = memory;
+  }
+
+  /**
+   * Add a change, after those added before. It is serialised here, and what goes to memory later is read back from
+   * that text: neither an edit by the caller nor what JSON does not carry can make memory differ from the disk.
+   * @throws VersionConflict, or TypeError for what no store could keep. The batch must be abandoned then.
+   */
+  add(change: Change): void {
+    if (change.kind !== 'job') {
+      this.#keep(JSON.stringify(change));
+      return;
+    }
+    this.#host.take(change, this.#versions.get(change.id));
+    this.#versions.set(change.id, change.expectedVersion + 1);
+    const stored: StoredJobChange = { ...change, ordinal: this.#memory.jobs.get(change.id)?.ordinal };
+    this.#keep(JSON.stringify(stored));
+  }
+
+  /** @throws StoreUnavailable when the changes could not be made durable; nothing has changed then. */
+  async commit(): Promise<void> {
+    if (this.#texts.length === 0) return;
+    let done: Promise<void>;
+    try {
+      done = this.#host.enqueue(this.#texts, this.#changes, [...this.#versions.keys()]);
+    } catch (error) {
+      this.abandon();
+      throw error;
+    }
+    await done;
+  }
+
+  /** Give back what it holds. */
+  abandon(): void {
+    this.#host.giveBack([...this.#versions.keys()]);
+    this.#versions.clear();
+  }
+
+  #keep(text: string): void {
+    this.#texts.push(text);
+    this.#changes.push(JSON.parse(text));
+  }
+}

@@ -1,0 +1,116 @@
+import { constants } from 'node:fs';
+import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+
+/** An open file. Positions and lengths are bytes. Every method throws what the operating system said, with its `code`. */
+export interface OpenFile {
+  size(): Promise<number>;
+  /** Fill `into` from `position` on. @returns how many bytes it got; 0 at the end of the file. */
+  read(into: Uint8Array, position: number): Promise<number>;
+  /** @returns how many bytes were taken, which may be fewer than were given. */
+  write(bytes: Uint8Array, position: number): Promise<number>;
+  truncate(length: number): Promise<void>;
+  /** Make the contents durable (fdatasync, which also covers the length). */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * How a file is opened: `read` an existing one; `edit`, created when it is missing; `replace`, emptied or created.
+ * Files are made with mode 0600: prompts are nobody else's business.
+ */
+export type OpenMode = 'read' | 'edit' | 'replace';
+
+/** What the store needs of a file system, so that tests can give it one that fails. */
+export interface Files {
+  /** Make a folder and its parents with mode 0700; one that exists is left as it is. */
+  makeFolder(path: string): Promise<void>;
+  /** Names in a folder, in no order. */
+  list(path: string): Promise<string[]>;
+  open(path: string, mode: OpenMode): Promise<OpenFile>;
+  /** Atomic; durable only after `syncFolder`. */
+  rename(from: string, to: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  /** Make the names in a folder durable: what was created, renamed or removed there. */
+  syncFolder(path: string): Promise<void>;
+}
+
+const flagsOf: Record<OpenMode, number> = {
+  read: constants.O_RDONLY,
+  edit: constants.O_RDWR | constants.O_CREAT,
+  replace: constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC,
+};
+
+/** The file system of this machine. */
+export const nodeFiles: Files = {
+  async makeFolder(path) {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  },
+  list: (path) => readdir(path),
+  async open(path, mode) {
+    const handle = await open(path, flagsOf[mode], 0o600);
+    return {
+      size: async () => (await handle.stat()).size,
+      read: async (into, position) => (await handle.read(into, 0, into.byteLength, position)).bytesRead,
+      write: async (bytes, position) =>
+        (await handle.write(bytes, 0, bytes.byteLength, position)).bytesWritten,
+      truncate: (length) => handle.truncate(length),
+      sync: () => handle.datasync(),
+      close: () => handle.close(),
+    };
+  },
+  rename: (from, to) => rename(from, to),
+  remove: (path) => unlink(path),
+  async syncFolder(path) {
+    // Windows opens no folders; its renames are made durable by the file system's own journal.
+    if (process.platform === 'win32') return;
+    const handle = await open(path, constants.O_RDONLY);
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  },
+};
+
+/** Write all of it, however little a single write takes. @throws what the write threw; some bytes may be written then. */
+export async function writeAll(file: OpenFile, bytes: Uint8Array, position: number): Promise<void> {
+  let done = 0;
+  while (done < bytes.byteLength) {
+    const taken = await file.write(bytes.subarray(done), position + done);
+    if (taken === 0) throw new Error('the file took no byte of a write');
+    done += taken;
+  }
+}
+
+/** The whole file; null when there is none. For small ones. */
+export async function readWhole(files: Files, path: string): Promise<Buffer | null> {
+  const file = await openExisting(files, path);
+  if (file === null) return null;
+  try {
+    const bytes = Buffer.alloc(await file.size());
+    let done = 0;
+    while (done < bytes.byteLength) {
+      const count = await file.read(bytes.subarray(done), done);
+      if (count === 0) break;
+      done += count;
+    }
+    return bytes.subarray(0, done);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The file, open for reading; null when there is none. */
+export async function openExisting(files: Files, path: string): Promise<OpenFile | null> {
+  try {
+    return await files.open(path, 'read');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** The operating system's word for what went wrong, `ENOSPC`; null when it has none. */
+export function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+}

@@ -1,0 +1,135 @@
+import { lastAttempt } from '../../domain/job.ts';
+import { nextTurn } from '../../lib/nextTurn.ts';
+import type { JobPage, JobQuery } from '../store.ts';
+import type { JobIndex, OrdinalSet } from './jobIndex.ts';
+import type { StoredJob } from './record.ts';
+
+/** Matches that are counted before a total is given as "at least". */
+const countedMax = 10_000;
+/** Jobs looked at in one turn of the event loop: at some 1 µs each (a text search in 1 KB prompts) about 1 ms. */
+const jobsPerTurn = 1_000;
+/** Prompt characters searched in one turn, so that long prompts do not make a turn long: about 1 ms too. */
+const charactersPerTurn = 1_000_000;
+
+/**
+ * A page of jobs, newest first. Without filters, by status, by provider and by both it looks at the jobs of the page only.
+ * Other filters look at jobs from the newest on until the page is full and 10,000 matches are counted, or at all of
+ * them, and give the event loop a turn after every 1,000. What changes meanwhile may or may not be seen.
+ */
+export async function searchJobs(index: JobIndex, query: JobQuery): Promise<JobPage> {
+  const sets = index.setsOf(query.statuses, query.provider);
+  const tests = testsOf(query);
+  if (tests.length > 0) return scan(index, sets, query, tests);
+  const total = sets.reduce((sum, set) => sum + set.size, 0);
+  const walk = new NewestFirst(sets, ordinalBelow(sets, query.offset, index.lastOrdinal));
+  const jobs: StoredJob[] = [];
+  while (jobs.length < query.limit) {
+    const ordinal = walk.next();
+    if (ordinal === 0) break;
+    jobs.push(index.at(ordinal));
+  }
+  return { jobs, total, totalCapped: false };
+}
+
+type Test = (job: StoredJob) => boolean;
+
+async function scan(
+  index: JobIndex,
+  sets: readonly OrdinalSet[],
+  query: JobQuery,
+  tests: readonly Test[],
+): Promise<JobPage> {
+  const end = query.offset + query.limit;
+  const matchesMax = Math.max(countedMax, end);
+  const jobs: StoredJob[] = [];
+  let total = 0;
+  let looked = 0;
+  let characters = 0;
+  const walk = new NewestFirst(sets, index.lastOrdinal + 1);
+  for (let ordinal = walk.next(); ordinal !== 0; ordinal = walk.next()) {
+    const job = index.at(ordinal);
+    if (tests.every((isMatch) => isMatch(job))) {
+      if (total === matchesMax) return { jobs, total, totalCapped: true };
+      if (total >= query.offset && total < end) jobs.push(job);
+      total += 1;
+    }
+    looked += 1;
+    characters += query.text === null ? 0 : (job.request.prompt?.length ?? 0);
+    if (looked >= jobsPerTurn || characters >= charactersPerTurn) {
+      looked = 0;
+      characters = 0;
+      await nextTurn();
+      // A job may have moved from one set to another, and must not be shown twice or forgotten for that.
+      walk.refresh();
+    }
+  }
+  return { jobs, total, totalCapped: false };
+}
+
+/** The filters that no set answers. */
+function testsOf(query: JobQuery): Test[] {
+  const { model, worker, tags, priority, tier, createdAfter, createdBefore } = query;
+  const tests: Test[] = [];
+  if (model !== null) tests.push((job) => job.request.model === model);
+  if (worker !== null) tests.push((job) => lastAttempt(job.life)?.workerId === worker);
+  if (tags.length > 0) tests.push((job) => tags.every((tag) => job.request.tags.includes(tag)));
+  if (priority !== null) tests.push((job) => job.request.priority === priority);
+  if (tier !== null) tests.push((job) => job.request.tier === tier);
+  if (createdAfter !== null) tests.push((job) => job.createdAt >= createdAfter);
+  if (createdBefore !== null) tests.push((job) => job.createdAt < createdBefore);
+  if (query.text !== null && query.text !== '') {
+    // Last, as the dearest; an expression that ignores case copies no prompt, as toLowerCase would.
+    const text = new RegExp(query.text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu');
+    tests.push((job) => text.test(job.id) || (job.request.prompt !== null && text.test(job.request.prompt)));
+  }
+  return tests;
+}
+
+/** Members of several sets from the largest ordinal down. */
+class NewestFirst {
+  readonly #sets: readonly OrdinalSet[];
+  /** What each set has next; 0 at its end. */
+  #heads: number[];
+  #below: number;
+
+  /** @param below the ordinal that everything comes after. */
+  constructor(sets: readonly OrdinalSet[], below: number) {
+    this.#sets = sets;
+    this.#below = below;
+    this.#heads = sets.map((set) => set.below(below));
+  }
+
+  /** Look again at what the sets hold: needed after they may have changed. */
+  refresh(): void {
+    this.#heads = this.#sets.map((set) => set.below(this.#below));
+  }
+
+  /** The next ordinal; 0 at the end. */
+  next(): number {
+    let newest = 0;
+    for (const head of this.#heads) if (head > newest) newest = head;
+    if (newest === 0) return 0;
+    this.#below = newest;
+    for (const [i, set] of this.#sets.entries()) {
+      if (this.#heads[i] === newest) this.#heads[i] = set.below(newest);
+    }
+    return newest;
+  }
+}
+
+/**
+ * The ordinal below which a page begins that passes over the `offset` newest: a binary search by rank, so that page
+ * 2,000 costs what the first one does.
+ */
+function ordinalBelow(sets: readonly OrdinalSet[], offset: number, lastOrdinal: number): number {
+  let low = 1;
+  let high = lastOrdinal + 1;
+  // The largest ordinal from which on there are at least `offset` members.
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    const count = sets.reduce((sum, set) => sum + set.countFrom(middle), 0);
+    if (count >= offset) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

@@ -1,0 +1,143 @@
+import { join } from 'node:path';
+import { messageOf } from '../../domain/errors.ts';
+import { codeOf, type Files, type OpenFile, writeAll } from './files.ts';
+import { journalName } from './layout.ts';
+import { encodeRecord } from './record.ts';
+import type { JournalFile } from './replay.ts';
+
+/** The disk did not keep what was written: the journal cannot be trusted any more, nothing may be acknowledged. */
+export class SyncFailed extends Error {
+  constructor(path: string, cause: unknown) {
+    super(`${path} could not be made durable: ${messageOf(cause)}`, { cause });
+    this.name = 'SyncFailed';
+  }
+}
+
+/** The end of the journal, where records are appended. One call at a time. */
+export class Journal {
+  readonly #files: Files;
+  readonly #folder: string;
+  #file: OpenFile;
+  #active: JournalFile;
+  #nextSeq: number;
+  #hasFailed = false;
+  /** Whether there may be bytes after the last good record, of a write that failed. */
+  #isDirty = false;
+
+  constructor(files: Files, folder: string, file: OpenFile, active: JournalFile, nextSeq: number) {
+    this.#files = files;
+    this.#folder = folder;
+    this.#file = file;
+    this.#active = active;
+    this.#nextSeq = nextSeq;
+  }
+
+  /** Length of the file that is appended to. */
+  get bytes(): number {
+    return this.#active.bytes;
+  }
+
+  /** Sequence number of the last durable record; 0 before the first. */
+  get lastSeq(): number {
+    return this.#nextSeq - 1;
+  }
+
+  /**
+   * Append one record for each text, with one write and one fdatasync for all; durable when it resolves.
+   * @param texts each the JSON of an array of `StoredChange`.
+   * @throws SyncFailed, which is final. @throws anything else when nothing was appended and a later call may succeed.
+   */
+  async append(texts: readonly string[]): Promise<void> {
+    if (this.#isDirty) await this.#repair();
+    let seq = this.#nextSeq;
+    let lines = '';
+    for (const text of texts) {
+      lines += encodeRecord(seq, text);
+      seq += 1;
+    }
+    const bytes = Buffer.from(lines);
+    this.#isDirty = true;
+    try {
+      await writeAll(this.#file, bytes, this.#active.bytes);
+      await this.#sync();
+    } catch (error) {
+      if (error instanceof SyncFailed) throw error;
+      // At once and not before the next append: whole records of commits that are refused now must not be found by a
+      // restart. When it cannot be done yet, the next append tries again before it writes.
+      try {
+        await this.#repair();
+      } catch (second) {
+        if (second instanceof SyncFailed) throw second;
+        throw new Error(
+          `${messageOf(error)}; the end of the journal is not cut off yet: ${messageOf(second)}`,
+          {
+            cause: error,
+          },
+        );
+      }
+      throw error;
+    }
+    this.#isDirty = false;
+    this.#active.bytes += bytes.length;
+    this.#nextSeq = seq;
+  }
+
+  /**
+   * Go on in a new file. @param onSealed is told of the one before, which is never written again.
+   * @throws what the file system said; unless `onSealed` was called, appends go on in the old file then.
+   */
+  async rotate(onSealed: (sealed: JournalFile) => void): Promise<void> {
+    if (this.#isDirty) await this.#repair();
+    const name = journalName(this.#nextSeq);
+    const path = join(this.#folder, name);
+    const file = await this.#files.open(path, 'edit');
+    try {
+      await this.#files.syncFolder(this.#folder);
+    } catch (error) {
+      // The empty file may stay: a start looks at empty ones only where one of that number is due.
+      await file.close();
+      throw error;
+    }
+    const sealed = this.#active;
+    const sealedFile = this.#file;
+    this.#file = file;
+    this.#active = { name, firstSeq: this.#nextSeq, bytes: 0 };
+    onSealed(sealed);
+    await sealedFile.close();
+  }
+
+  /** Let go of the file; what a failed write left in it is cut off first if that can be done. */
+  async close(): Promise<void> {
+    try {
+      if (this.#isDirty && !this.#hasFailed) await this.#repair();
+    } finally {
+      await this.#file.close();
+    }
+  }
+
+  /** Cut off what stands after the last good record. */
+  async #repair(): Promise<void> {
+    await this.#file.truncate(this.#active.bytes);
+    await this.#sync();
+    this.#isDirty = false;
+  }
+
+  /**
+   * After a failed fsync Linux may drop the pages that it could not write and report success the next time (PostgreSQL
+   * panics for the same reason), so it is final: EIO says that bytes are lost, and not which. Out of space is another
+   * matter: where it is reported that late (delayed allocation on network and copy-on-write file systems, quotas), no
+   * place was found for the *new* bytes; what earlier syncs covered has its place. The new bytes belong to commits that
+   * are all refused, and cutting them off drops their pages: nothing that failed to be written is ever relied upon.
+   * The cut is itself synced before anything is acknowledged, and any other error of that sync is final as well.
+   */
+  async #sync(): Promise<void> {
+    try {
+      await this.#file.sync();
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'ENOSPC' || code === 'EDQUOT') throw error;
+      this.#hasFailed = true;
+      throw new SyncFailed(join(this.#folder, this.#active.name), error);
+    }
+  }
+}

@@ -1,0 +1,292 @@
+import { join, resolve } from 'node:path';
+import type { Clock } from '../../domain/clock.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import type { KeyRecord } from '../../domain/key.ts';
+import type { WorkerRecord } from '../../domain/worker.ts';
+import { type FolderLock, FolderLocked, lockFolder } from '../../lib/folderLock.ts';
+import { type Logger, silent } from '../../lib/log.ts';
+import { nextTurn } from '../../lib/nextTurn.ts';
+import {
+  type Change,
+  type Decide,
+  type Demand,
+  type IdempotencyRecord,
+  type JobChange,
+  type JobCounts,
+  type JobPage,
+  type JobQuery,
+  type LaneSummary,
+  type Store,
+  type StoreHealth,
+  StoreLocked,
+} from '../store.ts';
+import { makeCheckpoint } from './checkpoint.ts';
+import { Checkpointer, type RunCheckpoint, runInThread } from './checkpointer.ts';
+import { Commits } from './commits.ts';
+import { type Files, nodeFiles } from './files.ts';
+import { searchJobs } from './jobSearch.ts';
+import { Journal } from './journal.ts';
+import { layoutOf } from './layout.ts';
+import { Memory } from './memory.ts';
+import { restore } from './restore.ts';
+
+/** 32 MiB: some 16,000 dispatches of 1 KB and what becomes of them; replayed in about a third of a second. */
+const defaultCheckpointBytes = 32 * 1024 * 1024;
+/** Offers of one claim between two turns of the event loop: about 1 ms. */
+const offersPerTurn = 1_000;
+
+/** What the store is made of. */
+export interface JsonStoreOptions {
+  /** The folder; made when it is missing. */
+  path: string;
+  clock: Clock;
+  logger?: Logger | undefined;
+  /** Milliseconds that a job of this priority is ahead of its time of arrival; must always answer the same. */
+  headStart: (priority: string) => number;
+  /** Bytes of journal after which a checkpoint is made, 32 MiB unless told. */
+  checkpointBytes?: number | undefined;
+  /** The file system, that of the machine unless told. With another one checkpoints are made in this thread. */
+  files?: Files | undefined;
+  /** Takes the folder for this process. @throws FolderLocked */
+  lock?: ((folder: string) => Promise<FolderLock>) | undefined;
+}
+
+/** The embedded store, and what only its own tests and benchmarks ask of it. */
+export interface JsonStore extends Store {
+  /** Seal the journal and make a checkpoint now; resolves when none is under way. */
+  checkpoint(): Promise<void>;
+}
+
+/**
+ * The embedded store: everything in memory, a journal on disk that every commit waits for, and lowdb files as the
+ * checkpoint. One process a folder. See docs/operations.md for its files.
+ */
+export function createJsonStore(options: JsonStoreOptions): JsonStore {
+  return new FolderStore(options);
+}
+
+/** What there is while the store is open. */
+interface Parts {
+  lock: FolderLock;
+  journal: Journal;
+  commits: Commits;
+  checkpointer: Checkpointer;
+}
+
+class FolderStore implements JsonStore {
+  readonly failed: Promise<Error>;
+  readonly #options: JsonStoreOptions;
+  readonly #files: Files;
+  readonly #logger: Logger;
+  readonly #memory: Memory;
+  readonly #checkpointBytes: number;
+  #tellFailed: (error: Error) => void = () => {};
+  #parts: Parts | null = null;
+  #isOpened = false;
+  #closing: Promise<void> | null = null;
+  /** Length of the journal at which sealing it is tried again, after it failed. */
+  #sealAgainAt = 0;
+
+  constructor(options: JsonStoreOptions) {
+    const { clock, headStart } = options;
+    this.#options = options;
+    this.#files = options.files ?? nodeFiles;
+    this.#logger = options.logger ?? silent;
+    this.#checkpointBytes = options.checkpointBytes ?? defaultCheckpointBytes;
+    this.#memory = new Memory({ headStart, now: () => clock.now() });
+    this.failed = new Promise((resolve) => {
+      this.#tellFailed = resolve;
+    });
+  }
+
+  async open(): Promise<void> {
+    if (this.#isOpened) throw new Error('a store is opened once; create another one');
+    this.#isOpened = true;
+    const layout = layoutOf(resolve(this.#options.path));
+    await this.#files.makeFolder(layout.root);
+    const lock = await this.#lock(layout.root);
+    try {
+      const { clock } = this.#options;
+      const { active, nextSeq, sealed } = await restore(this.#files, layout, this.#memory, this.#logger);
+      const file = await this.#files.open(join(layout.journal, active.name), 'edit');
+      const journal = new Journal(this.#files, layout.journal, file, active, nextSeq);
+      const run: RunCheckpoint =
+        this.#files === nodeFiles ? runInThread : (plan) => makeCheckpoint(this.#files, plan);
+      const checkpointer = new Checkpointer(
+        { root: layout.root, run, clock, logger: this.#logger, roundBytesMax: 2 * this.#checkpointBytes },
+        sealed,
+      );
+      const commits = new Commits({
+        journal,
+        memory: this.#memory,
+        clock,
+        logger: this.#logger,
+        afterGroup: () => this.#sealWhenLong(journal, checkpointer),
+      });
+      commits.failed.then(this.#tellFailed);
+      this.#parts = { lock, journal, commits, checkpointer };
+      checkpointer.start();
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  health(): StoreHealth {
+    const parts = this.#parts;
+    if (parts === null || this.#closing !== null)
+      return { status: 'closed', detail: 'it is not open', journalBytes: 0 };
+    const { commits, checkpointer, journal } = parts;
+    const journalBytes = journal.bytes + checkpointer.sealedBytes;
+    const { problem } = commits;
+    if (problem !== null) {
+      return { status: problem.isFinal ? 'failed' : 'failing', detail: problem.detail, journalBytes };
+    }
+    const detail =
+      checkpointer.problem === null
+        ? null
+        : `the last checkpoint failed and will be tried again, until then the journal grows: ${checkpointer.problem}`;
+    return { status: 'ok', detail, journalBytes };
+  }
+
+  async commit(changes: readonly Change[]): Promise<void> {
+    const batch = this.#open().commits.begin();
+    try {
+      for (const change of changes) batch.add(change);
+    } catch (error) {
+      batch.abandon();
+      throw error;
+    }
+    await batch.commit();
+  }
+
+  async claim(demand: Demand, decide: Decide): Promise<JobChange[]> {
+    const { commits } = this.#open();
+    const { jobs, lanes } = this.#memory;
+    const batch = commits.begin();
+    const claimed: JobChange[] = [];
+    try {
+      const walk = lanes.walk(demand.lanes);
+      let offers = 0;
+      let step = claimed.length < demand.limit ? walk.next(true) : null;
+      while (step !== null && !step.done) {
+        const job = jobs.at(step.value.ordinal);
+        const decision = decide(job, step.value.lane);
+        if (typeof decision !== 'string') {
+          if (decision.id !== job.id)
+            throw new Error(`job ${job.id} was offered, ${decision.id} was changed`);
+          batch.add(decision);
+          claimed.push(decision);
+        }
+        if (claimed.length >= demand.limit) break;
+        offers += 1;
+        if (offers % offersPerTurn === 0) await nextTurn();
+        step = walk.next(decision !== 'close');
+      }
+    } catch (error) {
+      batch.abandon();
+      throw error;
+    }
+    await batch.commit();
+    return claimed;
+  }
+
+  async job(id: string): Promise<JobRecord | undefined> {
+    return this.#memory.jobs.get(id);
+  }
+
+  jobs(query: JobQuery): Promise<JobPage> {
+    return searchJobs(this.#memory.jobs, query);
+  }
+
+  async runningJobs(): Promise<JobRecord[]> {
+    return this.#memory.jobs.withStatus('running');
+  }
+
+  async delayedJobs(): Promise<JobRecord[]> {
+    return this.#memory.jobs.delayed();
+  }
+
+  async counts(): Promise<JobCounts> {
+    return this.#memory.jobs.counts();
+  }
+
+  async lanes(): Promise<LaneSummary[]> {
+    return this.#memory.lanes.summaries((ordinal) => this.#memory.jobs.at(ordinal));
+  }
+
+  async position(id: string): Promise<number | null> {
+    const job = this.#memory.jobs.get(id);
+    return job?.state === 'pending.ready' ? this.#memory.lanes.position(job) : null;
+  }
+
+  async workers(): Promise<WorkerRecord[]> {
+    return [...this.#memory.registry.workers.values()];
+  }
+
+  async keys(): Promise<KeyRecord[]> {
+    return [...this.#memory.registry.keys.values()];
+  }
+
+  async idempotent(key: string): Promise<IdempotencyRecord | undefined> {
+    return this.#memory.idempotent(key);
+  }
+
+  async checkpoint(): Promise<void> {
+    const { journal, commits, checkpointer } = this.#open();
+    await commits.between(async () => {
+      if (journal.bytes > 0) await journal.rotate((sealed) => checkpointer.add(sealed));
+    });
+    checkpointer.start();
+    await checkpointer.idle();
+  }
+
+  #open(): Parts {
+    if (this.#parts === null) throw new Error('the store is not open');
+    return this.#parts;
+  }
+
+  async #lock(root: string): Promise<FolderLock> {
+    try {
+      return await (this.#options.lock ?? lockFolder)(root);
+    } catch (error) {
+      if (error instanceof FolderLocked) throw new StoreLocked(error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  async #close(): Promise<void> {
+    const parts = this.#parts;
+    if (parts === null) return;
+    try {
+      await parts.commits.close();
+      await parts.checkpointer.close();
+      await parts.journal.close();
+    } catch (error) {
+      // Everything acknowledged is durable, and what a failing disk kept back was refused: nothing is lost by this.
+      this.#logger.error({ err: error }, 'the store could not be closed cleanly; the next start cleans up');
+    } finally {
+      await parts.lock.release();
+    }
+  }
+
+  /** Between two groups: begin a new file of the journal when this one is long, and a checkpoint of the old one. */
+  async #sealWhenLong(journal: Journal, checkpointer: Checkpointer): Promise<void> {
+    if (journal.bytes < Math.max(this.#checkpointBytes, this.#sealAgainAt)) return;
+    try {
+      await journal.rotate((sealed) => checkpointer.add(sealed));
+      this.#sealAgainAt = 0;
+    } catch (error) {
+      this.#sealAgainAt = journal.bytes + this.#checkpointBytes / 8;
+      this.#logger.error(
+        { err: error },
+        'the journal could not be sealed for a checkpoint; it grows until it can',
+      );
+    }
+  }
+}

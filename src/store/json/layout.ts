@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+
+/** Of `coordinator.json` and the files it names. A higher number is refused: it was written by a newer version. */
+export const formatVersion = 1;
+
+/** Jobs a segment file holds: at some 2.5 KB each 25 MB, rewritten in a quarter of a second when one of them changes. */
+export const segmentJobsMax = 10_000;
+/** Bytes of requests after which a segment is closed before it has that many jobs. */
+export const segmentRequestBytesMax = 64 * 1024 * 1024;
+
+/** The folders and files of a store. */
+export interface Layout {
+  root: string;
+  manifest: string;
+  journal: string;
+  jobs: string;
+}
+
+/** Where things stand in the folder of a store. */
+export function layoutOf(root: string): Layout {
+  return {
+    root,
+    manifest: join(root, manifestName),
+    journal: join(root, 'journal'),
+    jobs: join(root, 'jobs'),
+  };
+}
+
+export const manifestName = 'coordinator.json';
+
+const journalPattern = /^(\d{16})\.ndjson$/;
+const segmentPattern = /^\d{6}-\d+\.json$/;
+const temporaryPattern = /\.tmp$/;
+
+/** Name of the journal file whose first record has this sequence number; names sort in the order of the records. */
+export function journalName(firstSeq: number): string {
+  return `${String(firstSeq).padStart(16, '0')}.ndjson`;
+}
+
+/** The sequence number a journal file is named after; null for other files. */
+export function firstSeqOf(name: string): number | null {
+  const match = journalPattern.exec(name);
+  return match === null ? null : Number(match[1]);
+}
+
+/** Name of a segment file. @param index 0 for the first. @param seq the last record of the journal that it has in it. */
+export function segmentName(index: number, seq: number): string {
+  return `${String(index).padStart(6, '0')}-${seq}.json`;
+}
+
+/** Whether a file in `jobs/` is one of ours, and not something a user put there. */
+export function isSegmentName(name: string): boolean {
+  return segmentPattern.test(name);
+}
+
+/** Whether a file was left by a replacement that did not end. */
+export function isTemporaryName(name: string): boolean {
+  return temporaryPattern.test(name);
+}

@@ -1,0 +1,94 @@
+import type { IdempotencyRecord } from '../store.ts';
+import { applyToRegistry, createRegistry, nextJob, type Registry } from './apply.ts';
+import { JobIndex } from './jobIndex.ts';
+import { LaneIndex } from './laneIndex.ts';
+import type { StoredChange, StoredJob } from './record.ts';
+
+/** What `Memory` asks of the outside. */
+export interface MemoryOptions {
+  /** Milliseconds that a priority is ahead of its time of arrival. */
+  headStart: (priority: string) => number;
+  /** Epoch ms. */
+  now: () => number;
+}
+
+/** Everything the store knows, as of the last durable commit, with its indexes. Never ahead of the disk. */
+export class Memory {
+  readonly jobs = new JobIndex();
+  readonly lanes: LaneIndex;
+  readonly #now: () => number;
+  #registry: Registry = createRegistry();
+  /** By key, in order of arrival, which with one time to live is the order of expiry too. */
+  readonly #idempotency = new Map<string, IdempotencyRecord>();
+  #isIndexed = false;
+
+  constructor(options: MemoryOptions) {
+    this.lanes = new LaneIndex(options.headStart);
+    this.#now = options.now;
+  }
+
+  get registry(): Registry {
+    return this.#registry;
+  }
+
+  /** Begin from the workers and keys of a checkpoint. */
+  loadRegistry(registry: Registry): void {
+    this.#registry = registry;
+  }
+
+  /** Take in a job of a checkpoint, in order of creation. */
+  loadJob(job: StoredJob, idempotency: IdempotencyRecord | undefined): void {
+    this.jobs.put(job);
+    if (idempotency !== undefined) this.#remember(idempotency);
+  }
+
+  /** Build the indexes: between loading (which goes faster without) and the first commit. */
+  buildIndexes(): void {
+    this.#isIndexed = true;
+    this.jobs.buildSets((job) => {
+      if (job.state === 'pending.ready') this.lanes.add(job);
+    });
+  }
+
+  /** Do what a durable change says. @throws Error when it does not fit, see `nextJob`. */
+  apply(change: StoredChange): void {
+    applyToRegistry(this.#registry, change);
+    if (change.kind !== 'job') return;
+    const previous = this.jobs.get(change.id);
+    const job = nextJob(previous, change, previous?.ordinal ?? this.jobs.lastOrdinal + 1);
+    if (this.#isIndexed && previous?.state === 'pending.ready') this.lanes.remove(previous);
+    this.jobs.put(job);
+    if (this.#isIndexed && job.state === 'pending.ready') this.lanes.add(job);
+    if (change.created?.idempotency !== undefined) this.#remember(change.created.idempotency);
+  }
+
+  /** Take a job out of its lane while a commit of it is under way: nobody else may be offered it. */
+  hold(id: string): void {
+    const job = this.jobs.get(id);
+    if (job?.state === 'pending.ready') this.lanes.remove(job);
+  }
+
+  /** Put a job back where it stood: its commit has failed. */
+  unhold(id: string): void {
+    const job = this.jobs.get(id);
+    if (job?.state === 'pending.ready') this.lanes.add(job);
+  }
+
+  /** The job that a key stands for, until it expires. */
+  idempotent(key: string): IdempotencyRecord | undefined {
+    const record = this.#idempotency.get(key);
+    return record !== undefined && record.expiresAt > this.#now() ? record : undefined;
+  }
+
+  #remember(record: IdempotencyRecord): void {
+    const now = this.#now();
+    for (const oldest of this.#idempotency.values()) {
+      if (oldest.expiresAt > now) break;
+      this.#idempotency.delete(oldest.key);
+    }
+    if (record.expiresAt <= now) return;
+    // Deleted first, so that a key that is used again goes to the end.
+    this.#idempotency.delete(record.key);
+    this.#idempotency.set(record.key, record);
+  }
+}

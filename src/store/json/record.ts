@@ -1,0 +1,66 @@
+import { crc32 } from 'node:zlib';
+import type { JobRecord } from '../../domain/job.ts';
+import type { Change, IdempotencyRecord, JobChange } from '../store.ts';
+
+/** A job as this store keeps it in memory. `machineVersion` says which machine made `state` and `life`. */
+export interface StoredJob extends JobRecord {
+  machineVersion: number;
+}
+
+/** A job as it stands on a line of a segment file. */
+export interface SegmentJob extends StoredJob {
+  /** The key it was dispatched with, until that expires. */
+  idempotency?: IdempotencyRecord | undefined;
+}
+
+/**
+ * A change as it stands in the journal. That of an existing job carries the job's ordinal, so that a checkpoint knows
+ * the job's segment without an index of all ids.
+ */
+export type StoredChange = Exclude<Change, JobChange> | StoredJobChange;
+
+export interface StoredJobChange extends JobChange {
+  ordinal?: number | undefined;
+}
+
+/** A record of the journal, checked. */
+export interface JournalRecord {
+  seq: number;
+  changes: StoredChange[];
+}
+
+/** CRC-32 of the sequence number followed by the text of the changes, as 8 hex digits. */
+function sumOf(seq: number, changes: string | Uint8Array): string {
+  return hex(crc32(changes, crc32(String(seq))));
+}
+
+/** A checksum as it is written: 8 hex digits. */
+export function hex(sum: number): string {
+  return sum.toString(16).padStart(8, '0');
+}
+
+/** One line of the journal. @param changes the JSON of an array of `StoredChange`. */
+export function encodeRecord(seq: number, changes: string): string {
+  return `{"seq":${seq},"sum":"${sumOf(seq, changes)}","changes":${changes}}\n`;
+}
+
+const head = /^\{"seq":(\d{1,16}),"sum":"([0-9a-f]{8})","changes":$/;
+/** `{"seq":`, 16 digits, `,"sum":"`, 8 digits, `","changes":` */
+const headBytesMax = 7 + 16 + 8 + 8 + 12;
+const headEnd = '"changes":';
+const closingBrace = 0x7d;
+
+/**
+ * Read a line of the journal back. The checksum is taken of the bytes themselves, before they are decoded.
+ * @throws Error that says what is wrong with it.
+ */
+export function decodeRecord(line: Buffer): JournalRecord {
+  const start = line.subarray(0, headBytesMax).toString('latin1');
+  const changesAt = start.indexOf(headEnd) + headEnd.length;
+  const match = head.exec(start.slice(0, changesAt));
+  if (match === null || line[line.length - 1] !== closingBrace) throw new Error('it is not a record');
+  const seq = Number(match[1]);
+  const changes = line.subarray(changesAt, -1);
+  if (sumOf(seq, changes) !== match[2]) throw new Error('its checksum is not the one it was written with');
+  return { seq, changes: JSON.parse(changes.toString('utf8')) };
+}

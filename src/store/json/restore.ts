@@ -1,0 +1,187 @@
+import { join } from 'node:path';
+import type { Logger } from '../../lib/log.ts';
+import { StoreCorrupt } from '../store.ts';
+import { createRegistry, Sharing } from './apply.ts';
+import type { Files } from './files.ts';
+import { isSegmentName, isTemporaryName, journalName, type Layout } from './layout.ts';
+import { emptyManifest, type Manifest, manifestDatabase, whatToDo } from './manifest.ts';
+import type { Memory } from './memory.ts';
+import type { SegmentJob, StoredJob } from './record.ts';
+import { type JournalFile, listJournal, missingRecords, replayFile } from './replay.ts';
+import { readSegment } from './segmentFile.ts';
+
+/** The journal as it stands after a start. */
+export interface Restored {
+  /** The file to append to. */
+  active: JournalFile;
+  nextSeq: number;
+  /** Files before it that no checkpoint has in it yet, oldest first. */
+  sealed: JournalFile[];
+}
+
+/**
+ * Bring back into memory what is on disk: the checkpoint, then the journal after it. A torn last record is cut off and
+ * logged; leftovers of a crash are removed, but only once everything was read and found good.
+ * @throws StoreCorrupt, StoreFormatTooNew; nothing was changed on disk then.
+ */
+export async function restore(
+  files: Files,
+  layout: Layout,
+  memory: Memory,
+  logger: Logger,
+): Promise<Restored> {
+  await files.makeFolder(layout.journal);
+  await files.makeFolder(layout.jobs);
+  const sharing = new Sharing();
+  const manifest = await readManifest(files, layout);
+  memory.loadRegistry(createRegistry(manifest.workers, manifest.keys));
+  await loadSegments(files, layout, manifest, memory, sharing);
+  const restored = await replay(files, layout, manifest, memory, sharing, logger);
+  memory.buildIndexes();
+  await removeLeftovers(files, layout, manifest, restored, logger);
+  return restored;
+}
+
+/**
+ * Read the manifest. An empty folder gets its first journal file and then its first manifest, so that from then on a
+ * missing one of either is damage and not a beginning.
+ */
+async function readManifest(files: Files, layout: Layout): Promise<Manifest> {
+  const database = manifestDatabase(files, layout.manifest);
+  await database.read();
+  if (database.data !== emptyManifest) return database.data;
+  const segments = (await files.list(layout.jobs)).filter(isSegmentName);
+  const journal = (await listJournal(files, layout.journal)).filter(({ bytes }) => bytes > 0);
+  if (segments.length > 0 || journal.length > 0) {
+    throw new StoreCorrupt(
+      layout.manifest,
+      0,
+      `it is missing, and there are jobs or a journal beside it; ${whatToDo}`,
+    );
+  }
+  const file = await files.open(join(layout.journal, journalName(1)), 'edit');
+  await file.close();
+  await files.syncFolder(layout.journal);
+  await database.write();
+  return database.data;
+}
+
+async function loadSegments(
+  files: Files,
+  layout: Layout,
+  manifest: Manifest,
+  memory: Memory,
+  sharing: Sharing,
+): Promise<void> {
+  for (const segment of manifest.segments) {
+    const path = join(layout.jobs, segment.file);
+    for await (const lines of readSegment(files, layout.jobs, segment)) {
+      for (const { bytes, offset } of lines) {
+        try {
+          const { idempotency, ...job }: SegmentJob = JSON.parse(bytes.toString('utf8'));
+          memory.loadJob(shared(job, sharing), idempotency);
+        } catch (error) {
+          const what = error instanceof Error ? error.message : String(error);
+          throw new StoreCorrupt(path, offset, `${what}; ${whatToDo}`);
+        }
+      }
+    }
+  }
+}
+
+function shared(job: StoredJob, sharing: Sharing): StoredJob {
+  sharing.request(job.request);
+  sharing.life(job.life);
+  return job;
+}
+
+async function replay(
+  files: Files,
+  layout: Layout,
+  manifest: Manifest,
+  memory: Memory,
+  sharing: Sharing,
+  logger: Logger,
+): Promise<Restored> {
+  const found = await listJournal(files, layout.journal);
+  const filled = found.filter(({ bytes }) => bytes > 0);
+  // A file is wholly in the checkpoint when the next one begins at or before the first record after it.
+  const needed = filled.filter(
+    (_, i) => (filled[i + 1]?.firstSeq ?? Number.POSITIVE_INFINITY) > manifest.seq + 1,
+  );
+  const firstSeq = needed[0]?.firstSeq ?? manifest.seq + 1;
+  if (firstSeq > manifest.seq + 1) throw missingRecords(layout.journal, manifest.seq + 1, firstSeq - 1);
+  const kept: JournalFile[] = [];
+  let nextSeq = firstSeq;
+  let torn: Torn | null = null;
+  for (const file of needed) {
+    if (torn !== null)
+      throw new StoreCorrupt(torn.path, torn.goodBytes, `it ends within a record; ${whatToDo}`);
+    if (file.firstSeq !== nextSeq) throw missingRecords(layout.journal, nextSeq, file.firstSeq - 1);
+    const replayed = await replayFile(files, layout.journal, file.name, ({ seq, changes }) => {
+      if (seq <= manifest.seq) return;
+      for (const change of changes) {
+        sharing.change(change);
+        memory.apply(change);
+      }
+    });
+    if (replayed.tornBytes > 0) torn = { ...replayed, path: join(layout.journal, file.name) };
+    kept.push({ ...file, bytes: replayed.goodBytes });
+    nextSeq = replayed.nextSeq;
+  }
+  if (nextSeq <= manifest.seq) throw missingRecords(layout.journal, nextSeq, manifest.seq);
+  // An empty file of another number is what a rotation left that failed.
+  const begun = found.find((file) => file.bytes === 0 && file.firstSeq === nextSeq);
+  const active = begun ?? kept.pop();
+  if (active === undefined) throw missingRecords(layout.journal, nextSeq, null);
+  if (torn !== null) await cut(files, torn, logger);
+  // Up to one file: the last one, which is read whether the checkpoint has it or not.
+  const sealed = kept.filter((_, i) => (kept[i + 1]?.firstSeq ?? active.firstSeq) > manifest.seq + 1);
+  return { active, nextSeq, sealed };
+}
+
+/** A record at the end of the journal whose write a crash cut off. */
+interface Torn {
+  path: string;
+  goodBytes: number;
+  tornBytes: number;
+}
+
+/** Cut a torn record off the last file. In an earlier one, which was whole when the next was begun, it would be damage. */
+async function cut(files: Files, { path, goodBytes, tornBytes }: Torn, logger: Logger): Promise<void> {
+  const file = await files.open(path, 'edit');
+  try {
+    await file.truncate(goodBytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  logger.warn(
+    { file: path, offset: goodBytes, bytes: tornBytes },
+    'cut off the end of the journal: a record that was being written when the process ended and was never acknowledged',
+  );
+}
+
+/** Remove what a crash left: temporary files, segments that no manifest names, journals that the checkpoint has in it. */
+async function removeLeftovers(
+  files: Files,
+  layout: Layout,
+  manifest: Manifest,
+  restored: Restored,
+  logger: Logger,
+): Promise<void> {
+  const named = new Set(manifest.segments.map((segment) => segment.file));
+  const journal = new Set([...restored.sealed, restored.active].map((file) => file.name));
+  const leftovers = [
+    ...(await files.list(layout.root)).filter(isTemporaryName).map((name) => join(layout.root, name)),
+    ...(await files.list(layout.jobs))
+      .filter((name) => isTemporaryName(name) || (isSegmentName(name) && !named.has(name)))
+      .map((name) => join(layout.jobs, name)),
+    ...(await listJournal(files, layout.journal))
+      .filter(({ name }) => !journal.has(name))
+      .map(({ name }) => join(layout.journal, name)),
+  ];
+  for (const path of leftovers) await files.remove(path);
+  if (leftovers.length > 0)
+    logger.info({ files: leftovers.length }, 'removed files that an interrupted checkpoint left');
+}

@@ -1,0 +1,273 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
+import { signManifest } from '../../src/store/json/manifest.ts';
+import { StoreCorrupt, StoreFormatTooNew } from '../../src/store/store.ts';
+import { createTestClock } from '../conformance/store.ts';
+import { FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';
+import { emptyFolder, noLock, openStore, stateOf } from './folders.ts';
+import { creation, headStart, ledgerEntry, transition, workerLife } from './jobs.ts';
+
+/** Two checkpoints' worth of history: jobs in all states, a worker with tallies, a key. */
+async function firstPart(store: JsonStore): Promise<void> {
+  await store.commit([{ kind: 'worker', life: workerLife('w') }]);
+  for (let i = 0; i < 20; i += 1) await store.commit([creation(`job-${i}`)]);
+  await move(store, 'job-3', 'completed');
+}
+
+async function secondPart(store: JsonStore): Promise<void> {
+  await move(store, 'job-4', 'failed');
+  await move(store, 'job-19', 'running.active');
+  for (let i = 20; i < 25; i += 1) await store.commit([creation(`job-${i}`), creation(`twin-${i}`)]);
+}
+
+async function move(
+  store: JsonStore,
+  id: string,
+  state: 'completed' | 'failed' | 'running.active',
+): Promise<void> {
+  const job = await store.job(id);
+  if (job === undefined) throw new Error(`no job ${id}`);
+  const ledger = state === 'running.active' ? [] : [ledgerEntry('w', state)];
+  await store.commit([transition(job, state, {}, ledger)]);
+}
+
+async function checkpointed(t: ExecutionContext): Promise<{ path: string; state: unknown }> {
+  const path = await emptyFolder(t);
+  const store = await openStore(t, path);
+  await firstPart(store);
+  await store.checkpoint();
+  await secondPart(store);
+  const state = await stateOf(store);
+  await store.close();
+  return { path, state };
+}
+
+test('a checkpoint made by the thread is what a start begins from, and the journal it took in is gone', async (t) => {
+  const path = await emptyFolder(t);
+  const store = await openStore(t, path);
+  await firstPart(store);
+  await store.checkpoint();
+  t.is(store.health().journalBytes, 0);
+  t.deepEqual(await readdir(join(path, 'journal')), ['0000000000000023.ndjson']);
+  t.deepEqual(await readdir(join(path, 'jobs')), ['000000-22.json']);
+  await secondPart(store);
+  await store.checkpoint();
+  t.deepEqual(await readdir(join(path, 'jobs')), ['000000-29.json']);
+  const state = await stateOf(store);
+  await store.close();
+  const again = await openStore(t, path);
+  t.deepEqual(await stateOf(again), state);
+  t.like((await again.workers())[0], { completed: 1, failed: 1 });
+});
+
+test('the files of a checkpoint are plain JSON', async (t) => {
+  const { path } = await checkpointed(t);
+  const manifest = JSON.parse(await readFile(join(path, 'coordinator.json'), 'utf8'));
+  t.like(manifest, { format: 1, seq: 22, segments: [{ file: '000000-22.json', first: 1, count: 20 }] });
+  const { jobs } = JSON.parse(await readFile(join(path, 'jobs', '000000-22.json'), 'utf8'));
+  t.is(jobs.length, 20);
+  t.like(jobs[3], { id: 'job-3', state: 'completed', version: 2, ordinal: 4, machineVersion: 1 });
+});
+
+test('jobs go to segments of 10,000, and only segments with changed jobs are written again', async (t) => {
+  const path = await emptyFolder(t);
+  const store = await openStore(t, path);
+  for (let batch = 0; batch < 25; batch += 1) {
+    await store.commit(Array.from({ length: 1_000 }, (_, i) => creation(`${batch}-${i}`)));
+  }
+  await store.checkpoint();
+  const before = await readdir(join(path, 'jobs'));
+  t.deepEqual(before.sort(), ['000000-25.json', '000001-25.json', '000002-25.json']);
+  await move(store, '12-0', 'failed');
+  await store.commit([creation('new')]);
+  await store.checkpoint();
+  const after = await readdir(join(path, 'jobs'));
+  t.deepEqual(after.sort(), ['000000-25.json', '000001-27.json', '000002-27.json']);
+  const state = await stateOf(store);
+  await store.close();
+  t.deepEqual(await stateOf(await openStore(t, path)), state);
+});
+
+test('a long journal is sealed and taken into a checkpoint by itself', async (t) => {
+  const path = await emptyFolder(t);
+  const store = await openStore(t, path, { checkpointBytes: 20_000 });
+  for (let i = 0; i < 200; i += 1) await store.commit([creation(`job-${i}`)]);
+  await store.checkpoint();
+  t.true((await readdir(join(path, 'journal'))).length === 1);
+  t.is(store.health().journalBytes, 0);
+  const state = await stateOf(store);
+  await store.close();
+  t.deepEqual(await stateOf(await openStore(t, path)), state);
+});
+
+test('a checkpoint that ends at any step leaves a folder that starts with all that was acknowledged', async (t) => {
+  let steps = 0;
+  for (let crashAt = 1; ; crashAt += 1) {
+    const path = await emptyFolder(t);
+    const files = unsyncedFiles();
+    const store = createJsonStore({ path, clock: createTestClock(), headStart, files, lock: noLock });
+    await store.open();
+    await firstPart(store);
+    await store.checkpoint();
+    await secondPart(store);
+    const state = await stateOf(store);
+    let step = 0;
+    files.before = () => {
+      step += 1;
+      if (step >= crashAt) throw new Error('crashed');
+    };
+    // Sealing may crash, which is told; a crash of the checkpoint itself is only logged.
+    await store.checkpoint().catch((error: Error) => t.is(error.message, 'crashed'));
+    const isDone = step < crashAt;
+    // Nothing is written from here on: every operation of the file system throws.
+    await store.close().catch((error: Error) => t.is(error.message, 'crashed'));
+    const again = createJsonStore({
+      path,
+      clock: createTestClock(),
+      headStart,
+      files: unsyncedFiles(),
+      lock: noLock,
+    });
+    await again.open();
+    t.deepEqual(await stateOf(again), state, `crash at step ${crashAt}`);
+    await again.commit([creation('after')]);
+    await again.checkpoint();
+    const segments = await readdir(join(path, 'jobs'));
+    t.is(segments.length, 1, `leftovers after a crash at step ${crashAt}: ${segments.join(', ')}`);
+    t.is((await readdir(join(path, 'journal'))).length, 1);
+    t.deepEqual((await readdir(path)).sort(), ['coordinator.json', 'jobs', 'journal']);
+    await again.close();
+    steps = step;
+    if (isDone) break;
+  }
+  t.true(steps > 20, `${steps} steps`);
+});
+
+test('a checkpoint that fails changes nothing, is shown, and is tried again later', async (t) => {
+  const path = await emptyFolder(t);
+  const files = new FailingFiles();
+  const clock = createTestClock();
+  const store = await openStore(t, path, { files, clock });
+  await firstPart(store);
+  files.before = ({ name, path: file }) => {
+    if (name === 'write' && file.endsWith('.tmp')) throw systemError('ENOSPC');
+  };
+  await store.checkpoint();
+  const health = store.health();
+  t.is(health.status, 'ok');
+  t.regex(health.detail ?? '', /last checkpoint failed.*ENOSPC/);
+  t.true(health.journalBytes > 0);
+  t.deepEqual(await readdir(join(path, 'jobs')), []);
+  await store.commit([creation('meanwhile')]);
+  files.before = () => {};
+  clock.advance(60_000);
+  await store.checkpoint();
+  t.is(store.health().detail, null);
+  t.is(store.health().journalBytes, 0);
+  const state = await stateOf(store);
+  await store.close();
+  t.deepEqual(await stateOf(await openStore(t, path)), state);
+});
+
+test('leftovers of a crash are removed, other files are left alone', async (t) => {
+  const { path, state } = await checkpointed(t);
+  await writeFile(join(path, 'coordinator.json.77-1.tmp'), '{');
+  await writeFile(join(path, 'jobs', '000000-99.json.77-1.tmp'), '');
+  await writeFile(join(path, 'jobs', '000000-21.json'), 'an old segment');
+  await writeFile(
+    join(path, 'journal', '0000000000000001.ndjson'),
+    'a journal that the checkpoint has in it\n',
+  );
+  await writeFile(join(path, 'jobs', 'notes.txt'), 'mine');
+  await mkdir(join(path, 'backup'));
+  t.deepEqual(await stateOf(await openStore(t, path)), state);
+  t.deepEqual((await readdir(join(path, 'jobs'))).sort(), ['000000-22.json', 'notes.txt']);
+  t.deepEqual(await readdir(join(path, 'journal')), ['0000000000000023.ndjson']);
+  t.deepEqual((await readdir(path)).sort(), ['backup', 'coordinator.json', 'jobs', 'journal', 'lock.sock']);
+});
+
+test('damage in a checkpoint refuses, with the file', async (t) => {
+  const { path } = await checkpointed(t);
+  const segment = join(path, 'jobs', '000000-22.json');
+  const manifest = join(path, 'coordinator.json');
+  const refuse = async (file: string) => {
+    const store = createJsonStore({ path, clock: createTestClock(), headStart });
+    const error = await t.throwsAsync<StoreCorrupt>(store.open(), { instanceOf: StoreCorrupt });
+    t.is(error?.file, file);
+  };
+  for (const file of [segment, manifest]) {
+    const whole = await readFile(file);
+    for (let at = 1; at < whole.length; at += Math.ceil(whole.length / 40)) {
+      const damaged = Buffer.from(whole);
+      damaged[at] = (damaged[at] ?? 0) ^ 1;
+      // White space of the manifest means nothing, and a bit there may leave it white space.
+      if (JSON.stringify(parsed(damaged)) === JSON.stringify(parsed(whole))) continue;
+      await writeFile(file, damaged);
+      await refuse(file);
+    }
+    await writeFile(file, whole.subarray(0, -40));
+    await refuse(file);
+    await writeFile(file, whole);
+  }
+  await writeFile(join(path, 'jobs', 'moved'), await readFile(segment));
+  await new FailingFiles().remove(segment);
+  await refuse(segment);
+  await writeFile(segment, await readFile(join(path, 'jobs', 'moved')));
+  await openStore(t, path);
+});
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (error) {
+    return String(error);
+  }
+}
+
+test('a checkpoint does not hide damage in the files it is made from', async (t) => {
+  const { path } = await checkpointed(t);
+  const store = await openStore(t, path);
+  const segment = join(path, 'jobs', '000000-22.json');
+  const text = await readFile(segment, 'utf8');
+  await writeFile(segment, text.replace('"prompt":"Hello"', '"prompt":"Jello"'));
+  await store.checkpoint();
+  t.regex(store.health().detail ?? '', /000000-22\.json is damaged/);
+});
+
+test('a journal that is missing after the checkpoint refuses', async (t) => {
+  const { path } = await checkpointed(t);
+  await new FailingFiles().remove(join(path, 'journal', '0000000000000023.ndjson'));
+  const store = createJsonStore({ path, clock: createTestClock(), headStart });
+  await t.throwsAsync(store.open(), {
+    instanceOf: StoreCorrupt,
+    message: /record 23 and later ones are missing/,
+  });
+});
+
+test('a newer format is refused before anything else is looked at', async (t) => {
+  const { path } = await checkpointed(t);
+  const manifest = join(path, 'coordinator.json');
+  const newer = {
+    ...signManifest({ seq: 0, workers: [], keys: [], segments: [] }),
+    format: 2,
+    shape: 'unknown',
+  };
+  await writeFile(manifest, JSON.stringify(newer));
+  const store = createJsonStore({ path, clock: createTestClock(), headStart });
+  await t.throwsAsync(store.open(), { instanceOf: StoreFormatTooNew, message: /format 2/ });
+  t.is(JSON.parse(await readFile(manifest, 'utf8')).format, 2);
+});
+
+test('closing during a checkpoint stops it, and the next start has everything', async (t) => {
+  const path = await emptyFolder(t);
+  const store = await openStore(t, path);
+  await firstPart(store);
+  const checkpoint = store.checkpoint();
+  await secondPart(store);
+  const state = await stateOf(store);
+  await store.close();
+  await checkpoint;
+  t.deepEqual(await stateOf(await openStore(t, path)), state);
+});

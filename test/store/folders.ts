@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import type { JobRecord } from '../../src/domain/job.ts';
+import type { FolderLock } from '../../src/lib/folderLock.ts';
+import { createJsonStore, type JsonStore, type JsonStoreOptions } from '../../src/store/json/jsonStore.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createTestClock } from '../conformance/store.ts';
+import { headStart, queryOf } from './jobs.ts';
+
+/** An empty folder that is removed with the test. */
+export async function emptyFolder(t: ExecutionContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-store-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Takes no lock: for tests that open a folder thousands of times, one after the other. */
+export async function noLock(): Promise<FolderLock> {
+  return { release: async () => {} };
+}
+
+/** An open store over a folder; it is closed with the test, before the folder is removed. */
+export async function openStore(
+  t: ExecutionContext,
+  path: string,
+  options: Partial<JsonStoreOptions> = {},
+): Promise<JsonStore> {
+  const store = createJsonStore({ path, clock: createTestClock(), headStart, ...options });
+  await store.open();
+  t.teardown(() => store.close());
+  return store;
+}
+
+/** Everything a store shows of its jobs, workers and keys, by which two of them are compared. */
+export async function stateOf(store: Store): Promise<unknown> {
+  const jobs: JobRecord[] = [];
+  for (let offset = 0; ; offset += 1_000) {
+    const page = await store.jobs(queryOf({ limit: 1_000, offset }));
+    jobs.push(...page.jobs);
+    if (page.jobs.length < 1_000) break;
+  }
+  return {
+    jobs,
+    positions: await Promise.all(jobs.map(({ id }) => store.position(id))),
+    lanes: (await store.lanes()).sort((a, b) => (a.key < b.key ? -1 : 1)),
+    counts: await store.counts(),
+    workers: await store.workers(),
+    keys: await store.keys(),
+    running: await store.runningJobs(),
+    delayed: await store.delayedJobs(),
+  };
+}

@@ -1,0 +1,213 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { laneKey } from '../../src/domain/job.ts';
+import { type JobState, jobStates, statusOf } from '../../src/domain/states.ts';
+import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
+import { createTestClock } from '../conformance/store.ts';
+import { type FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';
+import { emptyFolder, noLock, stateOf } from './folders.ts';
+import {
+  creation,
+  epoch,
+  headStart,
+  ledgerEntry,
+  queryOf,
+  targetOf,
+  transition,
+  workerLife,
+} from './jobs.ts';
+
+/** What the store is held against: a list in order of creation, and nothing clever. */
+interface ModelJob {
+  id: string;
+  ordinal: number;
+  version: number;
+  state: JobState;
+  provider: string | null;
+  priority: string;
+  lane: string;
+  enqueuedAt: number;
+}
+
+interface Model {
+  jobs: ModelJob[];
+  /** Worker → how many attempts it completed. */
+  completed: Map<string, number>;
+}
+
+const providers = ['anthropic', 'openai', null] as const;
+const priorities = ['critical', 'high', 'normal', 'low'] as const;
+
+const step = fc.oneof(
+  fc.record({
+    kind: fc.constant('create' as const),
+    provider: fc.constantFrom(...providers),
+    priority: fc.constantFrom(...priorities),
+    at: fc.nat(7_200_000),
+    state: fc.constantFrom<JobState>('pending.ready', 'pending.ready', 'pending.delayed'),
+    count: fc.integer({ min: 1, max: 4 }),
+  }),
+  fc.record({ kind: fc.constant('move' as const), job: fc.nat(), state: fc.constantFrom(...jobStates) }),
+  fc.record({ kind: fc.constant('claim' as const), limit: fc.nat(4), skip: fc.nat(3) }),
+  fc.record({ kind: fc.constant('worker' as const), id: fc.constantFrom('v', 'w'), isRemoved: fc.boolean() }),
+  fc.record({ kind: fc.constantFrom('conflict', 'full', 'checkpoint', 'reopen') }),
+);
+
+function inClaimOrder(jobs: readonly ModelJob[]): ModelJob[] {
+  const place = (job: ModelJob) => job.enqueuedAt - headStart(job.priority);
+  return jobs
+    .filter(({ state }) => state === 'pending.ready')
+    .sort((a, b) => place(a) - place(b) || a.ordinal - b.ordinal);
+}
+
+test('after any history the store shows what a plain model shows, and the same again after it was opened again', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const path = await emptyFolder(t);
+      const files = unsyncedFiles();
+      const open = async () => {
+        const store = createJsonStore({
+          path,
+          clock: createTestClock(),
+          headStart,
+          files,
+          lock: noLock,
+          checkpointBytes: 8_000,
+        });
+        await store.open();
+        return store;
+      };
+      let store = await open();
+      const model: Model = { jobs: [], completed: new Map() };
+      for (const each of steps) {
+        if (each.kind === 'reopen') {
+          await store.close();
+          store = await open();
+        } else await take(store, files, model, each);
+      }
+      await compare(t, store, model);
+      const state = await stateOf(store);
+      await store.close();
+      const again = await open();
+      t.deepEqual(await stateOf(again), state);
+      await again.close();
+    }),
+    { numRuns: 60 },
+  );
+});
+
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+async function take(store: JsonStore, files: FailingFiles, model: Model, each: Step): Promise<void> {
+  switch (each.kind) {
+    case 'create': {
+      const made = Array.from({ length: each.count }, (_, i) => {
+        const ordinal = model.jobs.length + i + 1;
+        const { provider, priority, state } = each;
+        const lane = laneKey(targetOf(provider ?? 'anthropic'));
+        return {
+          id: `job-${ordinal}`,
+          ordinal,
+          version: 1,
+          state,
+          provider,
+          priority,
+          lane,
+          enqueuedAt: epoch + each.at,
+        };
+      });
+      await store.commit(
+        made.map(({ id, provider, priority, state, enqueuedAt }) =>
+          creation(id, { request: { provider, priority }, state, at: enqueuedAt }),
+        ),
+      );
+      model.jobs.push(...made);
+      return;
+    }
+    case 'move': {
+      const job = model.jobs[each.job % Math.max(model.jobs.length, 1)];
+      const stored = job === undefined ? undefined : await store.job(job.id);
+      if (job === undefined || stored === undefined) return;
+      const isDone = each.state === 'completed';
+      await store.commit([
+        transition(stored, each.state, {}, isDone ? [ledgerEntry('w', 'completed')] : undefined),
+      ]);
+      const known = model.completed.get('w');
+      if (isDone && known !== undefined) model.completed.set('w', known + 1);
+      job.state = each.state;
+      job.version += 1;
+      return;
+    }
+    case 'claim': {
+      const expected = inClaimOrder(model.jobs)
+        .filter((_, i) => i >= each.skip)
+        .slice(0, each.limit);
+      let offered = 0;
+      const lanes = [laneKey(targetOf('anthropic')), laneKey(targetOf('openai'))];
+      const claimed = await store.claim({ lanes, limit: each.limit }, (job) => {
+        offered += 1;
+        return offered <= each.skip ? 'skip' : transition(job, 'running.active');
+      });
+      const ids = claimed.map(({ id }) => id);
+      if (ids.join() !== expected.map(({ id }) => id).join()) {
+        throw new Error(`claimed ${ids.join()}, expected ${expected.map(({ id }) => id).join()}`);
+      }
+      for (const job of expected) {
+        job.state = 'running.active';
+        job.version += 1;
+      }
+      return;
+    }
+    case 'worker':
+      await store.commit([
+        each.isRemoved
+          ? { kind: 'workerRemoved', id: each.id }
+          : { kind: 'worker', life: workerLife(each.id) },
+      ]);
+      if (each.isRemoved) model.completed.delete(each.id);
+      else model.completed.set(each.id, model.completed.get(each.id) ?? 0);
+      return;
+    case 'conflict':
+    case 'full': {
+      files.before = ({ name }) => {
+        if (each.kind === 'full' && name === 'write') throw systemError('ENOSPC');
+      };
+      const stale = each.kind === 'conflict' ? [transition({ ...creation('x'), version: 9 }, 'failed')] : [];
+      const [outcome] = await Promise.allSettled([store.commit([creation('never'), ...stale])]);
+      if (outcome?.status !== 'rejected') throw new Error('the commit should have been refused');
+      files.before = () => {};
+      return;
+    }
+    case 'checkpoint':
+      await store.checkpoint();
+  }
+}
+
+async function compare(t: Parameters<typeof emptyFolder>[0], store: JsonStore, model: Model): Promise<void> {
+  const newestFirst = [...model.jobs].reverse();
+  for (const status of [null, 'pending', 'running', 'completed', 'failed', 'cancelled'] as const) {
+    for (const provider of [null, 'anthropic', 'openai']) {
+      const page = await store.jobs(
+        queryOf({ statuses: status === null ? [] : [status], provider, limit: 5, offset: 1 }),
+      );
+      const expected = newestFirst.filter(
+        (job) =>
+          (status === null || statusOf(job.state) === status) &&
+          (provider === null || job.provider === provider),
+      );
+      t.is(page.total, expected.length);
+      t.deepEqual(
+        page.jobs.map(({ id }) => id),
+        expected.slice(1, 6).map(({ id }) => id),
+      );
+    }
+  }
+  const ready = inClaimOrder(model.jobs);
+  for (const job of model.jobs) {
+    t.like(await store.job(job.id), { ordinal: job.ordinal, version: job.version, state: job.state });
+    const place = ready.filter(({ lane }) => lane === job.lane).indexOf(job);
+    t.is(await store.position(job.id), place < 0 ? null : place + 1);
+  }
+  const workers = (await store.workers()).map(({ life, completed }) => [life.id, completed]);
+  t.deepEqual(workers.sort(), [...model.completed].sort());
+}

@@ -1,0 +1,150 @@
+import type { JobLife, JobRecord, JobRequest, Target } from '../../src/domain/job.ts';
+import type { JobState } from '../../src/domain/states.ts';
+import type { WorkerLife } from '../../src/domain/worker.ts';
+import type { JobChange, JobQuery, LedgerEntry } from '../../src/store/store.ts';
+
+/** When the test's jobs begin, epoch ms. */
+export const epoch = 1_700_000_000_000;
+
+/** Head starts as the configuration has them, ms. */
+export function headStart(priority: string): number {
+  return { critical: 86_400_000, high: 3_600_000, low: -3_600_000, background: -86_400_000 }[priority] ?? 0;
+}
+
+/** A target that any worker of the provider may take. */
+export function targetOf(provider: string, model: string | null = null): Target {
+  return { provider, model, worker: null, workerTag: null };
+}
+
+/** A request for one provider. */
+export function requestOf(overrides: Partial<JobRequest> = {}): JobRequest {
+  return {
+    prompt: 'Hello',
+    input: null,
+    messages: null,
+    provider: 'anthropic',
+    model: null,
+    priority: 'normal',
+    tier: null,
+    tags: [],
+    params: {},
+    metadata: {},
+    timeoutSeconds: null,
+    notBefore: null,
+    ...overrides,
+  };
+}
+
+/** The life of a job that has not run. */
+export function lifeOf(overrides: Partial<JobLife> = {}): JobLife {
+  return {
+    target: targetOf('anthropic'),
+    chain: [],
+    priority: 'normal',
+    enqueuedAt: epoch,
+    delayedUntil: null,
+    lease: 0,
+    attempts: [],
+    route: [],
+    tallies: {},
+    retryCount: 0,
+    reapCount: 0,
+    startedAt: null,
+    finishedAt: null,
+    updatedAt: epoch,
+    result: null,
+    error: null,
+    ...overrides,
+  };
+}
+
+/** The change that creates a job; provider and priority of the life follow the request's. */
+export function creation(
+  id: string,
+  options: { request?: Partial<JobRequest>; life?: Partial<JobLife>; state?: JobState; at?: number } = {},
+): JobChange {
+  const request = requestOf(options.request);
+  const at = options.at ?? epoch;
+  const life = lifeOf({
+    target: targetOf(request.provider ?? 'anthropic', request.model),
+    priority: request.priority,
+    enqueuedAt: at,
+    updatedAt: at,
+    ...options.life,
+  });
+  const state = options.state ?? 'pending.ready';
+  return { kind: 'job', id, expectedVersion: 0, created: { at, request }, machineVersion: 1, state, life };
+}
+
+/** The change that takes a job on to another state. */
+export function transition(
+  job: Pick<JobRecord, 'id' | 'version' | 'life'>,
+  state: JobState,
+  life: Partial<JobLife> = {},
+  ledger?: LedgerEntry[],
+): JobChange {
+  return {
+    kind: 'job',
+    id: job.id,
+    expectedVersion: job.version,
+    machineVersion: 1,
+    state,
+    life: { ...job.life, ...life },
+    ...(ledger === undefined ? {} : { ledger }),
+  };
+}
+
+/** A line of the ledger for a worker's attempt. */
+export function ledgerEntry(workerId: string, outcome: LedgerEntry['outcome']): LedgerEntry {
+  return {
+    at: epoch,
+    lease: 1,
+    workerId,
+    provider: 'anthropic',
+    model: null,
+    outcome,
+    usage: null,
+    nanoDollars: null,
+    costStatus: 'unknown',
+  };
+}
+
+/** A worker with one slot. */
+export function workerLife(id: string, overrides: Partial<WorkerLife> = {}): WorkerLife {
+  return {
+    id,
+    name: id,
+    kind: 'cloud',
+    providers: ['anthropic'],
+    models: {},
+    tags: [],
+    concurrency: 1,
+    declaredConcurrency: 1,
+    paused: false,
+    version: null,
+    host: null,
+    instance: null,
+    connectedAt: null,
+    lastHeartbeatAt: null,
+    ...overrides,
+  };
+}
+
+/** A query without filters. */
+export function queryOf(overrides: Partial<JobQuery> = {}): JobQuery {
+  return {
+    statuses: [],
+    provider: null,
+    model: null,
+    worker: null,
+    tags: [],
+    priority: null,
+    tier: null,
+    createdAfter: null,
+    createdBefore: null,
+    text: null,
+    limit: 50,
+    offset: 0,
+    ...overrides,
+  };
+}

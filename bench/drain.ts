@@ -8,7 +8,7 @@ import type { Client } from 'undici';
 import type { JobRecord } from '../src/domain/job.ts';
 import { pendingJob, promptOf, requestOf, served } from './support/jobs.ts';
 import { connect, getJson } from './support/load.ts';
-import { seedFolder, spawnSvc, startCoordinator } from './support/processes.ts';
+import { type SvcProcess, seedFolder, spawnSvc, startCoordinator } from './support/processes.ts';
 import { type Bench, type Figure, type Scenario, temporaryFolder, told } from './support/scenario.ts';
 import { median } from './support/statistics.ts';
 
@@ -35,9 +35,9 @@ export const drain: Scenario = {
     await coordinator.measure();
     const flags = ['--provider', served, '--concurrency', String(slots), '--coordinator', coordinator.url];
     const worker = spawnSvc(bench, ['worker', ...flags], 'worker');
-    const perSecond = await drained(client, jobs);
+    const perSecond = await drained(client, worker, jobs);
     const spent = await coordinator.report();
-    worker.kill('SIGTERM');
+    worker.process.kill('SIGTERM');
     await coordinator.stop();
     const writeMs = await lowdbWriteMs(bench, jobs);
     const peer = 1000 / (writesPerJob * writeMs);
@@ -58,7 +58,7 @@ export const drain: Scenario = {
 };
 
 /** Jobs a second from the first completed one that is seen to the last. */
-async function drained(client: Client, jobs: number): Promise<number> {
+async function drained(client: Client, worker: SvcProcess, jobs: number): Promise<number> {
   const giveUpAt = performance.now() + drainMsMax;
   let first: { at: number; completed: number } | null = null;
   for (;;) {
@@ -66,6 +66,7 @@ async function drained(client: Client, jobs: number): Promise<number> {
     const at = performance.now();
     if (first === null && completed > 0) first = { at, completed };
     if (first !== null && completed >= jobs) return ((jobs - first.completed) * 1000) / (at - first.at);
+    worker.assertRuns();
     if (at > giveUpAt) throw new Error(`only ${completed} of ${jobs} jobs completed in ${drainMsMax} ms`);
     await sleep(pollMs);
   }

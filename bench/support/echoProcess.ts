@@ -14,7 +14,7 @@ import { routing } from '../../src/http/route.ts';
 import { presentJob } from '../../src/http/routes/jobs/present.ts';
 import { parseDispatch, parseWait } from '../../src/http/routes/jobs/schema.ts';
 import { createLogger } from '../../src/lib/log.ts';
-import { systemClock } from '../../src/lib/systemClock.ts';
+import { systemClock, systemRandom } from '../../src/lib/systemClock.ts';
 import { pendingJob } from './jobs.ts';
 import { serveSamples } from './samples.ts';
 
@@ -24,7 +24,9 @@ import { serveSamples } from './samples.ts';
  */
 const { config, apiKey } = await loadConfig({ env: process.env, cwd: process.cwd() });
 const logger = createLogger(config.log.level);
-const keys = new KeyRing({ clock: systemClock, environmentKey: apiKey, keys: [] });
+const storage = { save: async () => {}, remove: async () => {} };
+const keyParts = { clock: systemClock, random: systemRandom(), keys: [], storage };
+const keys = new KeyRing({ ...keyParts, environmentKey: apiKey });
 /** As long as the coordinator's own, so that both answers have the same size. */
 const detail = 'No connected worker serves the provider echo; start one with: svc worker --provider echo';
 const view = (id: string, request: JobRequest) => ({
@@ -44,7 +46,7 @@ app.use(
         method: 'POST',
         path: '/api/jobs',
         role: 'client',
-        hasBody: true,
+        body: 'required',
         handle: ({ body, query }) => {
           parseWait(query);
           const id = randomUUID();

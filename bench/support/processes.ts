@@ -117,23 +117,38 @@ function forkChild(bench: Bench, file: string, setup: string): Child {
   return { process: child, reply };
 }
 
-/** `svc` itself with these arguments, silent. */
-export function spawnSvc(bench: Bench, args: readonly string[], name: string): ChildProcess {
+/** `svc` itself, as a user starts it. */
+export interface SvcProcess {
+  process: ChildProcess;
+  /** @throws with the end of its log when it has ended. */
+  assertRuns(): void;
+}
+
+/** Start `svc` with these arguments. @param name of the folder of its profiles. */
+export function spawnSvc(bench: Bench, args: readonly string[], name: string): SvcProcess {
+  const cwd = temporaryFolder(bench);
+  const logFile = join(cwd, 'log');
+  const log = openSync(logFile, 'w');
   const child = spawn(process.execPath, [...profileFlags(bench, name), svc, ...args], {
-    cwd: temporaryFolder(bench),
+    cwd,
     env: environment(),
-    stdio: 'ignore',
+    stdio: ['ignore', log, log],
   });
+  closeSync(log);
   bench.defer(() => endChild(child, () => child.kill('SIGTERM')));
   // The others end when the channel to them closes; this one has none.
   process.once('exit', () => child.kill('SIGKILL'));
-  return child;
+  const assertRuns = () => {
+    if (child.exitCode === null && child.signalCode === null) return;
+    throw new Error(`svc ${args[0]} has ended:\n${readFileSync(logFile, 'utf8').slice(-logTail)}`);
+  };
+  return { process: child, assertRuns };
 }
 
 function profileFlags({ profileFolder }: Bench, name: string): string[] {
   if (profileFolder === null) return [];
-  // A name of ours in front tells the profiles apart.
-  return ['--cpu-prof', `--cpu-prof-name=${join(profileFolder, `${name}-${Date.now()}.cpuprofile`)}`];
+  // A folder for each, because threads write profiles of their own; the main thread's has a 0 after the process id.
+  return ['--cpu-prof', `--cpu-prof-dir=${join(profileFolder, name)}`];
 }
 
 /** Ask a process to end, and kill it when it does not. */

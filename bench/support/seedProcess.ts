@@ -73,7 +73,7 @@ async function complete(count: number): Promise<void> {
     },
     close: () => {},
   };
-  const connection = coordinator.connect(link, 'seed');
+  const connection = coordinator.connect(link);
   const what = { kind: 'local' as const, providers: [served], models: {}, tags: [], concurrency: slots };
   await connection.hello({ name: 'seed', ...what, version: null, host: null, instance: null }, []);
   await promise;

@@ -1,5 +1,5 @@
 import type { Failure, FailureRules } from '../src/domain/failure.ts';
-import type { JobResult, RouteStep, Target } from '../src/domain/job.ts';
+import type { JobResult, RouteStep, StrategyName, Target } from '../src/domain/job.ts';
 import type { Cost } from '../src/domain/money.ts';
 import type { Usage } from '../src/domain/usage.ts';
 import type { WorkerHello } from '../src/domain/worker.ts';
@@ -29,8 +29,10 @@ export type JobEvent =
       workerId: string;
       provider: string;
       model: string | null;
-      /** Why this worker, for `route`. */
+      /** Why this one, for `route`. */
       why: string;
+      /** Candidates that were passed over, with the reason. */
+      skipped?: RouteStep[];
     } & At)
   /** The routing moves a waiting job to another lane; `steps` say why. */
   | ({ type: 'job.rerouted'; target: Target; chain: Target[]; steps: RouteStep[] } & At)
@@ -61,7 +63,7 @@ export type JobEvent =
   /** A draining worker gives the job back unrun. */
   | ({ type: 'job.released' } & OfLease)
   /** POST retry. `target` and `chain` are the routing's fresh answer. */
-  | ({ type: 'job.retried'; target: Target; chain: Target[] } & At)
+  | ({ type: 'job.retried'; strategy: StrategyName; target: Target; chain: Target[] } & At)
   /** What an attempt that had already ended was still charged for. */
   | ({ type: 'job.usageReported' } & OfLease & Spent);
 

@@ -11,10 +11,12 @@ import {
 import {
   type Attempt,
   type AttemptOutcome,
+  candidatesOf,
   type JobLife,
   laneKey,
   lastAttempt,
   type RouteStep,
+  type StrategyName,
   type Target,
 } from '../src/domain/job.ts';
 import { type Cost, noCost } from '../src/domain/money.ts';
@@ -27,6 +29,7 @@ export const jobMachineVersion = 1;
 const routeLengthMax = 100;
 
 export interface JobInput {
+  strategy: StrategyName;
   target: Target;
   chain: Target[];
   route: RouteStep[];
@@ -123,7 +126,7 @@ export const jobMachine = setup({
       updatedAt: (event as Of<'job.due'>).at,
     })),
     beginAttempt: assign(({ context, event }) => {
-      const { at, workerId, provider, model, why } = event as Of<'job.assigned'>;
+      const { at, workerId, provider, model, why, skipped = [] } = event as Of<'job.assigned'>;
       const lease = context.lease + 1;
       const attempt: Attempt = {
         number: context.attempts.length + 1,
@@ -142,7 +145,7 @@ export const jobMachine = setup({
         ...context,
         lease,
         attempts: [...context.attempts, attempt],
-        route: withSteps(context, [{ provider, model, workerId, outcome: 'chosen', why, at }]),
+        route: withSteps(context, [...skipped, { provider, model, workerId, outcome: 'chosen', why, at }]),
         startedAt: at,
         updatedAt: at,
       };
@@ -201,11 +204,14 @@ export const jobMachine = setup({
     takeNextTarget: assign(({ context, event }) => {
       const { next, error, rules } = event as Of<'job.attemptFailed'>;
       if (next === null) return context;
-      const { target } = context;
-      const isWaitedFor =
-        error.class === 'rate_limited' && mayWaitForLimit(tallyOf(context, target.provider), rules);
-      const untried = context.chain.filter((member) => laneKey(member) !== laneKey(next));
-      return { ...context, target: next, chain: isWaitedFor ? [...untried, target] : untried };
+      const failed = lastAttempt(context)?.provider ?? context.target.provider;
+      const isWaitedFor = error.class === 'rate_limited' && mayWaitForLimit(tallyOf(context, failed), rules);
+      const candidates = candidatesOf(context);
+      const untried = candidates.filter(
+        (member) => member.provider !== failed && laneKey(member) !== laneKey(next),
+      );
+      const waitedFor = isWaitedFor ? candidates.filter(({ provider }) => provider === failed) : [];
+      return { ...context, target: next, chain: [...untried, ...waitedFor] };
     }),
     delayRetry: assign(({ context, event }) => ({
       ...context,
@@ -269,7 +275,7 @@ export const jobMachine = setup({
     }),
     /** POST retry: automatic counters start again, history stays. */
     startAgain: assign(({ context, event }) => {
-      const { at, target, chain } = event as Of<'job.retried'>;
+      const { at, strategy, target, chain } = event as Of<'job.retried'>;
       const attempt = lastAttempt(context);
       return {
         ...context,
@@ -278,6 +284,7 @@ export const jobMachine = setup({
           attempt && attempt.outcome === null
             ? ended(context, at, 'lost', null, attempt.usage, attempt.cost)
             : context.attempts,
+        strategy,
         target,
         chain,
         tallies: {},
@@ -305,6 +312,7 @@ export const jobMachine = setup({
   id: 'job',
   description: 'One job: from dispatch to exactly one of completed, failed, cancelled.',
   context: ({ input }) => ({
+    strategy: input.strategy,
     target: input.target,
     chain: input.chain,
     priority: input.priority,

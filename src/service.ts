@@ -6,7 +6,7 @@ import { Tickets } from './auth/tickets.ts';
 import { readAdminKey, writeAdminKey } from './config/adminKey.ts';
 import type { Config } from './config/config.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
-import { costOf } from './cost/pricing.ts';
+import { comparablePrice, costOf } from './cost/pricing.ts';
 import type { Random } from './domain/clock.ts';
 import { isLoopback } from './gateway/hosts.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
@@ -69,6 +69,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     random,
     logger,
     priced: (provider, model, usage) => costOf(config, provider, model, usage),
+    priceOf: (provider, model) => comparablePrice(config, provider, model),
   });
   await coordinator.start();
   try {

@@ -1,3 +1,5 @@
+import type { StrategyName } from '../domain/job.ts';
+
 /** The coordinator's whole configuration, validated and with every default filled in. docs/configuration.md is its public form. */
 export interface Config {
   host: string;
@@ -21,7 +23,7 @@ export interface Config {
   };
   providers: Record<string, ProviderConfig>;
   routing: {
-    strategy: 'direct' | 'fallback' | 'round_robin' | 'least_busy' | 'cheapest' | 'fastest';
+    strategy: StrategyName;
     chain: string[];
     rules: RoutingRule[];
     fallbackOnTimeout: boolean;

@@ -6,6 +6,7 @@ import { failureOf, type ReportedFailure, workerKeyRevoked } from '../domain/fai
 import {
   type Attempt,
   type AttemptOutcome,
+  candidatesOf,
   type JobRecord,
   type LeaseRef,
   lastAttempt,
@@ -144,7 +145,9 @@ export class Attempts {
   }
 
   #end(lease: Lease, { event, effects }: Committed): void {
-    if (event?.type === 'job.completed') this.#providers.answered(lease.provider);
+    if (event?.type === 'job.completed') {
+      this.#providers.completed(lease.provider, this.#clock.monotonic() - lease.assignedAt);
+    }
     if (event?.type === 'job.attemptFailed' && !event.final) {
       const { class: errorClass, message, status, code } = event.error;
       const retryAfterMs = event.retryAfterMs ?? null;
@@ -274,7 +277,7 @@ export class Attempts {
         fallbackOnTimeout: routing.fallbackOnTimeout,
       },
       retryAt: spent.at + Math.ceil(backoffMs * (0.5 + 0.5 * this.#random.next())),
-      next: job.life.chain[0] ?? null,
+      next: candidatesOf(job.life).find(({ provider }) => provider !== attempt.provider) ?? null,
       final: false,
     };
   }

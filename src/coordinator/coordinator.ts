@@ -12,6 +12,7 @@ import type { Logger } from '../lib/log.ts';
 import { planRoute } from '../routing/router.ts';
 import type { JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
 import { Attempts, type Priced } from './attempts.ts';
+import { Candidates, type PriceOf } from './candidates.ts';
 import { type Deadline, Deadlines } from './deadlines.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { EventBus, jobEventType } from './eventBus.ts';
@@ -59,6 +60,7 @@ export class Coordinator {
   readonly #providers: Providers;
   readonly #host: JobHost;
   readonly #attempts: Attempts;
+  readonly #candidates: Candidates;
   readonly #dispatcher: Dispatcher;
   readonly #liveness: Liveness;
   readonly #waiting: WaitingReasons;
@@ -75,8 +77,9 @@ export class Coordinator {
     random: Random;
     logger: Logger;
     priced: Priced;
+    priceOf: PriceOf;
   }) {
-    const { config, store, clock, random, logger, priced } = options;
+    const { config, store, clock, random, logger, priced, priceOf } = options;
     this.#config = config;
     this.#store = store;
     this.#clock = clock;
@@ -109,18 +112,19 @@ export class Coordinator {
       onFree: kick,
     });
     const attempts = this.#attempts;
+    this.#candidates = new Candidates({ leases, providers, workers, priceOf });
+    const candidates = this.#candidates;
     this.#dispatcher = new Dispatcher({
       clock,
       store,
       host,
-      leases,
+      candidates,
       attempts,
       workers,
       providers,
       isAssigning,
       logger,
     });
-    const dispatcher = this.#dispatcher;
     this.#liveness = new Liveness({
       config,
       clock,
@@ -132,7 +136,7 @@ export class Coordinator {
         }
       },
     });
-    this.#waiting = new WaitingReasons({ dispatcher, leases, providers, workers, isAssigning });
+    this.#waiting = new WaitingReasons({ candidates, leases, providers, workers, isAssigning });
   }
 
   /**
@@ -230,6 +234,7 @@ export class Coordinator {
     }
     const createdAt = this.#clock.now();
     const job = await this.#host.create(uuidv7(this.#clock, this.#random), request, {
+      strategy: plan.strategy,
       target: plan.candidates[0],
       chain: plan.candidates.slice(1),
       route: [],
@@ -282,7 +287,8 @@ export class Coordinator {
       // A provider that nothing names any more keeps the job where it was.
       const plan = planRoute(job.request, this.#config());
       const [target, ...chain] = plan?.candidates ?? [job.life.target, ...job.life.chain];
-      return [{ type: 'job.retried', at: this.#clock.now(), target, chain }];
+      const strategy = plan?.strategy ?? job.life.strategy;
+      return [{ type: 'job.retried', at: this.#clock.now(), strategy, target, chain }];
     });
     return this.#answer(id, applied, 'retried');
   }

@@ -1,13 +1,13 @@
 import type { Clock } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
-import { type JobRecord, lastAttempt, type Target } from '../domain/job.ts';
-import type { WorkerLife } from '../domain/worker.ts';
+import { type JobRecord, lastAttempt, type RouteStep } from '../domain/job.ts';
 import type { Assignment } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Decide, LaneSummary, Store } from '../store/store.ts';
+import type { Decide, Store } from '../store/store.ts';
 import type { Attempts } from './attempts.ts';
+import type { Candidates } from './candidates.ts';
 import type { JobHost, Step } from './jobHost.ts';
-import type { Lease, Leases } from './leases.ts';
+import type { Lease } from './leases.ts';
 import type { Providers } from './providers.ts';
 import type { Workers } from './workers.ts';
 
@@ -32,7 +32,7 @@ export class Dispatcher {
   readonly #clock: Clock;
   readonly #store: Store;
   readonly #host: () => JobHost;
-  readonly #leases: Leases;
+  readonly #candidates: Candidates;
   readonly #attempts: Attempts;
   readonly #workers: Workers;
   readonly #providers: Providers;
@@ -45,7 +45,7 @@ export class Dispatcher {
     clock: Clock;
     store: Store;
     host: () => JobHost;
-    leases: Leases;
+    candidates: Candidates;
     attempts: Attempts;
     workers: Workers;
     providers: Providers;
@@ -55,7 +55,7 @@ export class Dispatcher {
     this.#clock = options.clock;
     this.#store = options.store;
     this.#host = options.host;
-    this.#leases = options.leases;
+    this.#candidates = options.candidates;
     this.#attempts = options.attempts;
     this.#workers = options.workers;
     this.#providers = options.providers;
@@ -89,21 +89,19 @@ export class Dispatcher {
   }
 
   async #pass(): Promise<void> {
-    const slots = this.#workers.connected().reduce((sum, { id }) => sum + this.#slots(id), 0);
+    const slots = this.#workers.connected().reduce((sum, { id }) => sum + this.#candidates.slots(id), 0);
     if (slots === 0) return;
-    const open = new Map<string, WorkerLife[]>();
+    const open: string[] = [];
     for (const lane of await this.#store.lanes()) {
-      const takers = this.#takers(lane);
-      if (takers.length > 0) open.set(lane.key, takers);
+      const [target, ...chain] = lane.candidates;
+      const picked = this.#candidates.pick(lane, lane.key, this.#candidates.of({ target, chain }));
+      if (picked?.state === 'ready') open.push(lane.key);
     }
-    if (open.size === 0) return;
+    if (open.length === 0) return;
     const claims = new Map<string, Claim>();
     const limit = Math.min(slots, claimSizeMax);
     try {
-      const committed = await this.#store.claim(
-        { lanes: [...open.keys()], limit },
-        this.#decide(open, claims),
-      );
+      const committed = await this.#store.claim({ lanes: open, limit }, this.#decide(claims));
       for (const change of committed) {
         const claim = claims.get(change.id);
         if (claim === undefined) continue;
@@ -121,24 +119,42 @@ export class Dispatcher {
     }
   }
 
-  #decide(open: ReadonlyMap<string, WorkerLife[]>, claims: Map<string, Claim>): Decide {
-    return (job, laneKey) => {
+  #decide(claims: Map<string, Claim>): Decide {
+    return (job, lane) => {
       if (this.#host().isBusy(job.id)) return 'skip';
-      const { target } = job.life;
-      const worker = this.#leastBusy(open.get(laneKey) ?? []);
-      if (worker === null || this.#room(target.provider) <= 0) return 'close';
-      const model = this.modelOf(target);
+      const candidates = this.#candidates.of(job.life);
+      const picked = this.#candidates.pick(job.life, lane, candidates);
+      const worker = picked?.state === 'ready' ? this.#candidates.leastBusy(picked) : null;
+      if (picked === null || worker === null) return 'close';
+      const { model } = picked;
+      const { provider } = picked.target;
+      const at = this.#clock.now();
+      const skipped = candidates
+        .filter((candidate) => candidate.state === 'skipped')
+        .map(({ target, model: skippedModel, why }): RouteStep => {
+          return {
+            provider: target.provider,
+            model: skippedModel,
+            workerId: null,
+            outcome: 'skipped',
+            why,
+            at,
+          };
+        });
+      const why = `${candidates.length > 1 ? `${job.life.strategy}: ` : ''}${worker.name} had a free slot`;
       const step = this.#host().step(job, {
         type: 'job.assigned',
-        at: this.#clock.now(),
+        at,
         workerId: worker.id,
-        provider: target.provider,
+        provider,
         model,
-        why: `${worker.name} had a free slot`,
+        why,
+        skipped,
       });
       if (step === null) return 'skip';
-      const lease = this.#attempts.reserve(job, worker.id, target.provider);
-      this.#providers.sent(target.provider);
+      const lease = this.#attempts.reserve(job, worker.id, provider);
+      this.#providers.sent(provider);
+      this.#candidates.took(lane);
       claims.set(job.id, { step, lease, model, release: this.#host().hold(job.id) });
       return step.change;
     };
@@ -152,61 +168,6 @@ export class Dispatcher {
     const session = this.#workers.session(lease.workerId);
     if (session === null) this.#attempts.undelivered(lease);
     else session.assign(assignment(after, model, lease.timeoutMs / 1000));
-  }
-
-  /** The model a job of this target runs on: its own, else the provider's default. */
-  modelOf(target: Target): string | null {
-    return target.model ?? this.#providers.settings(target.provider)?.model ?? null;
-  }
-
-  /**
-   * The connected workers that fit a target, whatever their state. When some worker of the provider advertises the
-   * model, only such workers fit; when none does, any of the provider does.
-   */
-  fitting(target: Target): WorkerLife[] {
-    const ofProvider = this.#workers
-      .connected()
-      .filter(({ providers }) => providers.includes(target.provider));
-    const model = this.modelOf(target);
-    const advertising =
-      model === null
-        ? []
-        : ofProvider.filter(({ models }) => models[target.provider]?.includes(model) === true);
-    return (advertising.length > 0 ? advertising : ofProvider).filter(
-      ({ name, tags }) =>
-        (target.worker === null || name === target.worker) &&
-        (target.workerTag === null || tags.includes(target.workerTag)),
-    );
-  }
-
-  /** Requests that a provider may still be sent now. */
-  #room(provider: string): number {
-    const ceiling = this.#providers.maxConcurrent(provider) ?? Number.POSITIVE_INFINITY;
-    return Math.min(ceiling - this.#leases.ofProvider(provider), this.#providers.allowance(provider));
-  }
-
-  #takers({ target }: LaneSummary): WorkerLife[] {
-    if (this.#room(target.provider) <= 0) return [];
-    return this.fitting(target).filter(({ id }) => this.#slots(id) > 0);
-  }
-
-  #slots(workerId: string): number {
-    return this.#workers.isAssignable(workerId) ? this.#workers.freeSlots(workerId) : 0;
-  }
-
-  /** The worker with the smallest share of its slots taken; null when none has one free. */
-  #leastBusy(workers: readonly WorkerLife[]): WorkerLife | null {
-    let best: WorkerLife | null = null;
-    let bestLoad = 1;
-    for (const worker of workers) {
-      if (this.#slots(worker.id) <= 0) continue;
-      const load = this.#leases.held(worker.id) / worker.concurrency;
-      if (load < bestLoad) {
-        best = worker;
-        bestLoad = load;
-      }
-    }
-    return best;
   }
 }
 

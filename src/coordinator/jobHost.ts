@@ -297,6 +297,7 @@ export class JobHost {
 /** The types of `createActor` ask for an input although a snapshot is given. */
 function inputOf(life: JobLife): JobInput {
   return {
+    strategy: life.strategy,
     target: life.target,
     chain: life.chain,
     route: life.route,

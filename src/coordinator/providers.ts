@@ -16,11 +16,15 @@ interface Entry {
   /** Ends of attempts inside the breaker's window, oldest first; monotonic ms. */
   window: { at: number; failed: boolean }[];
   due: Deadline | null;
+  /** Exponential moving average. */
+  latencyMs: number | null;
 }
 
 /** Attempts that a breaker remembers at most; beyond that the oldest go, however long the window. */
 const windowSizeMax = 1000;
 const defaultBreaker: BreakerConfig = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
+/** Weight of the newest attempt in the mean: the last twenty or so count. */
+const latencyWeight = 0.1;
 /** A limit is never shorter than what was asked for, and up to a tenth longer, so that waiters do not return as one. */
 const jitterShare = 0.1;
 
@@ -89,13 +93,26 @@ export class Providers {
     return Number.POSITIVE_INFINITY;
   }
 
+  /** Mean time of its recent attempts that ended well, ms; null before the first. */
+  latencyMs(name: string): number | null {
+    return this.#entries.get(name)?.latencyMs ?? null;
+  }
+
   /** A job was sent to it. */
   sent(name: string): void {
     if (this.status(name) === 'probing')
       this.#send(name, { type: 'provider.probeSent', at: this.#clock.now() });
   }
 
-  /** An attempt ended well, or with a failure that is the job's own: the provider answered. */
+  /** An attempt ended well after `tookMs`. */
+  completed(name: string, tookMs: number): void {
+    const entry = this.#entry(name);
+    entry.latencyMs =
+      entry.latencyMs === null ? tookMs : entry.latencyMs + latencyWeight * (tookMs - entry.latencyMs);
+    this.answered(name);
+  }
+
+  /** An attempt ended with a failure that is the job's own: the provider answered. */
   answered(name: string): void {
     this.#remember(name, false);
     this.#send(name, { type: 'provider.succeeded', at: this.#clock.now() });
@@ -187,7 +204,7 @@ export class Providers {
       error: (error) => this.#logger.error({ err: error, provider: name }, 'provider actor failed'),
     });
     actor.start();
-    const entry: Entry = { actor, window: [], due: null };
+    const entry: Entry = { actor, window: [], due: null, latencyMs: null };
     this.#entries.set(name, entry);
     return entry;
   }

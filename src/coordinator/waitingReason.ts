@@ -1,7 +1,7 @@
-import type { JobRecord } from '../domain/job.ts';
+import type { JobRecord, Target } from '../domain/job.ts';
 import type { Waiting } from '../domain/waiting.ts';
 import type { WorkerLife } from '../domain/worker.ts';
-import type { Dispatcher } from './dispatcher.ts';
+import type { Candidate, Candidates } from './candidates.ts';
 import type { Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
 import type { Workers } from './workers.ts';
@@ -10,20 +10,20 @@ type Reason = Omit<Waiting, 'position'>;
 
 /** Explains why a pending job has not started, from what the coordinator sees now. */
 export class WaitingReasons {
-  readonly #dispatcher: Dispatcher;
+  readonly #candidates: Candidates;
   readonly #leases: Leases;
   readonly #providers: Providers;
   readonly #workers: Workers;
   readonly #isAssigning: () => boolean;
 
   constructor(options: {
-    dispatcher: Dispatcher;
+    candidates: Candidates;
     leases: Leases;
     providers: Providers;
     workers: Workers;
     isAssigning: () => boolean;
   }) {
-    this.#dispatcher = options.dispatcher;
+    this.#candidates = options.candidates;
     this.#leases = options.leases;
     this.#providers = options.providers;
     this.#workers = options.workers;
@@ -32,21 +32,25 @@ export class WaitingReasons {
 
   /** The first thing in its way; what an operator can do about comes before what only time mends. */
   explain(job: JobRecord): Reason {
-    const { target, delayedUntil } = job.life;
-    const { provider } = target;
-    if (delayedUntil !== null) {
+    const { life } = job;
+    if (life.delayedUntil !== null) {
       return reason(
         'delayed',
         'It waits until not_before, or for the back-off after a failed attempt',
-        delayedUntil,
+        life.delayedUntil,
       );
     }
     if (!this.#isAssigning()) return reason('draining', 'The coordinator is not handing out jobs now');
-    const fitting = this.#dispatcher.fitting(target);
-    if (fitting.length === 0) return reason('no_worker', noWorker(job));
-    const until = this.#providers.until(provider);
+    const candidates = this.#candidates.of(life);
+    return this.#ofCandidate(this.#candidates.pick(life, '', candidates) ?? firstBack(candidates));
+  }
+
+  #ofCandidate({ target, fitting, until }: Candidate): Reason {
+    const { provider } = target;
+    if (fitting.length === 0) return reason('no_worker', noWorker(target));
+    const status = this.#providers.status(provider);
     if (this.#providers.allowance(provider) <= 0) {
-      return this.#providers.status(provider) === 'open'
+      return status === 'open'
         ? reason('provider_open', `Too many attempts at ${provider} failed; it is tried again soon`, until)
         : reason(
             'provider_limited',
@@ -84,8 +88,18 @@ function reason(word: Waiting['reason'], detail: string, until: number | null = 
   return { reason: word, detail, until };
 }
 
-function noWorker(job: JobRecord): string {
-  const { provider, worker, workerTag } = job.life.target;
+function noWorker({ provider, worker, workerTag }: Target): string {
   const pin = worker !== null ? ` named ${worker}` : workerTag !== null ? ` with the tag ${workerTag}` : '';
   return `No connected worker${pin} serves the provider ${provider}; start one with: svc worker --provider ${provider}`;
+}
+
+/** Of candidates that are all skipped: the one that is known to be back first, else the first that has a worker. */
+function firstBack(candidates: readonly Candidate[]): Candidate {
+  const [first] = [...candidates].sort(
+    (a, b) =>
+      (a.until ?? Number.POSITIVE_INFINITY) - (b.until ?? Number.POSITIVE_INFINITY) ||
+      Number(b.fitting.length > 0) - Number(a.fitting.length > 0),
+  );
+  if (first === undefined) throw new Error('a job has at least one candidate');
+  return first;
 }

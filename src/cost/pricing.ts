@@ -26,6 +26,12 @@ export function costOf(config: Config, provider: string, model: string | null, u
   };
 }
 
+/** Dollars a million input and output tokens together, to compare by; null when nobody knows. */
+export function comparablePrice(config: Config, provider: string, model: string | null): number | null {
+  const price = priceOf(config, provider, model);
+  return price === null ? null : price.inputPerMillion + price.outputPerMillion;
+}
+
 /** The configured price, else free for what runs on one's own machines, else null. */
 function priceOf(config: Config, provider: string, model: string | null): Price | null {
   const configured = model === null ? undefined : config.pricing[provider]?.[model];

@@ -90,10 +90,23 @@ export interface JobResult {
   firstTokenMs: number | null;
 }
 
+/** How the one of several candidates is picked when a job is handed out. */
+export const strategyNames = [
+  'direct',
+  'fallback',
+  'round_robin',
+  'least_busy',
+  'cheapest',
+  'fastest',
+] as const;
+export type StrategyName = (typeof strategyNames)[number];
+
 /** The context of the job machine: everything about a job that changes. Plain JSON. */
 export interface JobLife {
+  strategy: StrategyName;
+  /** The first candidate to run the job. */
   target: Target;
-  /** Members of the chain that come after `target`; empty when the provider was named. */
+  /** The other candidates, in order; empty when the provider was named. */
   chain: Target[];
   priority: string;
   /** Epoch ms; the place in the queue counts from here. A requeued job keeps it. */
@@ -141,7 +154,18 @@ export function lastAttempt(life: JobLife): Attempt | undefined {
   return life.attempts[life.attempts.length - 1];
 }
 
-/** The lane of a target: equal strings, same lane. */
+/** Equal strings, same target. */
 export function laneKey(target: Target): string {
   return JSON.stringify([target.provider, target.model, target.worker, target.workerTag]);
+}
+
+/** Who may run a job, in order. */
+export function candidatesOf({ target, chain }: Pick<JobLife, 'target' | 'chain'>): [Target, ...Target[]] {
+  return [target, ...chain];
+}
+
+/** The lane a job waits in: equal strings, same candidates and same way to pick one of them. */
+export function laneOf(life: Pick<JobLife, 'strategy' | 'target' | 'chain'>): string {
+  if (life.chain.length === 0) return laneKey(life.target);
+  return `${life.strategy} ${candidatesOf(life).map(laneKey).join(' ')}`;
 }

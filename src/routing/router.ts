@@ -1,7 +1,6 @@
 import type { Config, RoutingRule } from '../config/config.ts';
-import type { JobRequest, Target } from '../domain/job.ts';
+import type { JobRequest, StrategyName, Target } from '../domain/job.ts';
 import { namedProvider, ruleFor } from './rules.ts';
-import type { StrategyName } from './strategies/index.ts';
 
 /** Where a job may run: its candidates in order, and the strategy that picks among them when it is handed out. */
 export interface Plan {

@@ -1,6 +1,6 @@
+import type { AttemptOutcome, JobLife, JobRecord, JobRequest, StrategyName, Target } from '../domain/job.ts';
 import type { KeyRecord } from '../domain/key.ts';
 import type { CostStatus, NanoDollars } from '../domain/money.ts';
-import type { AttemptOutcome, JobLife, JobRecord, JobRequest } from '../domain/job.ts';
 import type { JobState, JobStatus } from '../domain/states.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { WorkerLife, WorkerRecord } from '../domain/worker.ts';
@@ -159,10 +159,11 @@ export interface JobCounts {
   byStatus: Record<JobStatus, number>;
 }
 
-/** Ready jobs that share a target. */
+/** Ready jobs that share their candidates and the way to pick one of them. */
 export interface LaneSummary {
   key: string;
-  target: JobLife['target'];
+  strategy: StrategyName;
+  candidates: [Target, ...Target[]];
   ready: number;
   /** `enqueuedAt` of the job at its head, epoch ms. */
   headEnqueuedAt: number;

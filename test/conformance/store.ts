@@ -295,7 +295,7 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
       [anthropic, 1],
       [openai, 1],
     ]);
-    t.deepEqual(lanes.find(({ key }) => key === openai)?.target, targetOf('openai'));
+    t.deepEqual(lanes.find(({ key }) => key === openai)?.candidates, [targetOf('openai')]);
     t.is(lanes[0]?.headEnqueuedAt, epoch);
   });
 

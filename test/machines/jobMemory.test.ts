@@ -11,6 +11,7 @@ test('a new job remembers what it was dispatched with and nothing else', (t) => 
     { provider: 'z', model: null, workerId: null, outcome: 'skipped', why: 'no worker', at: 1 } as const,
   ];
   t.deepEqual(newJob({ chain: [b], route: [...route], priority: 'high' }).context, {
+    strategy: 'fallback',
     target: a,
     chain: [b],
     priority: 'high',

@@ -47,6 +47,7 @@ export function failure(errorClass: ErrorClass, message = 'it broke'): Failure {
 export function newJob(input: Partial<JobInput> = {}): JobSnapshot {
   const defaults = {
     target: targetOf('a'),
+    strategy: 'fallback' as const,
     chain: [],
     route: [],
     priority: 'normal',
@@ -120,7 +121,14 @@ export const make = {
     (life) => ({ type: 'job.reaped', at: now(life), lease: life.lease, outcome, maxReaps: 3, ...fields }),
   retried:
     (fields: Partial<Event<'job.retried'>> = {}): Make =>
-    (life) => ({ type: 'job.retried', at: now(life), target: targetOf('a'), chain: [], ...fields }),
+    (life) => ({
+      type: 'job.retried',
+      at: now(life),
+      strategy: 'direct',
+      target: targetOf('a'),
+      chain: [],
+      ...fields,
+    }),
   usageReported:
     (fields: Partial<Event<'job.usageReported'>> = {}): Make =>
     (life) => ({

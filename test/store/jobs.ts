@@ -38,6 +38,7 @@ export function requestOf(overrides: Partial<JobRequest> = {}): JobRequest {
 /** The life of a job that has not run. */
 export function lifeOf(overrides: Partial<JobLife> = {}): JobLife {
   return {
+    strategy: 'direct',
     target: targetOf('anthropic'),
     chain: [],
     priority: 'normal',

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.ts';
+import type { StrategyName } from '../../domain/job.ts';
 import type { Strategy } from '../member.ts';
 import { cheapest } from './cheapest.ts';
 import { direct } from './direct.ts';
@@ -6,8 +6,6 @@ import { fallback } from './fallback.ts';
 import { fastest } from './fastest.ts';
 import { leastBusy } from './leastBusy.ts';
 import { roundRobin } from './roundRobin.ts';
-
-export type StrategyName = Config['routing']['strategy'];
 
 /** Every strategy by the name that configuration gives it. */
 export const strategies: Readonly<Record<StrategyName, Strategy>> = {

@@ -1,4 +1,4 @@
-import { laneKey, type Target } from '../../domain/job.ts';
+import { candidatesOf, type JobLife, laneOf } from '../../domain/job.ts';
 import { Heap } from '../../lib/heap.ts';
 import { type Entry, SortedList } from '../../lib/sortedList.ts';
 import type { LaneSummary } from '../store.ts';
@@ -6,7 +6,8 @@ import type { StoredJob } from './record.ts';
 
 interface Lane {
   key: string;
-  target: Target;
+  /** Of the first job that stood in it: all of a lane are alike in strategy, target and chain. */
+  life: JobLife;
   /** major: `enqueuedAt − headStart`, ms; minor: the job's ordinal. */
   ready: SortedList;
 }
@@ -33,10 +34,10 @@ export class LaneIndex {
 
   /** Put a ready job in its place. */
   add(job: StoredJob): void {
-    const key = laneKey(job.life.target);
+    const key = laneOf(job.life);
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
-      lane = { key, target: job.life.target, ready: new SortedList() };
+      lane = { key, life: job.life, ready: new SortedList() };
       this.#lanes.set(key, lane);
     }
     lane.ready.insert(this.#place(job), job.ordinal);
@@ -44,7 +45,7 @@ export class LaneIndex {
 
   /** Take a job out, if it is there. */
   remove(job: StoredJob): void {
-    const lane = this.#lanes.get(laneKey(job.life.target));
+    const lane = this.#lanes.get(laneOf(job.life));
     if (lane === undefined) return;
     lane.ready.remove(this.#place(job), job.ordinal);
     if (lane.ready.size === 0) this.#lanes.delete(lane.key);
@@ -52,17 +53,19 @@ export class LaneIndex {
 
   /** 1 for the job that goes first in its lane. The job itself may stand outside, with a commit under way. */
   position(job: StoredJob): number {
-    const lane = this.#lanes.get(laneKey(job.life.target));
+    const lane = this.#lanes.get(laneOf(job.life));
     return lane === undefined ? 1 : lane.ready.rank(this.#place(job), job.ordinal) + 1;
   }
 
   /** @param jobAt the job of an ordinal. */
   summaries(jobAt: (ordinal: number) => StoredJob): LaneSummary[] {
     const summaries: LaneSummary[] = [];
-    for (const { key, target, ready } of this.#lanes.values()) {
+    for (const { key, life, ready } of this.#lanes.values()) {
       const head = ready.first();
       if (head === undefined) continue;
-      summaries.push({ key, target, ready: ready.size, headEnqueuedAt: jobAt(head.minor).life.enqueuedAt });
+      const headEnqueuedAt = jobAt(head.minor).life.enqueuedAt;
+      const { strategy } = life;
+      summaries.push({ key, strategy, candidates: candidatesOf(life), ready: ready.size, headEnqueuedAt });
     }
     return summaries;
   }

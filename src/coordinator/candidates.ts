@@ -1,0 +1,138 @@
+import { candidatesOf, type JobLife, type Target } from '../domain/job.ts';
+import type { WorkerLife } from '../domain/worker.ts';
+import type { Member } from '../routing/member.ts';
+import { strategies } from '../routing/strategies/index.ts';
+import type { Leases } from './leases.ts';
+import type { Providers } from './providers.ts';
+import type { Workers } from './workers.ts';
+
+/** Chains whose turns are remembered; beyond it they start again, which only costs a little evenness. */
+const turnsMax = 10_000;
+
+/** Dollars a million input and output tokens together; null when nobody knows. */
+export type PriceOf = (provider: string, model: string | null) => number | null;
+
+/** A candidate as it stands now, with the workers that could take the job. */
+export interface Candidate extends Member {
+  /** Connected workers that fit, whatever their state. */
+  fitting: readonly WorkerLife[];
+}
+
+/** The fleet as the routing sees it: which candidates of a job could run it now, and which one does. */
+export class Candidates {
+  readonly #leases: Leases;
+  readonly #providers: Providers;
+  readonly #workers: Workers;
+  readonly #priceOf: PriceOf;
+  /** Assignments of a lane, for strategies that take turns. */
+  readonly #turns = new Map<string, number>();
+
+  constructor(options: { leases: Leases; providers: Providers; workers: Workers; priceOf: PriceOf }) {
+    this.#leases = options.leases;
+    this.#providers = options.providers;
+    this.#workers = options.workers;
+    this.#priceOf = options.priceOf;
+  }
+
+  /** Every candidate of a job, in order. */
+  of(life: Pick<JobLife, 'target' | 'chain'>): Candidate[] {
+    const isChain = life.chain.length > 0;
+    return candidatesOf(life).map((target) => this.#candidate(target, isChain));
+  }
+
+  /** The one that runs the job, or that it waits for when that is busy; null when all of them are skipped. */
+  pick(life: Pick<JobLife, 'strategy'>, lane: string, candidates: readonly Candidate[]): Candidate | null {
+    const picked = strategies[life.strategy](candidates, this.#turns.get(lane) ?? 0);
+    return candidates.find((candidate) => candidate === picked) ?? null;
+  }
+
+  /** A job of the lane was handed out. */
+  took(lane: string): void {
+    if (this.#turns.size >= turnsMax) this.#turns.clear();
+    this.#turns.set(lane, (this.#turns.get(lane) ?? 0) + 1);
+  }
+
+  /** The fitting worker with the smallest share of its slots taken; null when none has one free. */
+  leastBusy({ fitting }: Candidate): WorkerLife | null {
+    let best: WorkerLife | null = null;
+    let bestLoad = 1;
+    for (const worker of fitting) {
+      if (this.slots(worker.id) <= 0) continue;
+      const load = this.#leases.held(worker.id) / worker.concurrency;
+      if (load < bestLoad) {
+        best = worker;
+        bestLoad = load;
+      }
+    }
+    return best;
+  }
+
+  /** Slots of a worker that could take a job now. */
+  slots(workerId: string): number {
+    return this.#workers.isAssignable(workerId) ? this.#workers.freeSlots(workerId) : 0;
+  }
+
+  #candidate(target: Target, isChain: boolean): Candidate {
+    const { provider } = target;
+    const model = target.model ?? this.#providers.settings(provider)?.model ?? null;
+    const fitting = this.#fitting(target, model);
+    const taking = fitting.filter(({ id, concurrency }) => concurrency > 0 && this.#workers.isAssignable(id));
+    const slots = taking.reduce((sum, { concurrency }) => sum + concurrency, 0);
+    const held = taking.reduce((sum, { id }) => sum + this.#leases.held(id), 0);
+    return {
+      target,
+      model,
+      fitting,
+      ...this.#state(provider, fitting.length, taking, isChain),
+      load: slots === 0 ? 1 : held / slots,
+      price: this.#priceOf(provider, model),
+      latencyMs: this.#providers.latencyMs(provider),
+    };
+  }
+
+  #state(
+    provider: string,
+    fitting: number,
+    taking: readonly WorkerLife[],
+    isChain: boolean,
+  ): Pick<Member, 'state' | 'why' | 'until'> {
+    if (fitting === 0) return { state: 'skipped', why: 'no connected worker fits', until: null };
+    if (taking.length === 0) {
+      return {
+        state: 'skipped',
+        why: 'its workers take no work (paused, draining, silent or 0 slots)',
+        until: null,
+      };
+    }
+    const until = this.#providers.until(provider);
+    const status = this.#providers.status(provider);
+    // A limit without rate_limit settings stops nobody who has no choice; a chain has one.
+    if (this.#providers.allowance(provider) <= 0 || (isChain && status === 'limited')) {
+      const why = status === 'open' ? 'its circuit breaker is open' : 'it answered 429 and is limited';
+      return { state: 'skipped', why: status === 'probing' ? 'it is being probed' : why, until };
+    }
+    const ceiling = this.#providers.maxConcurrent(provider);
+    if (ceiling !== null && this.#leases.ofProvider(provider) >= ceiling) {
+      return { state: 'busy', why: `max_concurrent of ${ceiling} is reached`, until: null };
+    }
+    if (taking.every(({ id }) => this.slots(id) <= 0)) {
+      return { state: 'busy', why: 'every slot of its workers is taken', until: null };
+    }
+    return { state: 'ready', why: 'a worker has a free slot', until: null };
+  }
+
+  /**
+   * The connected workers that fit a target. When some worker of the provider advertises the model, only such workers
+   * fit; when none does, any of the provider does.
+   */
+  #fitting(target: Target, model: string | null): WorkerLife[] {
+    const { provider, worker, workerTag } = target;
+    const ofProvider = this.#workers.connected().filter(({ providers }) => providers.includes(provider));
+    const advertising =
+      model === null ? [] : ofProvider.filter(({ models }) => models[provider]?.includes(model) === true);
+    return (advertising.length > 0 ? advertising : ofProvider).filter(
+      ({ name, tags }) =>
+        (worker === null || name === worker) && (workerTag === null || tags.includes(workerTag)),
+    );
+  }
+}

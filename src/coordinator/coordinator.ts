@@ -16,7 +16,7 @@ import { Candidates, type PriceOf } from './candidates.ts';
 import { type Deadline, Deadlines } from './deadlines.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { EventBus, jobEventType } from './eventBus.ts';
-import { uuidv7 } from './ids.ts';
+import { Intake } from './intake.ts';
 import { type Applied, type Committed, JobHost } from './jobHost.ts';
 import { Leases } from './leases.ts';
 import { Liveness } from './liveness.ts';
@@ -51,7 +51,6 @@ export class Coordinator {
   readonly #config: () => Config;
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #random: Random;
   readonly #logger: Logger;
   readonly #supervisor = createActor(supervisorMachine);
   readonly #deadlines: Deadlines;
@@ -59,6 +58,7 @@ export class Coordinator {
   readonly #workers: Workers;
   readonly #providers: Providers;
   readonly #host: JobHost;
+  readonly #intake: Intake;
   readonly #attempts: Attempts;
   readonly #candidates: Candidates;
   readonly #dispatcher: Dispatcher;
@@ -83,7 +83,6 @@ export class Coordinator {
     this.#config = config;
     this.#store = store;
     this.#clock = clock;
-    this.#random = random;
     this.#logger = logger;
     const leases = this.#leases;
     const isAssigning = () => this.#supervisor.getSnapshot().hasTag('assigning');
@@ -98,6 +97,15 @@ export class Coordinator {
     this.#providers = new Providers({ config, clock, random, deadlines, logger, onAvailable: kick });
     const providers = this.#providers;
     this.#host = new JobHost({ store, logger, onCommitted: (committed) => this.#committed(committed) });
+    this.#intake = new Intake({
+      config,
+      clock,
+      random,
+      store,
+      host,
+      isDispatching: () => this.#supervisor.getSnapshot().hasTag('dispatching'),
+      pending: () => this.#pending,
+    });
     this.#attempts = new Attempts({
       config,
       clock,
@@ -201,48 +209,16 @@ export class Coordinator {
    * @throws CoordinatorError draining, queue_full, invalid_request (nothing names a provider); StoreUnavailable.
    */
   async dispatch(request: JobRequest): Promise<JobView> {
-    if (!this.#supervisor.getSnapshot().hasTag('dispatching')) {
-      throw new CoordinatorError(
-        'draining',
-        'The coordinator is shutting down; send the job again in a moment',
-        {
-          retryAfterSeconds: 5,
-        },
-      );
-    }
-    const { jobs } = this.#config();
-    if (this.#pending >= jobs.maxPending) {
-      throw new CoordinatorError(
-        'queue_full',
-        `${this.#pending} jobs are waiting, the most that jobs.max_pending allows`,
-        {
-          retryAfterSeconds: 10,
-        },
-      );
-    }
-    const plan = planRoute(request, this.#config());
-    if (plan === null) {
-      throw new CoordinatorError('invalid_request', 'No provider is named and nothing decides on one', {
-        errors: [
-          {
-            field: 'provider',
-            message:
-              'is needed: name one, or configure jobs.default_provider, a routing rule or a routing strategy',
-          },
-        ],
-      });
-    }
-    const createdAt = this.#clock.now();
-    const job = await this.#host.create(uuidv7(this.#clock, this.#random), request, {
-      strategy: plan.strategy,
-      target: plan.candidates[0],
-      chain: plan.candidates.slice(1),
-      route: [],
-      priority: request.priority,
-      createdAt,
-      notBefore: request.notBefore,
-    });
-    return this.view(job);
+    return this.view(await this.#intake.accept(request));
+  }
+
+  /**
+   * Accept a job unless its idempotency key was used within the last day; then the first job is the answer.
+   * @throws CoordinatorError idempotency_conflict when the key stands for another request; as `dispatch` otherwise.
+   */
+  async dispatchOnce(key: string, request: JobRequest): Promise<{ view: JobView; isNew: boolean }> {
+    const { job, isNew } = await this.#intake.acceptOnce(key, request);
+    return { view: this.view(job), isNew };
   }
 
   /** @throws CoordinatorError job_not_found. */

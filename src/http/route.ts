@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { CoordinatorError } from '../domain/errors.ts';
@@ -8,6 +8,7 @@ import { type Principal, type Role, roleMay } from '../domain/key.ts';
 export interface RouteContext {
   params: Record<string, string>;
   query: Record<string, string | string[] | undefined>;
+  headers: IncomingHttpHeaders;
   body: unknown;
   principal: Principal;
   /** Aborted when the client has gone. */
@@ -96,6 +97,7 @@ async function answer(ctx: ParameterizedContext, route: Route): Promise<void> {
   const { status, headers, json } = await route.handle({
     params: ctx.params,
     query: ctx.query,
+    headers: ctx.headers,
     body: ctx.request.body,
     principal: ctx.state.principal,
     signal: gone.signal,

@@ -4,7 +4,7 @@ import type { WireJobList } from '../../../domain/wire.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
 import { presentJob, presentListed } from './present.ts';
-import { parseDispatch, parseList, parseWait } from './schema.ts';
+import { parseDispatch, parseIdempotencyKey, parseList, parseWait } from './schema.ts';
 
 /** /api/jobs: dispatch, list, read, cancel, retry. */
 export function jobRoutes(coordinator: Coordinator, config: () => Config): Route[] {
@@ -14,12 +14,21 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       path: '/api/jobs',
       role: 'client',
       body: 'required',
-      handle: async ({ body, query, signal }) => {
+      handle: async ({ body, query, headers, signal }) => {
         const waitMs = parseWait(query);
-        const view = await coordinator.dispatch(parseDispatch(body, config()));
+        const key = parseIdempotencyKey(headers);
+        const request = parseDispatch(body, config());
+        const { view, isNew } =
+          key === null
+            ? { view: await coordinator.dispatch(request), isNew: true }
+            : await coordinator.dispatchOnce(key, request);
         const { id } = view.job;
         const shown = waitMs === 0 ? view : await coordinator.jobAtEnd(id, waitMs, signal);
-        return { status: 201, headers: { Location: `/api/jobs/${id}` }, json: presentJob(shown) };
+        return {
+          status: isNew ? 201 : 200,
+          headers: { Location: `/api/jobs/${id}` },
+          json: presentJob(shown),
+        };
       },
     },
     {

@@ -1,5 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { array, type InferType, mixed, number, object, string } from 'yup';
 import type { Config } from '../../../config/config.ts';
+import { CoordinatorError } from '../../../domain/errors.ts';
 import type { JobRequest, Message } from '../../../domain/job.ts';
 import { jobStatuses } from '../../../domain/states.ts';
 import type { JobQuery } from '../../../store/store.ts';
@@ -98,6 +100,17 @@ export function parseDispatch(body: unknown, config: Config): JobRequest {
     timeoutSeconds: job.timeout_seconds ?? null,
     notBefore: job.not_before === undefined ? null : Date.parse(job.not_before),
   };
+}
+
+/** The `Idempotency-Key` of a dispatch; null when there is none. @throws CoordinatorError invalid_request. */
+export function parseIdempotencyKey(headers: IncomingHttpHeaders): string | null {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return null;
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  const message = 'must be 1 to 255 visible ASCII characters';
+  throw new CoordinatorError('invalid_request', `The request is not valid: Idempotency-Key ${message}`, {
+    errors: [{ field: 'Idempotency-Key', message }],
+  });
 }
 
 /** Parts of a job that lists leave out unless they are asked for. */

@@ -1,0 +1,78 @@
+import test from 'ava';
+import { setupApi } from '../support/api.ts';
+
+const body = { prompt: 'Summarise', provider: 'echo', params: { temperature: 0, top_p: 1 } };
+const day = 86_400_000;
+const withKey = (key: string) => ({ 'idempotency-key': key });
+
+test('a key and a body that were sent before answer 200 with the first job', async (t) => {
+  const { api } = await setupApi(t);
+  const first = await api('POST', '/api/jobs', body, withKey('k-1'));
+  t.is(first.status, 201);
+  // The same request in other words: keys in another order, a default spelt out.
+  const again = { ...body, priority: 'normal', params: { top_p: 1, temperature: 0 }, tags: [] };
+  const second = await api('POST', '/api/jobs', again, withKey('k-1'));
+  t.is(second.status, 200);
+  t.is(second.json.id, first.json.id);
+  t.is(second.headers.get('location'), `/api/jobs/${first.json.id}`);
+  t.is((await api('POST', '/api/jobs', body, withKey('k-2'))).status, 201);
+  t.is((await api('GET', '/api/jobs')).json.total, 2);
+});
+
+test('a key with another body is a conflict that names the job and leaves no trace', async (t) => {
+  const { api } = await setupApi(t);
+  const { id } = (await api('POST', '/api/jobs', body, withKey('k'))).json;
+  const reply = await api('POST', '/api/jobs', { ...body, prompt: 'Other' }, withKey('k'));
+  t.like(reply, { status: 409, json: { code: 'idempotency_conflict' } });
+  t.true(String(reply.json.detail).includes(String(id)));
+  t.is((await api('GET', '/api/jobs')).json.total, 1);
+});
+
+test('requests with one key that come together make one job', async (t) => {
+  const { api } = await setupApi(t);
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, () => api('POST', '/api/jobs', body, withKey('k'))),
+  );
+  t.is(new Set(replies.map(({ json }) => json.id)).size, 1);
+  t.deepEqual(replies.map(({ status }) => status).sort(), [...Array(19).fill(200), 201]);
+});
+
+test('a key is remembered over a restart, and for a day', async (t) => {
+  const { api, restart, clock } = await setupApi(t);
+  const { id } = (await api('POST', '/api/jobs', body, withKey('k'))).json;
+  const { coordinator } = await restart();
+  const { job } = await coordinator.job(String(id));
+  clock.advance(day - 1_000);
+  t.like(await coordinator.dispatchOnce('k', job.request), { isNew: false, view: { job: { id } } });
+  clock.advance(1_000);
+  t.true((await coordinator.dispatchOnce('k', job.request)).isNew);
+});
+
+test('a key is 1 to 255 visible ASCII characters', async (t) => {
+  const { api } = await setupApi(t);
+  for (const key of ['', 'a b', 'x'.repeat(256), 'é']) {
+    const reply = await api('POST', '/api/jobs', body, withKey(key));
+    t.like(reply, { status: 400, json: { code: 'invalid_request' } }, key);
+    t.is(reply.json.errors?.[0]?.field, 'Idempotency-Key');
+  }
+  t.is((await api('POST', '/api/jobs', body, withKey('!~'.repeat(127)))).status, 201);
+});
+
+test('a refused request does not use its key up', async (t) => {
+  const { api } = await setupApi(t, { jobs: { maxPending: 1 } });
+  const { id } = (await api('POST', '/api/jobs', body)).json;
+  t.is((await api('POST', '/api/jobs', body, withKey('k'))).json.code, 'queue_full');
+  await api('POST', `/api/jobs/${id}/cancel`);
+  t.is((await api('POST', '/api/jobs', body, withKey('k'))).status, 201);
+  // The queue is full again, and what is known is still told.
+  t.is((await api('POST', '/api/jobs', body, withKey('k'))).status, 200);
+});
+
+test('?wait= answers the end of the first job', async (t) => {
+  const { api, worker } = await setupApi(t);
+  const hand = await worker();
+  await api('POST', '/api/jobs', body, withKey('k'));
+  const waiting = api('POST', '/api/jobs?wait=30', body, withKey('k'));
+  await hand.complete(await hand.job(), 'done');
+  t.like(await waiting, { status: 200, json: { status: 'completed', result: { output: 'done' } } });
+});

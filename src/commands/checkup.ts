@@ -1,0 +1,207 @@
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import manifest from '../../package.json' with { type: 'json' };
+import { ApiError, type Client, createClient, Unreachable } from '../client/client.ts';
+import { adminKeyPath } from '../config/adminKey.ts';
+import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { messageOf } from '../domain/errors.ts';
+import { type Role, roles } from '../domain/key.ts';
+import type { WireWorker } from '../domain/wire.ts';
+import { version } from '../lib/version.ts';
+import { type Address, type ConnectionOptions, findCoordinator } from './connection.ts';
+import type { Io } from './io.ts';
+
+/** One thing that was looked at. */
+export interface Finding {
+  /** `fault`: something does not work. `warning`: it works and is likely not meant so. */
+  level: 'ok' | 'warning' | 'fault';
+  title: string;
+  detail: string;
+  /** The line that mends it. */
+  fix: string | null;
+}
+
+const ok = (title: string, detail: string): Finding => ({ level: 'ok', title, detail, fix: null });
+const warning = (title: string, detail: string, fix: string): Finding => ({
+  level: 'warning',
+  title,
+  detail,
+  fix,
+});
+const fault = (title: string, detail: string, fix: string): Finding => ({
+  level: 'fault',
+  title,
+  detail,
+  fix,
+});
+
+export interface CheckupOptions extends ConnectionOptions {
+  config?: string;
+}
+
+/** Look at everything between this command and a job's answer, in the order in which it has to work. */
+export async function checkup(options: CheckupOptions, io: Io): Promise<Finding[]> {
+  const { loaded, findings } = await checkConfig(options, io);
+  const data = loaded === null ? [] : await checkDataFolder(loaded.config.store.path);
+  // A named file must also be where the address and the key come from.
+  const env = options.config === undefined ? io.env : { ...io.env, SVC_CONFIG: options.config };
+  return [checkNode(), ...findings, ...data, ...(await checkCoordinator(options, { ...io, env }))];
+}
+
+function checkNode(): Finding {
+  const needed = manifest.engines.node.replace('>=', '');
+  const [major = 0, minor = 0] = needed.split('.').map(Number);
+  const [ownMajor = 0, ownMinor = 0] = process.versions.node.split('.').map(Number);
+  const isEnough = ownMajor > major || (ownMajor === major && ownMinor >= minor);
+  if (isEnough) return ok('Node', process.version);
+  return fault(
+    'Node',
+    `${process.version} is older than ${needed}`,
+    'npm ci    (it brings a newer Node for the npm scripts)',
+  );
+}
+
+async function checkConfig(
+  { config: file }: CheckupOptions,
+  { env, cwd }: Io,
+): Promise<{ loaded: LoadedConfig | null; findings: Finding[] }> {
+  const title = 'Configuration';
+  try {
+    const loaded = await loadConfig({ file, env, cwd });
+    const findings = loaded.warnings.map((line) =>
+      warning(title, line, 'docs/configuration.md explains every key'),
+    );
+    return { loaded, findings: [ok(title, loaded.file ?? 'no file, defaults'), ...findings] };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return {
+      loaded: null,
+      findings: [fault(title, error.message, 'correct these; docs/configuration.md explains every key')],
+    };
+  }
+}
+
+async function checkDataFolder(path: string): Promise<Finding[]> {
+  const title = 'Data folder';
+  const isThere = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => null,
+  );
+  if (isThere === false) return [fault(title, `${path} is not a folder`, `export SVC_DATA_DIR=<folder>`)];
+  const trouble = await access(
+    isThere === null ? await nearestFolder(path) : path,
+    constants.W_OK | constants.X_OK,
+  ).then(() => null, messageOf);
+  if (trouble !== null) {
+    return [
+      fault(
+        title,
+        `${path} cannot be written: ${trouble}`,
+        `sudo chown -R "$USER" ${path}    (or export SVC_DATA_DIR=<folder>)`,
+      ),
+    ];
+  }
+  if (isThere === null) return [ok(title, `${path} will be made at the first start`)];
+  return [ok(title, `${path} can be written`), ...(await checkKeyFile(path))];
+}
+
+async function nearestFolder(path: string): Promise<string> {
+  const parent = dirname(path);
+  const isThere = await stat(parent).then(
+    () => true,
+    () => false,
+  );
+  return isThere || parent === path ? parent : nearestFolder(parent);
+}
+
+async function checkKeyFile(dataDir: string): Promise<Finding[]> {
+  const path = adminKeyPath(dataDir);
+  const mode = await stat(path).then(
+    (found) => found.mode,
+    () => null,
+  );
+  if (mode === null || (mode & 0o077) === 0) return [];
+  return [fault('Key file', `${path} can be read by other users`, `chmod 600 ${path}`)];
+}
+
+async function checkCoordinator(options: CheckupOptions, io: Io): Promise<Finding[]> {
+  let address: Address;
+  try {
+    address = await findCoordinator(options, io);
+  } catch (error) {
+    // The configuration has been told already.
+    if (error instanceof ConfigError) return [];
+    return [fault('Address and key', messageOf(error), 'svc --help tells how address and key are given')];
+  }
+  const client = createClient({ baseUrl: address.url, apiKey: address.apiKey });
+  const reached = await checkHealth(client);
+  if (reached.some(({ level }) => level === 'fault')) return reached;
+  const key = await checkKey(client, address);
+  return [...reached, key, ...(key.level === 'fault' ? [] : await checkWorkers(client))];
+}
+
+async function checkHealth(client: Client): Promise<Finding[]> {
+  const title = 'Coordinator';
+  try {
+    const health = await client.health();
+    const detail = `${client.baseUrl}, version ${health.version}, ${health.status}`;
+    const restart = 'stop it, npm ci, npm start';
+    const age =
+      health.version === version
+        ? []
+        : [warning(title, `this is version ${version}, it is ${health.version}`, restart)];
+    if (health.status === 'ok') return [ok(title, detail), ...age];
+    const fix =
+      health.status === 'draining'
+        ? 'wait until it has stopped, then npm start'
+        : 'look into its log; most often the disk is full: df -h';
+    return [fault(title, `${detail} (store: ${health.store})`, fix), ...age];
+  } catch (error) {
+    if (error instanceof Unreachable)
+      return [fault(title, error.message, 'npm start    (or --url, SVC_COORDINATOR_URL)')];
+    return [fault(title, messageOf(error), 'svc doctor --url http://<host>:<port>')];
+  }
+}
+
+async function checkKey(client: Client, { apiKey, keyFrom }: Address): Promise<Finding> {
+  const title = 'Key';
+  const fix = 'export SVC_API_KEY=<key>    (or --key-file <file>)';
+  if (apiKey === null)
+    return fault(title, 'there is none: no --key-file, no SVC_API_KEY, no admin.key here', fix);
+  try {
+    await client.jobs({ limit: 1 });
+    const role = roleOf(apiKey);
+    return ok(title, `accepted, from ${keyFrom}${role === null ? '' : `, role ${role}`}`);
+  } catch (error) {
+    const isWorkers = error instanceof ApiError && error.status === 403 && roleOf(apiKey) === 'worker';
+    if (isWorkers) return fault(title, `the key from ${keyFrom} is a worker's: it may not look at jobs`, fix);
+    return fault(title, `from ${keyFrom}: ${messageOf(error)}`, fix);
+  }
+}
+
+/** Keys that the coordinator made begin with their role. */
+function roleOf(key: string): Role | null {
+  return roles.find((role) => key.startsWith(`svc_${role}_`)) ?? null;
+}
+
+async function checkWorkers(client: Client): Promise<Finding[]> {
+  const title = 'Workers';
+  const start = 'SVC_API_KEY=<key> svc worker --provider echo';
+  try {
+    const { workers } = await client.workers();
+    const connected = workers.filter((worker) => worker.connected);
+    if (connected.length === 0) return [fault(title, 'none is connected: jobs wait for ever', start)];
+    const open = connected.filter(takesWork);
+    const detail = `${connected.length} connected: ${connected.map(({ name }) => name).join(', ')}`;
+    if (open.length > 0) return [ok(title, detail)];
+    const [first] = connected;
+    return [warning(title, `${detail}; none takes work`, `svc workers resume ${first?.name ?? '<name>'}`)];
+  } catch (error) {
+    return [fault(title, messageOf(error), start)];
+  }
+}
+
+function takesWork({ paused, status, concurrency }: WireWorker): boolean {
+  return !paused && status === 'active' && concurrency > 0;
+}

@@ -1,0 +1,42 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { exitCodeHelp } from './exit.ts';
+
+/**
+ * A command of ours: its help ends with examples and exit codes and shows the options of the whole program too.
+ * @param examples lines of `svc …`, with or without a remark.
+ */
+export function createCommand(name: string, description: string, examples: readonly string[]): Command {
+  return new Command(name)
+    .description(description)
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}\n${exitCodeHelp}`);
+}
+
+/** For options that may be repeated. */
+export function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
+/** For options that are a number of seconds. */
+export function seconds(value: string): number {
+  const number = Number(value);
+  if (value.trim() !== '' && Number.isFinite(number) && number >= 0) return number;
+  throw new InvalidArgumentError('It must be a number of seconds of at least 0.');
+}
+
+/** For options that are a count from `min` to `max`. */
+export function count(min: number, max: number = Number.MAX_SAFE_INTEGER): (value: string) => number {
+  const rule = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+  return (value) => {
+    const number = Number(value);
+    if (/^\d+$/.test(value) && number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It must be a whole number ${rule}.`);
+  };
+}
+
+/** For options that are a time: `2026-11-21T09:00:00Z`, or a date. @returns ISO 8601. */
+export function time(value: string): string {
+  const at = Date.parse(value);
+  if (!Number.isNaN(at)) return new Date(at).toISOString();
+  throw new InvalidArgumentError('It must be a time such as 2026-11-21T09:00:00Z.');
+}

@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Client, createClient } from '../client/client.ts';
+import { adminKeyPath, readAdminKey } from '../config/adminKey.ts';
+import type { Config } from '../config/config.ts';
+import { apiKeyTrouble, readApiKey, variable } from '../config/environment.ts';
+import { ConfigError, loadConfig } from '../config/load.ts';
+import { messageOf } from '../domain/errors.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import type { Io } from './io.ts';
+
+/** The options of every command that talks to the coordinator. */
+export interface ConnectionOptions {
+  url?: string;
+  keyFile?: string;
+}
+
+/** Where the coordinator is, and with which key it is asked. */
+export interface Address {
+  url: string;
+  apiKey: string | null;
+  /** Where the key came from: `--key-file`, `SVC_API_KEY`, or the path of the key file; null without one. */
+  keyFrom: string | null;
+}
+
+/** A client for the coordinator that the options, the environment and the configuration of this machine name. */
+export async function connect(options: ConnectionOptions, io: Io): Promise<Client> {
+  const { url, apiKey } = await findCoordinator(options, io);
+  return createClient({ baseUrl: url, apiKey });
+}
+
+/**
+ * Find address and key. Address: `--url`, SVC_COORDINATOR_URL, host and port of the configuration here. Key:
+ * `--key-file`, SVC_API_KEY, the key file in the data folder. The configuration is read only when it is needed, so that
+ * a broken file does not stop whoever has named both.
+ * @throws CommandFailure (usage), ConfigError.
+ */
+export async function findCoordinator(options: ConnectionOptions, io: Io): Promise<Address> {
+  const named = options.url ?? variable(io.env, 'SVC_COORDINATOR_URL');
+  const namedBy = options.url === undefined ? 'SVC_COORDINATOR_URL' : '--url';
+  if (named !== null && !isHttpUrl(named)) {
+    throw new CommandFailure(
+      exitCodes.usage,
+      `${namedBy} must be an address such as http://127.0.0.1:7420, not ${named}`,
+    );
+  }
+  const key = await namedKey(options, io);
+  if (named !== null && key !== null) return { url: named, ...key };
+  const { config } = await loadConfig({ env: io.env, cwd: io.cwd });
+  const url = named ?? urlOf(config);
+  return { url, ...(key ?? (await localKey(url, config))) };
+}
+
+type Key = Omit<Address, 'url'>;
+
+async function namedKey({ keyFile }: ConnectionOptions, { env, cwd }: Io): Promise<Key | null> {
+  if (keyFile !== undefined)
+    return { apiKey: await readKeyFile(resolve(cwd, keyFile), keyFile), keyFrom: '--key-file' };
+  const { apiKey, problems } = readApiKey(env);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return apiKey === null ? null : { apiKey, keyFrom: 'SVC_API_KEY' };
+}
+
+async function readKeyFile(path: string, name: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new CommandFailure(exitCodes.usage, `--key-file ${name} cannot be read: ${messageOf(error)}`);
+  });
+  const key = text.trim();
+  const trouble = apiKeyTrouble(key);
+  if (trouble !== null)
+    throw new CommandFailure(exitCodes.usage, `--key-file ${name}: the key in it ${trouble}`);
+  return key;
+}
+
+/** The admin key of this machine's own coordinator. It is never sent anywhere else. */
+async function localKey(url: string, config: Config): Promise<Key> {
+  const none: Key = { apiKey: null, keyFrom: null };
+  const { hostname, origin } = new URL(url);
+  const isOwn =
+    isLoopback(hostname) ||
+    hostname === new URL(urlOf(config)).hostname ||
+    origin === originOf(config.publicUrl);
+  if (!isOwn) return none;
+  const path = adminKeyPath(config.store.path);
+  const apiKey = await readAdminKey(config.store.path).catch((error: unknown) => {
+    throw new CommandFailure(
+      exitCodes.denied,
+      `${path} cannot be read: ${messageOf(error)}\nSet SVC_API_KEY, or run this as the user of the coordinator.`,
+    );
+  });
+  return apiKey === null ? none : { apiKey, keyFrom: path };
+}
+
+/** Where the coordinator of this configuration can be reached from this machine. */
+function urlOf({ host, port }: Config): string {
+  const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${near.includes(':') ? `[${near}]` : near}:${port}`;
+}
+
+function originOf(url: string | null): string | null {
+  return url === null ? null : new URL(url).origin;
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+function isHttpUrl(url: string): boolean {
+  return URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol);
+}

@@ -1,0 +1,114 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { createClient } from '../client/client.ts';
+import { adminKeyPath } from '../config/adminKey.ts';
+import type { Config } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
+import { aborted, interruptSignal } from '../lib/interrupt.ts';
+import { type Logger, silent } from '../lib/log.ts';
+import { count, createCommand } from './command.ts';
+import { runDemo } from './demoRun.ts';
+import { demoJobs } from './demoTexts.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import { type Io, processIo } from './io.ts';
+
+/** How the demonstration gets a coordinator: `startService` of src/service.ts. */
+export type StartService = (options: {
+  config: Config;
+  apiKey: string | null;
+  logger: Logger;
+  echoWorker: { concurrency: number };
+}) => Promise<{ url: string; adminKey: string | null; stop(): Promise<void> }>;
+
+interface Flags {
+  once?: true;
+  port?: number;
+}
+
+const portDefault = 7420;
+/** Fewer slots than jobs, so that there is a queue to see. */
+const slots = 3;
+
+/** Prices are made up: an echo costs nothing, but a table of zeros shows nothing. */
+const configText = `# The configuration of the demonstration. The prices are made up.
+store:
+  path: data
+pricing:
+  echo:
+    echo-small: { input_per_million: 0.5, output_per_million: 2 }
+    echo-large: { input_per_million: 5, output_per_million: 20 }
+`;
+
+/** `svc demo`: a coordinator and a worker in this process, some real texts, and a table of what became of them. */
+export function demoCommand(io: Io = processIo(), start: StartService = startReal): Command {
+  return createCommand('demo', 'Show the coordinator at work, in this process, on a temporary folder', [
+    'svc demo               goes on until Ctrl-C, with API and dashboard',
+    'svc demo --once        ends after the table: 0 when every job was completed',
+    'svc demo --port 8080',
+  ])
+    .option('--once', 'end after the table')
+    .option('--port <port>', `port to listen on (default: ${portDefault}, or any free one)`, count(0, 65_535))
+    .action(async ({ once, port }: Flags) => {
+      const folder = await mkdtemp(join(tmpdir(), 'svc-demo-'));
+      try {
+        await present({ folder, port, isOnce: once === true, start }, io);
+      } finally {
+        await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+      }
+    });
+}
+
+/** The service is loaded only when it is needed: every other command starts faster without it. */
+const startReal: StartService = async (options) => (await import('../service.ts')).startService(options);
+
+interface Setting {
+  folder: string;
+  port: number | undefined;
+  isOnce: boolean;
+  start: StartService;
+}
+
+async function present({ folder, port, isOnce, start }: Setting, io: Io): Promise<void> {
+  const signal = interruptSignal();
+  await writeFile(join(folder, 'svc.config.yaml'), configText);
+  const free = port ?? ((await isFree(portDefault)) ? portDefault : 0);
+  // Nothing of the environment: the demonstration is the same on every machine.
+  const { config } = await loadConfig({ env: {}, cwd: folder, overrides: { port: free } });
+  const service = await start({ config, apiKey: null, logger: silent, echoWorker: { concurrency: slots } });
+  try {
+    const client = createClient({ baseUrl: service.url, apiKey: service.adminKey });
+    const failures = await runDemo({ client, jobs: await demoJobs(), slots, signal }, io);
+    if (isOnce) signal.throwIfAborted();
+    if (signal.aborted) return;
+    io.out.lines(directions(service.url, adminKeyPath(config.store.path)));
+    if (failures > 0 && isOnce)
+      throw new CommandFailure(exitCodes.failed, `${failures} jobs were not completed`);
+    if (isOnce) return;
+    io.out.line('Ctrl-C ends the demonstration and removes its folder.');
+    await aborted(signal);
+  } finally {
+    await service.stop();
+  }
+}
+
+function directions(url: string, keyFile: string): string[] {
+  return [
+    '',
+    `API        ${url}/api/jobs`,
+    `Dashboard  ${url}/    (sign in with the key in the key file)`,
+    `Key file   ${keyFile}`,
+    `Try        npm run svc -- --url ${url} --key-file ${keyFile} jobs list`,
+    '',
+  ];
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises';
+import type { DispatchBody } from '../domain/wire.ts';
+
+/** A text of the demonstration and what is asked about it. */
+export interface DemoText {
+  /** In docs/texts. */
+  file: string;
+  prompt: string;
+  priority: string;
+  tier: string;
+  tags: string[];
+  /** The dearer one, where it is set. */
+  model?: string;
+}
+
+const folder = new URL('../../docs/texts/', import.meta.url);
+
+/** Long enough to see jobs wait for a slot, short enough not to wait for the demonstration, ms a word. */
+const delayMsPerWord = 4;
+
+/** The jobs of the demonstration, the least urgent first: so it shows that urgent ones overtake. */
+export async function demoJobs(): Promise<DispatchBody[]> {
+  const index: DemoText[] = JSON.parse(await readFile(new URL('index.json', folder), 'utf8'));
+  return Promise.all(index.toReversed().map(jobOf));
+}
+
+async function jobOf({
+  file,
+  prompt,
+  priority,
+  tier,
+  tags,
+  model = 'echo-small',
+}: DemoText): Promise<DispatchBody> {
+  const input = await readFile(new URL(file, folder), 'utf8');
+  const words = input.split(/\s+/).length;
+  return {
+    prompt,
+    input,
+    provider: 'echo',
+    model,
+    priority,
+    tier,
+    tags,
+    params: { echo_delay_ms: words * delayMsPerWord },
+    metadata: { text: file },
+  };
+}

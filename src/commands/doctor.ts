@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { plainText, safeJson } from '../lib/plainText.ts';
+import type { Colour, Screen } from '../lib/screen.ts';
+import { type CheckupOptions, checkup, type Finding } from './checkup.ts';
+import { createCommand } from './command.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import { type Io, processIo } from './io.ts';
+
+interface Flags extends CheckupOptions {
+  json?: true;
+}
+
+/** `svc doctor`: what is wrong between here and a job's answer, and the line that mends it. */
+export function doctorCommand(io: Io = processIo()): Command {
+  return createCommand('doctor', 'Look for what is wrong, and say what mends it', [
+    'svc doctor',
+    'svc doctor --config /etc/svc.config.yaml',
+    'svc doctor --url https://svc.example --key-file ~/.svc.key --json',
+  ])
+    .option('--config <file>', 'configuration file (default: as for svc coordinator)')
+    .option('--json', 'print the findings as JSON')
+    .action(async (_options: Flags, command: Command) => {
+      const flags = command.optsWithGlobals<Flags>();
+      const findings = await checkup(flags, io);
+      const faults = findings.filter(({ level }) => level === 'fault').length;
+      if (flags.json) io.out.line(safeJson({ ok: faults === 0, findings }));
+      else io.out.lines(findings.flatMap((finding) => findingLines(finding, io.out)));
+      if (faults > 0)
+        throw new CommandFailure(exitCodes.failed, `${faults} ${faults === 1 ? 'fault' : 'faults'} found`);
+    });
+}
+
+const marks: Record<Finding['level'], { mark: string; colour: Colour }> = {
+  ok: { mark: 'ok   ', colour: 'green' },
+  warning: { mark: 'warn ', colour: 'yellow' },
+  fault: { mark: 'FAULT', colour: 'red' },
+};
+
+const indent = ' '.repeat(22);
+
+function findingLines({ level, title, detail, fix }: Finding, screen: Screen): string[] {
+  const { mark, colour } = marks[level];
+  const [first = '', ...rest] = plainText(detail).split('\n');
+  return [
+    `${screen.paint(colour, mark)}  ${title.padEnd(13)}  ${first}`,
+    ...rest.map((line) => indent + line),
+    ...(fix === null ? [] : [`${indent}${screen.paint('bold', 'mend it:')} ${fix}`]),
+  ];
+}

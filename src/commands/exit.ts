@@ -1,0 +1,85 @@
+import { CommanderError } from 'commander';
+import { ApiError, Unreachable, WaitTimedOut } from '../client/client.ts';
+import { ConfigError } from '../config/problem.ts';
+import { messageOf } from '../domain/errors.ts';
+import { Interrupted } from '../lib/interrupt.ts';
+
+/** What the process tells the shell. Scripts depend on these; they are part of the interface. */
+export const exitCodes = {
+  ok: 0,
+  /** The job failed or was cancelled, doctor found faults, the coordinator had trouble. */
+  failed: 1,
+  /** Wrong usage or configuration. */
+  usage: 2,
+  unreachable: 3,
+  /** The key was not accepted, or its role may not. */
+  denied: 4,
+  /** There is no such thing, or its state does not allow it. */
+  refused: 5,
+  /** As timeout(1) has it. */
+  timedOut: 124,
+} as const;
+
+/** For the end of every help page. */
+export const exitCodeHelp = `
+Exit codes:
+  0    ok
+  1    the thing failed: the job failed or was cancelled, doctor found faults
+  2    wrong usage or configuration
+  3    the coordinator cannot be reached
+  4    the key was not accepted, or its role may not
+  5    not found, or refused in this state
+  124  the time to wait was over; the job goes on`;
+
+/** A command cannot go on. The message is for people. */
+export class CommandFailure extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number, message: string) {
+    super(message);
+    this.name = 'CommandFailure';
+    this.exitCode = exitCode;
+  }
+}
+
+/** The exit code for anything that a command threw. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommandFailure || error instanceof Interrupted) return error.exitCode;
+  if (error instanceof ConfigError) return exitCodes.usage;
+  if (error instanceof Unreachable) return exitCodes.unreachable;
+  if (error instanceof WaitTimedOut) return exitCodes.timedOut;
+  if (error instanceof ApiError) return exitCodeOfStatus(error.status);
+  return error instanceof CommanderError ? exitCodeOfParsing(error) : exitCodes.failed;
+}
+
+function exitCodeOfStatus(status: number): number {
+  if (status === 401 || status === 403) return exitCodes.denied;
+  if (status === 404 || status === 409) return exitCodes.refused;
+  return [400, 413, 415].includes(status) ? exitCodes.usage : exitCodes.failed;
+}
+
+function exitCodeOfParsing({ code, exitCode }: CommanderError): number {
+  if (code === 'commander.helpDisplayed' || code === 'commander.version') return exitCodes.ok;
+  // `command.error(message, {exitCode})`: the command has decided itself.
+  return code === 'commander.error' ? exitCode : exitCodes.usage;
+}
+
+/** What people read on standard error; null where everything has been said already. */
+export function explain(error: unknown): string | null {
+  if (error instanceof CommanderError || error instanceof Interrupted) return null;
+  if (error instanceof ConfigError) return `The configuration cannot be used:\n${indent(error.message)}`;
+  if (!(error instanceof ApiError)) return messageOf(error);
+  const fields = error.errors
+    .map(({ field, message }) => `${field} ${message}`)
+    .filter((line) => !error.detail.includes(line));
+  const key =
+    error.status === 401
+      ? ['give a key with SVC_API_KEY or --key-file; svc doctor tells which one was used']
+      : [];
+  const request = error.status >= 500 && error.requestId !== null ? [`request ${error.requestId}`] : [];
+  return [error.detail, ...[...fields, ...key, ...request].map(indent)].join('\n');
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, '  ');
+}

@@ -1,0 +1,162 @@
+import type { Command } from 'commander';
+import type { Client, JobFilters } from '../client/client.ts';
+import { jobStatuses } from '../domain/states.ts';
+import type { WireJob } from '../domain/wire.ts';
+import { safeJson } from '../lib/plainText.ts';
+import { collect, count, createCommand, time } from './command.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import { type Io, processIo } from './io.ts';
+import { jobSheet } from './jobSheet.ts';
+import { jobTable } from './jobTable.ts';
+import { shortId, statusText } from './jobText.ts';
+import { printOutput } from './run.ts';
+import { watchJob, watchJobs } from './watch.ts';
+
+interface ListFlags extends ConnectionOptions, Omit<JobFilters, 'q' | 'tags' | 'include'> {
+  query?: string;
+  tag?: string[];
+  json?: true;
+}
+
+interface OneFlags extends ConnectionOptions {
+  json?: true;
+  output?: true;
+}
+
+/** `svc jobs`: look at jobs and act on them. */
+export function jobsCommand(io: Io = processIo()): Command {
+  return createCommand('jobs', 'List, show, cancel, retry and watch jobs', [
+    'svc jobs list --status running',
+    'svc jobs get 4be1c0aa',
+    'svc jobs watch',
+  ])
+    .addCommand(listCommand(io))
+    .addCommand(getCommand(io))
+    .addCommand(
+      actCommand(io, 'cancel', 'Cancel jobs that have not ended', (client, id) => client.cancel(id)),
+    )
+    .addCommand(
+      actCommand(io, 'retry', 'Give failed or stuck jobs back to the queue', (client, id) =>
+        client.retry(id),
+      ),
+    )
+    .addCommand(watchCommand(io));
+}
+
+function listCommand(io: Io): Command {
+  return createCommand('list', 'List jobs, newest first', [
+    'svc jobs list',
+    'svc jobs list --status failed,cancelled --limit 200',
+    'svc jobs list --tag invoices --created-after 2026-11-01',
+    'svc jobs list --query rivers --json',
+  ])
+    .option('--status <status>', `${jobStatuses.join(', ')}; several with commas`)
+    .option('--provider <name>', 'as it was asked for')
+    .option('--model <name>', 'as it was asked for')
+    .option('--worker <id>', 'the worker that runs or ran it')
+    .option('--tag <label>', 'a tag it carries; repeatable', collect)
+    .option('--priority <label>', 'its priority')
+    .option('--tier <label>', 'its tier')
+    .option('--query <text>', 'text in the prompt or the id')
+    .option('--created-after <time>', 'such as 2026-11-21 or 2026-11-21T09:00:00Z', time)
+    .option('--created-before <time>', 'the same', time)
+    .option('--limit <n>', '1 to 1000 (default: 50)', count(1, 1000))
+    .option('--offset <n>', 'how many to pass over', count(0))
+    .option('--json', 'print the JSON of the API')
+    .action(async (_options: ListFlags, command: Command) => {
+      const {
+        url: _url,
+        keyFile: _keyFile,
+        json,
+        query,
+        tag,
+        ...filters
+      } = command.optsWithGlobals<ListFlags>();
+      const client = await connect(command.optsWithGlobals<ListFlags>(), io);
+      const list = await client.jobs({ ...filters, q: query, tags: tag });
+      if (json) return io.out.line(safeJson(list));
+      if (list.jobs.length === 0) return io.err.line('No jobs.');
+      io.out.lines(jobTable(list.jobs, io.out, Date.now()));
+      const shown = list.offset + list.jobs.length;
+      const more = list.total_capped ? `more than ${list.total}` : `${list.total}`;
+      if (list.total > shown) {
+        io.err.line(
+          io.err.paint('dim', `${list.offset + 1} to ${shown} of ${more}; --offset ${shown} shows the next`),
+        );
+      }
+    });
+}
+
+function getCommand(io: Io): Command {
+  return createCommand('get', 'Show a job: its state, result, attempts and route', [
+    'svc jobs get 4be1c0aa              the last digits of the id are enough',
+    'svc jobs get 4be1c0aa --output     the output alone, for a file or a pipe',
+    'svc jobs get 4be1c0aa --json',
+  ])
+    .argument('<id>', 'the id, or a part of it that only one job has')
+    .option('--json', 'print the JSON of the API')
+    .option('--output', 'print the output and nothing else; 5 when there is none')
+    .action(async (ref: string, _options: OneFlags, command: Command) => {
+      const flags = command.optsWithGlobals<OneFlags>();
+      const client = await connect(flags, io);
+      const job = await client.job(await findJobId(client, ref));
+      if (flags.json) return io.out.line(safeJson(job));
+      if (!flags.output) return io.out.lines(jobSheet(job, io.out, Date.now()));
+      if (job.result) return printOutput(job, io);
+      throw new CommandFailure(exitCodes.refused, `job ${job.id} is ${statusText(job)} and has no output`);
+    });
+}
+
+function actCommand(
+  io: Io,
+  name: 'cancel' | 'retry',
+  description: string,
+  act: (client: Client, id: string) => Promise<WireJob>,
+): Command {
+  return createCommand(name, description, [
+    `svc jobs ${name} 4be1c0aa`,
+    `svc jobs ${name} 4be1c0aa 90d2f3b1 --json`,
+  ])
+    .argument('<id...>', 'ids, or parts of ids that only one job has')
+    .option('--json', 'print the JSON of the API, one job a document')
+    .action(async (refs: string[], _options: OneFlags, command: Command) => {
+      const flags = command.optsWithGlobals<OneFlags>();
+      const client = await connect(flags, io);
+      for (const ref of refs) {
+        const job = await act(client, await findJobId(client, ref));
+        io.out.line(flags.json ? safeJson(job) : `${job.id}  ${statusText(job)}`);
+      }
+    });
+}
+
+function watchCommand(io: Io): Command {
+  return createCommand('watch', 'Follow one job to its end, or all jobs until Ctrl-C', [
+    'svc jobs watch 4be1c0aa     0 when it completes, 1 when it does not',
+    'svc jobs watch              a live list; one line a change when it is no terminal',
+  ])
+    .argument('[id]', 'the id, or a part of it that only one job has')
+    .action(async (ref: string | undefined, _options: ConnectionOptions, command: Command) => {
+      const client = await connect(command.optsWithGlobals<ConnectionOptions>(), io);
+      if (ref === undefined) return watchJobs(client, io);
+      await watchJob(client, await findJobId(client, ref), io);
+    });
+}
+
+const wholeId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const candidatesMax = 20;
+
+/** The id that was meant: itself, or that of the one job whose id has this part. @throws CommandFailure (refused). */
+async function findJobId(client: Client, ref: string): Promise<string> {
+  if (wholeId.test(ref)) return ref;
+  const { jobs } = await client.jobs({ q: ref, limit: candidatesMax });
+  const fitting = jobs.filter(({ id }) => id.includes(ref.toLowerCase()));
+  const [first, second] = fitting;
+  if (first === undefined) throw new CommandFailure(exitCodes.refused, `There is no job whose id has ${ref}`);
+  if (second === undefined) return first.id;
+  const ids = fitting.map(({ id }) => id).join(', ');
+  throw new CommandFailure(
+    exitCodes.refused,
+    `${ref} is a part of several ids: ${ids}. Try more digits, such as ${shortId(first.id)}.`,
+  );
+}

@@ -1,0 +1,53 @@
+import { Command } from 'commander';
+import { version } from '../lib/version.ts';
+import { exitCodeHelp, exitCodeOf, exitCodes, explain } from './exit.ts';
+import type { Io } from './io.ts';
+
+const help = `
+Environment:
+  SVC_COORDINATOR_URL  the coordinator's address, when --url is not given
+  SVC_API_KEY          the key, when --key-file is not given
+  SVC_CONFIG           the configuration file, instead of svc.config.yaml here
+  NO_COLOR             any value: no colours
+
+On the coordinator's own machine neither is needed: address and key are found through its configuration and the
+admin.key file in its data folder. Keys are never given on the command line, where other users could read them.
+
+Examples:
+  npm start                                 the coordinator, with a worker to try things out
+  svc run "Say hello" --provider echo       one job, its answer on standard output
+  svc jobs list --status failed
+  svc doctor                                what is wrong, and what mends it
+${exitCodeHelp}`;
+
+/** The whole command line from its commands. */
+export function createProgram(commands: readonly Command[]): Command {
+  const program = new Command('svc')
+    .description('Job coordinator for language models')
+    .version(version, '-V, --version', 'print the version')
+    .option('--url <url>', 'address of the coordinator (default: http://127.0.0.1:7420)')
+    .option('--key-file <file>', 'file that holds the API key')
+    .helpOption('-h, --help', 'print help')
+    .addHelpText('after', help);
+  for (const command of commands) program.addCommand(command);
+  prepare(program, 'svc');
+  return program;
+}
+
+/** Commander would end the process with 1 for wrong usage; and what was meant is in the help of the very command. */
+function prepare(command: Command, path: string): void {
+  command.exitOverride().showHelpAfterError(`(${path} --help shows how)`);
+  for (const child of command.commands) prepare(child, `${path} ${child.name()}`);
+}
+
+/** Parse the arguments (without node and script), run one command, and say on standard error what went wrong. */
+export async function runProgram(program: Command, args: readonly string[], io: Io): Promise<number> {
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exitCodes.ok;
+  } catch (error) {
+    const text = explain(error);
+    if (text !== null) io.err.line(`${io.err.paint('red', 'error:')} ${text}`);
+    return exitCodeOf(error);
+  }
+}

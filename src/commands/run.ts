@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { type Client, WaitTimedOut } from '../client/client.ts';
+import { messageOf } from '../domain/errors.ts';
+import type { DispatchBody, WireJob } from '../domain/wire.ts';
+import { Interrupted, interruptSignal } from '../lib/interrupt.ts';
+import { plainLine, plainText, safeJson } from '../lib/plainText.ts';
+import { startSpinner } from '../lib/spinner.ts';
+import { collect, createCommand, seconds } from './command.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import { type Io, processIo } from './io.ts';
+import { costText, nowText, ranBy, ranMs, spanText, statusText, tokensOf } from './jobText.ts';
+
+interface Flags extends ConnectionOptions {
+  provider?: string;
+  model?: string;
+  input?: string;
+  priority?: string;
+  tier?: string;
+  tag?: string[];
+  param?: string[];
+  timeout?: number;
+  wait?: number;
+  json?: true;
+  detach?: true;
+}
+
+const examples = [
+  'svc run "Say hello" --provider echo',
+  'svc run "Summarise this" --provider ollama --model llama3.2 --input @minutes.md',
+  'git diff | svc run "Write a commit message" --input - --tag git --priority high',
+  'svc run "Name ten rivers" --param temperature=0.2 --param max_tokens=200 --json',
+  'svc run "Translate the manual" --input @manual.txt --detach     prints the id and returns',
+  'svc run "Be quick" --wait 30                                    124 when it takes longer; the job goes on',
+];
+
+/** `svc run`: one job from the prompt to the output. */
+export function runCommand(io: Io = processIo()): Command {
+  return createCommand('run', 'Dispatch a job, wait for its end, print its output', examples)
+    .argument('<prompt>', 'what the model is to do')
+    .option('--provider <name>', 'the provider that must run it (default: routing decides)')
+    .option('--model <name>', 'a model of the provider')
+    .option('--input <text>', 'what the prompt is about; @file reads a file, - standard input')
+    .option('--priority <label>', 'critical, high, normal, low, background, or as configured')
+    .option('--tier <label>', 'a label for routing rules')
+    .option('--tag <label>', 'a label for routing rules and lists; repeatable', collect)
+    .option('--param <name=value>', 'passed to the provider; JSON where it is JSON; repeatable', collect)
+    .option('--timeout <seconds>', 'fail the job when it runs longer; 0: never', seconds)
+    .option('--wait <seconds>', 'wait no longer than this; the job goes on (default: until it ends)', seconds)
+    .option('--json', 'print the whole job as JSON instead of the output')
+    .option('--detach', 'do not wait: print the id')
+    .action(async (prompt: string, _options: Flags, command: Command) => {
+      const flags = command.optsWithGlobals<Flags>();
+      const body = await bodyOf(prompt, flags, io);
+      const client = await connect(flags, io);
+      // The key makes a repeated request harmless, should something on the way send it twice.
+      const job = await client.dispatch(body, { idempotencyKey: randomUUID() });
+      if (flags.detach) return io.out.line(flags.json ? safeJson(job) : job.id);
+      await follow(client, job, flags, io);
+    });
+}
+
+async function bodyOf(prompt: string, flags: Flags, io: Io): Promise<DispatchBody> {
+  const { provider, model, priority, tier, tag, timeout } = flags;
+  const input = flags.input === undefined ? undefined : await readInput(flags.input, io);
+  return {
+    prompt,
+    ...(input === undefined ? {} : { input }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(model === undefined ? {} : { model }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(tier === undefined ? {} : { tier }),
+    ...(tag === undefined ? {} : { tags: tag }),
+    ...(flags.param === undefined ? {} : { params: Object.fromEntries(flags.param.map(readParam)) }),
+    ...(timeout === undefined ? {} : { timeout_seconds: timeout }),
+  };
+}
+
+async function readInput(given: string, io: Io): Promise<string> {
+  if (given === '-') {
+    const chunks: Buffer[] = [];
+    for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk));
+    return Buffer.concat(chunks).toString('utf8');
+  }
+  if (!given.startsWith('@')) return given;
+  const name = given.slice(1);
+  return readFile(resolve(io.cwd, name), 'utf8').catch((error: unknown) => {
+    throw new CommandFailure(exitCodes.usage, `--input: ${name} cannot be read: ${messageOf(error)}`);
+  });
+}
+
+function readParam(given: string): [string, unknown] {
+  const split = given.indexOf('=');
+  if (split < 1)
+    throw new CommandFailure(exitCodes.usage, `--param must be name=value, not ${JSON.stringify(given)}`);
+  const text = given.slice(split + 1);
+  try {
+    return [given.slice(0, split), JSON.parse(text)];
+  } catch {
+    return [given.slice(0, split), text];
+  }
+}
+
+async function follow(client: Client, dispatched: WireJob, flags: Flags, io: Io): Promise<void> {
+  const { id } = dispatched;
+  const spinner = startSpinner(io.err, line(dispatched));
+  const onUpdate = (job: WireJob): void => spinner.say(line(job));
+  if (!io.err.isTerminal && needsSomebody(dispatched))
+    io.err.line(`job ${id} waits: ${plainLine(nowText(dispatched, Date.now()))}`);
+  let job: WireJob;
+  try {
+    job = await client.waitFor(id, {
+      timeoutSeconds: flags.wait,
+      signal: interruptSignal(),
+      // Only who watches wants the states in between; anybody else is told at the end, with fewer questions.
+      onUpdate: io.err.isTerminal ? onUpdate : undefined,
+    });
+  } catch (error) {
+    spinner.stop();
+    if (error instanceof Interrupted || error instanceof WaitTimedOut) {
+      io.err.line(`Job ${id} goes on: svc jobs get ${id} shows it, svc jobs cancel ${id} ends it.`);
+    }
+    throw error;
+  }
+  spinner.stop();
+  if (flags.json) io.out.line(safeJson(job));
+  else if (job.status === 'completed') printOutput(job, io);
+  if (job.status !== 'completed') throw new CommandFailure(exitCodes.failed, endText(job));
+  if (io.err.isTerminal && !flags.json) io.err.line(io.err.paint('dim', receipt(job)));
+}
+
+/** Whether it waits for something that does not come by itself: a script that hangs must say why. */
+function needsSomebody({ waiting }: WireJob): boolean {
+  return waiting !== null && ['no_worker', 'workers_paused', 'concurrency_zero'].includes(waiting.reason);
+}
+
+function line(job: WireJob): string {
+  const rest = nowText(job, Date.now());
+  return rest === '' ? statusText(job) : `${statusText(job)}: ${rest}`;
+}
+
+/** The output of a job: byte for byte for a program, harmless for a terminal. */
+export function printOutput(job: WireJob, { out }: Io): void {
+  const output = job.result?.output ?? '';
+  const text = out.isTerminal ? plainText(output) : output;
+  out.write(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+function endText({ id, status, error }: WireJob): string {
+  const why = error === null ? '' : `: ${plainLine(error.message)}`;
+  return `job ${id} ${status === 'failed' ? 'failed' : `was ${status}`}${why}`;
+}
+
+function receipt(job: WireJob): string {
+  const { input, output } = tokensOf(job);
+  const { provider, model } = ranBy(job);
+  const ran = [provider, model].filter((name) => name !== null && name !== provider).join(' ');
+  const by = plainLine(ran === '' ? (provider ?? '') : `${provider} ${ran}`);
+  return `${by} · ${input} tokens in, ${output} out · ${costText(job)} · ${spanText(ranMs(job, Date.now()))} · ${job.id}`;
+}

@@ -1,0 +1,150 @@
+import type { Command } from 'commander';
+import type { Client } from '../client/client.ts';
+import type { WireWorker } from '../domain/wire.ts';
+import { relativeTime } from '../lib/humanTime.ts';
+import { nearest } from '../lib/nearest.ts';
+import { plainLine, safeJson } from '../lib/plainText.ts';
+import type { Colour, Screen } from '../lib/screen.ts';
+import { type Column, tableLines } from '../lib/table.ts';
+import { createCommand } from './command.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import { type Io, processIo } from './io.ts';
+
+interface Flags extends ConnectionOptions {
+  json?: true;
+}
+
+/** `svc workers`: look at workers, and stop or let them take work. */
+export function workersCommand(io: Io = processIo()): Command {
+  return createCommand('workers', 'List, show, pause and resume workers', [
+    'svc workers list',
+    'svc workers pause box-1',
+  ])
+    .addCommand(listCommand(io))
+    .addCommand(getCommand(io))
+    .addCommand(
+      actCommand(io, 'pause', 'Let workers take no new jobs', (client, id) => client.pauseWorker(id)),
+    )
+    .addCommand(
+      actCommand(io, 'resume', 'Let paused workers take jobs again', (client, id) => client.resumeWorker(id)),
+    );
+}
+
+function listCommand(io: Io): Command {
+  return createCommand('list', 'List every worker that the coordinator knows', [
+    'svc workers list',
+    'svc workers list --json',
+  ])
+    .option('--json', 'print the JSON of the API')
+    .action(async (_options: Flags, command: Command) => {
+      const flags = command.optsWithGlobals<Flags>();
+      const list = await (await connect(flags, io)).workers();
+      if (flags.json) return io.out.line(safeJson(list));
+      if (list.workers.length === 0) return io.err.line('No workers. svc worker --provider echo starts one.');
+      io.out.lines(workerTable(list.workers, io.out, Date.now()));
+    });
+}
+
+function getCommand(io: Io): Command {
+  return createCommand('get', 'Show a worker', ['svc workers get box-1', 'svc workers get box-1 --json'])
+    .argument('<worker>', 'its name or id')
+    .option('--json', 'print the JSON of the API')
+    .action(async (ref: string, _options: Flags, command: Command) => {
+      const flags = command.optsWithGlobals<Flags>();
+      const client = await connect(flags, io);
+      const worker = await client.worker(await findWorkerId(client, ref));
+      if (flags.json) return io.out.line(safeJson(worker));
+      io.out.lines(workerSheet(worker, io.out, Date.now()));
+    });
+}
+
+function actCommand(
+  io: Io,
+  name: 'pause' | 'resume',
+  description: string,
+  act: (client: Client, id: string) => Promise<WireWorker>,
+): Command {
+  return createCommand(name, description, [
+    `svc workers ${name} box-1`,
+    `svc workers ${name} box-1 box-2 --json`,
+  ])
+    .argument('<worker...>', 'names or ids')
+    .option('--json', 'print the JSON of the API, one worker a document')
+    .action(async (refs: string[], _options: Flags, command: Command) => {
+      const flags = command.optsWithGlobals<Flags>();
+      const client = await connect(flags, io);
+      for (const ref of refs) {
+        const worker = await act(client, await findWorkerId(client, ref));
+        io.out.line(flags.json ? safeJson(worker) : `${plainLine(worker.name)}  ${statusOf(worker)}`);
+      }
+    });
+}
+
+/** The id of the worker that is called so, or has this id. @throws CommandFailure (refused) with the nearest name. */
+async function findWorkerId(client: Client, ref: string): Promise<string> {
+  const { workers } = await client.workers();
+  const found = workers.find(({ id }) => id === ref) ?? workers.find(({ name }) => name === ref);
+  if (found) return found.id;
+  const names = workers.map(({ name }) => name);
+  const near = nearest(ref, names);
+  const known = names.length === 0 ? 'none is known' : `there are: ${names.map(plainLine).join(', ')}`;
+  const help = near === null ? known : `did you mean ${plainLine(near)}?`;
+  throw new CommandFailure(exitCodes.refused, `There is no worker ${ref}; ${help}`);
+}
+
+/** A paused worker that is away is both. */
+function statusOf({ status, paused }: WireWorker): string {
+  return paused && status !== 'paused' ? `${status}, paused` : status;
+}
+
+function colourOf({ status, paused }: WireWorker): Colour {
+  if (status === 'disconnected') return 'dim';
+  return paused || status !== 'active' ? 'yellow' : 'green';
+}
+
+function workerTable(workers: readonly WireWorker[], screen: Screen, now: number): string[] {
+  const columns: Column<WireWorker>[] = [
+    { header: 'NAME', value: ({ name }) => name, shrinkTo: 10 },
+    { header: 'STATUS', value: statusOf, paint: (text, worker) => screen.paint(colourOf(worker), text) },
+    { header: 'KIND', value: ({ kind }) => kind },
+    { header: 'PROVIDERS', value: ({ providers }) => providers.join(' '), shrinkTo: 9 },
+    { header: 'RUNS', value: ({ running, concurrency }) => `${running}/${concurrency}`, align: 'right' },
+    { header: 'DONE', value: ({ completed }) => String(completed), align: 'right' },
+    { header: 'FAILED', value: ({ failed }) => String(failed), align: 'right' },
+    { header: 'HEARD', value: ({ last_heartbeat_at }) => since(last_heartbeat_at, now), align: 'right' },
+    { header: 'TAGS', value: ({ tags }) => tags.join(' '), shrinkTo: 4 },
+    { header: 'ID', value: ({ id }) => id, shrinkTo: 8 },
+  ];
+  return tableLines(columns, workers, {
+    width: screen.width,
+    paintHeader: (text) => screen.paint('bold', text),
+  });
+}
+
+function since(iso: string | null, now: number): string {
+  return iso === null ? '-' : relativeTime(Date.parse(iso), now);
+}
+
+function workerSheet(worker: WireWorker, screen: Screen, now: number): string[] {
+  const models = Object.entries(worker.models).map(([provider, names]) => `${provider}: ${names.join(', ')}`);
+  const facts: [name: string, value: string][] = [
+    ['Worker', plainLine(worker.name)],
+    ['Id', worker.id],
+    ['Status', screen.paint(colourOf(worker), statusOf(worker))],
+    ['Kind', worker.kind],
+    ['Providers', plainLine(worker.providers.join(', '))],
+    ['Models', models.length === 0 ? 'any' : plainLine(models.join('; '))],
+    ['Tags', plainLine(worker.tags.join(', ')) || '-'],
+    ['Slots', `${worker.running} of ${worker.concurrency} taken`],
+    ['Done', `${worker.completed} completed, ${worker.failed} failed`],
+    [
+      'Host',
+      plainLine(`${worker.host ?? '-'}${worker.version === null ? '' : `, version ${worker.version}`}`),
+    ],
+    ['Connected', since(worker.connected_at, now)],
+    ['Heard', since(worker.last_heartbeat_at, now)],
+    ['Runs', worker.running_jobs.join(', ') || '-'],
+  ];
+  return facts.map(([name, value]) => `${screen.paint('bold', name.padEnd(9))}  ${value}`);
+}

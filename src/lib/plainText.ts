@@ -1,0 +1,25 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/**
+ * Text that cannot drive a terminal: no escape sequence and no control character is left but line ends and tabs.
+ * What a model or a stranger wrote could else move the cursor, retitle the window or fill the clipboard.
+ */
+export function plainText(text: string): string {
+  return stripVTControlCharacters(text).replaceAll(/[^\P{Cc}\n\t]/gu, '');
+}
+
+/** The same on one line, for cells and status lines; also without marks that turn the direction of what follows. */
+export function plainLine(text: string): string {
+  // White space first: a carriage return must leave a gap between the words it parted.
+  return plainText(text.replaceAll(/\s+/g, ' '))
+    .replaceAll(/\p{Bidi_Control}/gu, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+/** JSON that is safe on a terminal. It means the same: JSON.stringify leaves only DEL and the C1 range as they are. */
+export function safeJson(value: unknown): string {
+  return JSON.stringify(value, null, 2).replaceAll(/[^\P{Cc}\n]/gu, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}

@@ -1,0 +1,111 @@
+import test from 'ava';
+import { deadUrl, problem, serve } from '../client/server.ts';
+import { svc } from './cli.ts';
+
+const commands = [
+  [],
+  ['coordinator'],
+  ['worker'],
+  ['demo'],
+  ['run'],
+  ['jobs'],
+  ['jobs', 'list'],
+  ['jobs', 'get'],
+  ['jobs', 'cancel'],
+  ['jobs', 'retry'],
+  ['jobs', 'watch'],
+  ['workers'],
+  ['workers', 'list'],
+  ['workers', 'get'],
+  ['workers', 'pause'],
+  ['workers', 'resume'],
+  ['doctor'],
+];
+
+for (const command of commands) {
+  test(`${['svc', ...command].join(' ')} --help shows usage, examples and exit codes`, async (t) => {
+    const { code, stdout, stderr } = await svc(t, [...command, '--help']);
+    t.is(code, 0);
+    t.is(stderr, '');
+    t.true(stdout.startsWith(`Usage: ${['svc', ...command].join(' ')} `), stdout.slice(0, 80));
+    t.regex(stdout, /Examples:/);
+    t.regex(stdout, /Exit codes:/);
+  });
+}
+
+test('--version prints the version', async (t) => {
+  const { code, stdout } = await svc(t, ['--version']);
+  t.is(code, 0);
+  t.regex(stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+const wrong: [args: string[], stderr: RegExp][] = [
+  [['jobs', 'lst'], /unknown command 'lst'[\s\S]*Did you mean list/],
+  [['jobs', 'list', '--stat', 'x'], /unknown option '--stat'[\s\S]*svc jobs list --help shows how/],
+  [['jobs', 'list', '--limit', '0'], /whole number from 1 to 1000/],
+  [['jobs', 'list', '--created-after', 'soon'], /must be a time such as/],
+  [['jobs', 'get'], /missing required argument 'id'/],
+  [['run'], /missing required argument 'prompt'/],
+  [['run', 'x', '--wait', '-1'], /number of seconds/],
+  [['run', 'x', '--param', 'nothing'], /--param must be name=value/],
+  [['run', 'x', '--input', '@nowhere.txt'], /--input: nowhere.txt cannot be read/],
+  [['--url', 'localhost:1', 'jobs', 'list'], /--url must be an address such as/],
+  [['--key-file', 'nowhere', 'jobs', 'list'], /--key-file nowhere cannot be read/],
+  [['demo', '--port', '70000'], /from 0 to 65535/],
+  [[], /Usage: svc/],
+  [['workers'], /Usage: svc workers/],
+];
+
+for (const [args, expected] of wrong) {
+  test(`wrong usage ends with 2: ${['svc', ...args].join(' ')}`, async (t) => {
+    const { code, stdout, stderr } = await svc(t, args);
+    t.is(code, 2);
+    t.is(stdout, '');
+    t.regex(stderr, expected);
+  });
+}
+
+test('a configuration that cannot be used ends with 2 and every problem', async (t) => {
+  const env = { SVC_API_KEY: 'short', SVC_PORT: 'x' };
+  const { code, stderr } = await svc(t, ['jobs', 'list'], { env });
+  t.is(code, 2);
+  t.regex(stderr, /SVC_API_KEY: must have at least 16/);
+  const named = await svc(t, ['jobs', 'list'], { env: { SVC_CONFIG: 'nowhere.yaml' } });
+  t.is(named.code, 2);
+  t.regex(named.stderr, /nowhere\.yaml: no such file \(named by SVC_CONFIG\)/);
+});
+
+const refusals: [status: number, code: string, exitCode: number][] = [
+  [400, 'invalid_request', 2],
+  [401, 'authentication_failed', 4],
+  [403, 'forbidden', 4],
+  [404, 'not_found', 5],
+  [409, 'invalid_transition', 5],
+  [429, 'queue_full', 1],
+  [500, 'internal_error', 1],
+  [503, 'draining', 1],
+];
+
+for (const [status, code, exitCode] of refusals) {
+  test(`a coordinator that answers ${status} ends the command with ${exitCode} and its own words`, async (t) => {
+    const { url } = await serve(t, () => problem(status, code, 'So it is not'));
+    const ended = await svc(t, ['workers', 'list', '--url', url]);
+    t.is(ended.code, exitCode);
+    t.is(ended.stdout, '');
+    t.regex(ended.stderr, /^error: So it is not\n/);
+  });
+}
+
+test('a coordinator that is not there ends the command with 3 and what to do', async (t) => {
+  const url = await deadUrl();
+  const { code, stderr } = await svc(t, ['--url', url, 'jobs', 'list']);
+  t.is(code, 3);
+  t.regex(stderr, /cannot reach the coordinator at .*ECONNREFUSED.*start it with npm start/);
+});
+
+test('a pipe that is closed early is no failure', async (t) => {
+  const { url } = await serve(t, () => ({ json: { workers: [], total: 0, filler: 'x'.repeat(4_000_000) } }));
+  const { code, stderr } = await svc(t, ['--url', url, 'workers', 'list', '--json'], { closesOutput: true });
+  t.is(code, 0);
+  t.is(stderr, '');
+});

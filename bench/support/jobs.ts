@@ -54,6 +54,7 @@ export function pendingJob(id: string, ordinal: number, request: JobRequest): Jo
     request,
     state: 'pending.ready',
     life: {
+      strategy: 'direct',
       target: { provider: request.provider ?? '', model: request.model, worker: null, workerTag: null },
       chain: [],
       priority: request.priority,

@@ -1,8 +1,6 @@
 import { assign, setup } from 'xstate';
 import type { ProviderEvent } from './events.ts';
 
-export const providerMachineVersion = 1;
-
 /** The context of the provider machine. Plain JSON. */
 export interface ProviderLife {
   name: string;

@@ -5,7 +5,7 @@ import type { KeyRecord, Principal, Role } from '../domain/key.ts';
 import { hashSecret, makeKey, parseKey, withSecret } from './keyFormat.ts';
 
 /** Id of the admin key that stands in the coordinator's environment. */
-export const environmentKeyId = 'environment';
+const environmentKeyId = 'environment';
 /** No secret has this hash. */
 const unmatched = '0'.repeat(64);
 /** Wall time may jump: keys that end at a time are looked at again at least this often. */

@@ -2,7 +2,7 @@ import { createActor } from 'xstate';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
-import { CoordinatorError, InvalidTransition, messageOf } from '../domain/errors.ts';
+import { CoordinatorError, InvalidTransition } from '../domain/errors.ts';
 import type { JobRecord, JobRequest } from '../domain/job.ts';
 import { type JobStatus, type SupervisorStatus, statusOf } from '../domain/states.ts';
 import type { Waiting } from '../domain/waiting.ts';
@@ -13,7 +13,8 @@ import { planRoute } from '../routing/router.ts';
 import type { JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
 import { Attempts, type Priced } from './attempts.ts';
 import { Candidates, type PriceOf } from './candidates.ts';
-import { type Deadline, Deadlines } from './deadlines.ts';
+import { Deadlines } from './deadlines.ts';
+import { Delays } from './delays.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { EventBus, jobEventType } from './eventBus.ts';
 import { Intake } from './intake.ts';
@@ -26,10 +27,6 @@ import { WorkerConnection } from './workerConnection.ts';
 import type { WorkerLink } from './workerSession.ts';
 import { Workers } from './workers.ts';
 
-/** Wall time may jump; a job that waits for a time looks at the clock again at least this often. */
-const delayStepMaxMs = 60_000;
-/** A change that the store refused is tried again after this. */
-const storeRetryMs = 500;
 /** After a restart a worker has this many heartbeat intervals to come back before its jobs count as stuck. */
 const returnIntervals = 2.5;
 
@@ -64,8 +61,7 @@ export class Coordinator {
   readonly #dispatcher: Dispatcher;
   readonly #liveness: Liveness;
   readonly #waiting: WaitingReasons;
-  /** Deadlines of pending.delayed, by job. */
-  readonly #delays = new Map<string, Deadline>();
+  readonly #delays: Delays;
   readonly #connections = new Set<WorkerConnection>();
   #pending = 0;
   #isDismissing = false;
@@ -106,6 +102,7 @@ export class Coordinator {
       isDispatching: () => this.#supervisor.getSnapshot().hasTag('dispatching'),
       pending: () => this.#pending,
     });
+    this.#delays = new Delays({ clock, deadlines, host, logger });
     this.#attempts = new Attempts({
       config,
       clock,
@@ -162,7 +159,7 @@ export class Coordinator {
       this.#host.adopt(job);
       this.#attempts.adopt(job);
     }
-    for (const job of await this.#store.delayedJobs()) this.#delay(job);
+    for (const job of await this.#store.delayedJobs()) this.#delays.follow(job);
     this.#expectReturns();
     this.#supervisor.send({ type: 'supervisor.recovered' });
     this.#logger.info({ running: running.length, pending: this.#pending }, 'coordinator accepts jobs');
@@ -348,49 +345,10 @@ export class Coordinator {
     const isPending = statusOf(after.state) === 'pending';
     if (isPending !== wasPending) this.#pending += isPending ? 1 : -1;
     this.#attempts.follow(committed);
-    if (after.state === 'pending.delayed') this.#delay(after);
-    else this.#clearDelay(after.id);
+    this.#delays.follow(after);
     const type = jobEventType(before, after);
     if (type !== null) this.bus.publish({ type, at: after.life.updatedAt, job: after });
     if (after.state === 'pending.ready') this.#dispatcher.kick();
-  }
-
-  #clearDelay(id: string): void {
-    const deadline = this.#delays.get(id);
-    if (deadline === undefined) return;
-    this.#deadlines.clear(deadline);
-    this.#delays.delete(id);
-  }
-
-  /** Set the deadline at which a delayed job becomes ready. */
-  #delay(job: JobRecord): void {
-    this.#clearDelay(job.id);
-    const leftMs = (job.life.delayedUntil ?? 0) - this.#clock.now();
-    const at = this.#clock.monotonic() + Math.min(Math.max(0, leftMs), delayStepMaxMs);
-    this.#delays.set(
-      job.id,
-      this.#deadlines.set(at, () => this.#due(job)),
-    );
-  }
-
-  #due(job: JobRecord): void {
-    if ((job.life.delayedUntil ?? 0) > this.#clock.now()) {
-      this.#delay(job);
-      return;
-    }
-    this.#delays.delete(job.id);
-    this.#host
-      .apply(job.id, () => [{ type: 'job.due', at: this.#clock.now() }])
-      .catch((error: unknown) => {
-        this.#logger.error(
-          { job_id: job.id, error: messageOf(error) },
-          'job could not be made ready; trying again',
-        );
-        this.#delays.set(
-          job.id,
-          this.#deadlines.set(this.#clock.monotonic() + storeRetryMs, () => this.#due(job)),
-        );
-      });
   }
 
   /** Workers that held leases at the restart have a while to come back; then their jobs are stuck. */

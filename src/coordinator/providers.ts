@@ -1,6 +1,6 @@
 import { createActor } from 'xstate';
 import type { ProviderEvent } from '../../machines/events.ts';
-import { type ProviderLife, providerMachine } from '../../machines/providerMachine.ts';
+import { providerMachine } from '../../machines/providerMachine.ts';
 import type { BreakerConfig, Config, ProviderConfig } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import type { ReportedFailure } from '../domain/failure.ts';
@@ -209,5 +209,3 @@ export class Providers {
     return entry;
   }
 }
-
-export type { ProviderLife };

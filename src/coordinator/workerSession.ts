@@ -3,7 +3,6 @@ import type {
   AckFrame,
   AssignFrame,
   Assignment,
-  ChunkFrame,
   CoordinatorFrame,
   WireLease,
 } from '../domain/workerProtocol.ts';
@@ -90,4 +89,3 @@ export function toWireLease(ref: LeaseRef): WireLease {
 }
 
 export type AckReason = NonNullable<AckFrame['reason']>;
-export type { ChunkFrame };

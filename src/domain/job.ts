@@ -91,15 +91,7 @@ export interface JobResult {
 }
 
 /** How the one of several candidates is picked when a job is handed out. */
-export const strategyNames = [
-  'direct',
-  'fallback',
-  'round_robin',
-  'least_busy',
-  'cheapest',
-  'fastest',
-] as const;
-export type StrategyName = (typeof strategyNames)[number];
+export type StrategyName = 'direct' | 'fallback' | 'round_robin' | 'least_busy' | 'cheapest' | 'fastest';
 
 /** The context of the job machine: everything about a job that changes. Plain JSON. */
 export interface JobLife {

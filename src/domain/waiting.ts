@@ -10,18 +10,16 @@
  * - `delayed`           `not_before` or a back-off; until `until`.
  * - `draining`          the coordinator is shutting down or its assignments are paused.
  */
-export const waitingReasons = [
-  'no_worker',
-  'workers_paused',
-  'workers_busy',
-  'concurrency_zero',
-  'provider_limited',
-  'provider_open',
-  'provider_full',
-  'delayed',
-  'draining',
-] as const;
-export type WaitingReason = (typeof waitingReasons)[number];
+export type WaitingReason =
+  | 'no_worker'
+  | 'workers_paused'
+  | 'workers_busy'
+  | 'concurrency_zero'
+  | 'provider_limited'
+  | 'provider_open'
+  | 'provider_full'
+  | 'delayed'
+  | 'draining';
 
 export interface Waiting {
   reason: WaitingReason;

@@ -7,7 +7,7 @@ import type { WireFailure, WorkerFrame } from '../domain/workerProtocol.ts';
 
 const nameLengthMax = 200;
 /** Leases a hello or heartbeat may list, and slots a worker may have. */
-export const concurrencyMax = 100_000;
+const concurrencyMax = 100_000;
 
 const name = () => string().min(1).max(nameLengthMax);
 const lease = { job_id: string().max(nameLengthMax).required(), lease: number().integer().min(1).required() };

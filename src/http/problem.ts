@@ -3,7 +3,7 @@ import type { CoordinatorError, ErrorCode } from '../domain/errors.ts';
 import type { Problem } from '../domain/wire.ts';
 
 /** The status of every error code; one place, for routes and upgrades alike. */
-export const statusOfCode: Record<ErrorCode, number> = {
+const statusOfCode: Record<ErrorCode, number> = {
   authentication_failed: 401,
   forbidden: 403,
   job_not_found: 404,

@@ -2,7 +2,7 @@ import type { RoutingRule } from '../config/config.ts';
 import type { JobRequest } from '../domain/job.ts';
 
 /** Clients write this, or nothing, to leave the provider to the routing. */
-export const autoProvider = 'auto';
+const autoProvider = 'auto';
 
 /** The provider that the job names, or null when routing decides. */
 export function namedProvider({ provider }: JobRequest): string | null {

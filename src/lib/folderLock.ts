@@ -35,7 +35,9 @@ export interface FolderLock {
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const { dev, ino } = await stat(folder, { bigint: true });
   const held: Server[] = [];
-  if (process.platform === 'linux') held.push(await listenPatiently(`\0svc-folder-${dev}-${ino}`, folder));
+  const name = `svc-folder-${dev}-${ino}`;
+  if (process.platform === 'linux') held.push(await listenPatiently(`\0${name}`, folder));
+  if (process.platform === 'win32') held.push(await listenPatiently(`\\\\.\\pipe\\${name}`, folder));
   try {
     const file = socketFileOf(folder);
     if (file !== null) {
@@ -60,6 +62,8 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
 
 /** Where its socket file stands; null when no name for it is short enough (a socket's path has 108 bytes, 104 on macOS). */
 function socketFileOf(folder: string): string | null {
+  // Windows has named pipes instead, which end with their process and which every process sees.
+  if (process.platform === 'win32') return null;
   const absolute = join(folder, 'lock.sock');
   const names = [absolute, relative(process.cwd(), absolute)];
   return names.find((name) => name !== '' && Buffer.byteLength(name) < 100) ?? null;

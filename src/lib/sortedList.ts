@@ -39,8 +39,8 @@ function entryOf(chunk: Chunk | undefined, place: number): Entry | undefined {
 
 /**
  * Pairs of numbers in ascending order, as a list of short sorted arrays: insert, remove and the neighbours of an entry
- * cost two binary searches and a move within one chunk, rank and access by rank one pass over the chunks. Measured
- * at 1,000,000 entries: about 0.4 µs an insert or removal anywhere, 3 µs a rank; 16 bytes an entry.
+ * cost two binary searches and a move within one chunk, rank one pass over the chunks. Measured on random entries among
+ * 1,000, 100,000 and 1,000,000: removal and insert together 0.4, 0.7 and 2.7 µs, rank 0.4, 0.5 and 12 µs; 23 bytes an entry.
  *
  * No two entries may be equal in both numbers; neither may be NaN.
  */

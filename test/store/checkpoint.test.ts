@@ -102,6 +102,29 @@ test('a long journal is sealed and taken into a checkpoint by itself', async (t)
   t.deepEqual(await stateOf(await openStore(t, path)), state);
 });
 
+test('a journal of any length is folded in by rounds, in bounded memory', async (t) => {
+  const path = await emptyFolder(t);
+  const long = await openStore(t, path, { checkpointBytes: Number.MAX_SAFE_INTEGER });
+  for (let batch = 0; batch < 40; batch += 1) {
+    await long.commit(Array.from({ length: 100 }, (_, i) => creation(`${batch}-${i}`)));
+    await move(long, `${batch >> 1}-${batch}`, 'failed');
+  }
+  const state = await stateOf(long);
+  await long.close();
+  const files = unsyncedFiles();
+  let manifests = 0;
+  files.before = ({ name, path: file }) => {
+    manifests += name === 'rename' && file.endsWith('coordinator.json') ? 1 : 0;
+  };
+  const store = await openStore(t, path, { files, checkpointBytes: 1_000 });
+  await store.checkpoint();
+  t.true(manifests > 2, `${manifests} rounds`);
+  t.is(store.health().journalBytes, 0);
+  t.deepEqual(await stateOf(store), state);
+  await store.close();
+  t.deepEqual(await stateOf(await openStore(t, path)), state);
+});
+
 test('a checkpoint that ends at any step leaves a folder that starts with all that was acknowledged', async (t) => {
   let steps = 0;
   for (let crashAt = 1; ; crashAt += 1) {

@@ -11,16 +11,17 @@ export type RunCheckpoint = (plan: CheckpointPlan, signal: AbortSignal) => Promi
 /** A checkpoint that failed is tried again after this time, or when the next file of the journal is sealed. */
 const retryMs = 60_000;
 
-/** Beside it there is the same file as JavaScript when the program was built. */
-const workerFile = import.meta.url.endsWith('.ts') ? './checkpointWorker.ts' : './checkpointWorker.js';
+/** Where the program was built, the thread's file is JavaScript like this one. */
+const workerFile = new URL('./checkpointWorker.ts', import.meta.url);
+if (import.meta.url.endsWith('.js')) workerFile.pathname = workerFile.pathname.replace(/ts$/, 'js');
 
 /**
  * Make the checkpoint in a thread of its own, so that parsing and writing stop nobody. The thread may take 1 GiB of
- * heap and dies of more, alone: it needs some 150 MB for the 64 MiB of journal it is given.
+ * heap and dies of more, alone: it needs some 200 MB for 64 MiB of journal.
  */
 export const runInThread: RunCheckpoint = (plan, signal) =>
   new Promise((resolve, reject) => {
-    const worker = new Worker(new URL(workerFile, import.meta.url), {
+    const worker = new Worker(workerFile, {
       workerData: plan,
       name: 'checkpoint',
       resourceLimits: { maxOldGenerationSizeMb: 1024 },
@@ -47,7 +48,7 @@ export interface CheckpointerOptions {
   run: RunCheckpoint;
   clock: Clock;
   logger: Logger;
-  /** Bytes of sealed journal that go into one checkpoint, more only when a single file has more. */
+  /** Bytes of journal that go into one checkpoint, more only when a single file has more; see `makeCheckpoint`. */
   roundBytesMax: number;
 }
 
@@ -119,7 +120,7 @@ export class Checkpointer {
     }
     const startedAt = clock.monotonic();
     try {
-      const plan = { root, journals: round.map(({ name }) => name), now: clock.now() };
+      const plan = { root, journals: round.map(({ name }) => name), roundBytesMax, now: clock.now() };
       const report = await run(plan, this.#stop.signal);
       this.#sealed.splice(0, round.length);
       this.#problem = null;

@@ -2,13 +2,13 @@ import type { Clock } from '../../domain/clock.ts';
 import { messageOf, StoreUnavailable } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
-import { type Change, type JobChange, VersionConflict } from '../store.ts';
-import { Sharing } from './apply.ts';
+import { type JobChange, VersionConflict } from '../store.ts';
+import { Batch } from './batch.ts';
 import { type Journal, SyncFailed } from './journal.ts';
 import type { Memory } from './memory.ts';
-import type { StoredChange, StoredJobChange } from './record.ts';
+import type { StoredChange } from './record.ts';
 
-/** Records that share a sync: applying 1,000 takes some 5 ms, which is what one turn of the event loop should take. */
+/** Records that share a sync: applying 1,000 of them is one turn of the event loop, and stays under 10 ms. */
 const groupRecordsMax = 1_000;
 /** Characters that share a write. A longer record goes alone. */
 const groupCharactersMax = 8 * 1024 * 1024;
@@ -44,7 +44,6 @@ export class Commits {
   /** Resolves with the cause when nothing can be acknowledged any more. */
   readonly failed: Promise<Error>;
   readonly #options: CommitsOptions;
-  readonly #sharing = new Sharing();
   /** Job id → the version that the commit under way gives it. */
   readonly #inFlight = new Map<string, number>();
   #waiting: Waiting[] = [];
@@ -89,8 +88,9 @@ export class Commits {
     );
   }
 
-  /** Run a task between two groups, while nothing is being written. @returns what it returned or threw. */
+  /** Run a task between two groups, while nothing is being written. @returns what it returned or threw. @throws see `assertOpen`. */
   between<T>(task: () => Promise<T>): Promise<T> {
+    this.assertOpen();
     return new Promise((resolve, reject) => {
       this.#tasks.push(() => task().then(resolve, reject));
       this.#pumping ??= this.#pump();
@@ -136,7 +136,7 @@ export class Commits {
     if (this.#waitingCharacters > 0 && this.#waitingCharacters + text.length > waitingCharactersMax) {
       throw new StoreUnavailable('more is waiting to be written than the disk keeps up with');
     }
-    for (const change of changes) this.#sharing.change(change);
+    for (const change of changes) this.#options.memory.sharing.change(change);
     return new Promise((resolve, reject) => {
       this.#push({ text, changes, ids, resolve, reject });
     });
@@ -225,67 +225,5 @@ export class Commits {
       if (this.#problem === null || this.#isClosed) return;
       this.#push({ text: '[]', changes: [], ids: [], resolve: () => {}, reject: () => {} });
     });
-  }
-}
-
-/** What a batch needs of its `Commits`. */
-interface BatchHost {
-  take(change: JobChange, known: number | undefined): void;
-  enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<void>;
-  giveBack(ids: readonly string[]): void;
-}
-
-/** Changes on their way to be one commit. From `add` on their jobs are held: no other commit and no claim gets them. */
-export class Batch {
-  readonly #host: BatchHost;
-  readonly #memory: Memory;
-  readonly #texts: string[] = [];
-  readonly #changes: StoredChange[] = [];
-  /** Job id → the version this commit brings it to. */
-  readonly #versions = new Map<string, number>();
-
-  constructor(host: BatchHost, memory: Memory) {
-    this.#host = host;
-    this.#memory = memory;
-  }
-
-  /**
-   * Add a change, after those added before. It is serialised here, and what goes to memory later is read back from
-   * that text: neither an edit by the caller nor what JSON does not carry can make memory differ from the disk.
-   * @throws VersionConflict, or TypeError for what no store could keep. The batch must be abandoned then.
-   */
-  add(change: Change): void {
-    if (change.kind !== 'job') {
-      this.#keep(JSON.stringify(change));
-      return;
-    }
-    this.#host.take(change, this.#versions.get(change.id));
-    this.#versions.set(change.id, change.expectedVersion + 1);
-    const stored: StoredJobChange = { ...change, ordinal: this.#memory.jobs.get(change.id)?.ordinal };
-    this.#keep(JSON.stringify(stored));
-  }
-
-  /** @throws StoreUnavailable when the changes could not be made durable; nothing has changed then. */
-  async commit(): Promise<void> {
-    if (this.#texts.length === 0) return;
-    let done: Promise<void>;
-    try {
-      done = this.#host.enqueue(this.#texts, this.#changes, [...this.#versions.keys()]);
-    } catch (error) {
-      this.abandon();
-      throw error;
-    }
-    await done;
-  }
-
-  /** Give back what it holds. */
-  abandon(): void {
-    this.#host.giveBack([...this.#versions.keys()]);
-    this.#versions.clear();
-  }
-
-  #keep(text: string): void {
-    this.#texts.push(text);
-    this.#changes.push(JSON.parse(text));
   }
 }

@@ -18,7 +18,7 @@ export interface OpenFile {
  * How a file is opened: `read` an existing one; `edit`, created when it is missing; `replace`, emptied or created.
  * Files are made with mode 0600: prompts are nobody else's business.
  */
-export type OpenMode = 'read' | 'edit' | 'replace';
+type OpenMode = 'read' | 'edit' | 'replace';
 
 /** What the store needs of a file system, so that tests can give it one that fails. */
 export interface Files {

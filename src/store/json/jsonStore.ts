@@ -30,8 +30,10 @@ import { layoutOf } from './layout.ts';
 import { Memory } from './memory.ts';
 import { restore } from './restore.ts';
 
-/** 32 MiB: some 16,000 dispatches of 1 KB and what becomes of them; replayed in about a third of a second. */
+/** 32 MiB: some 16,000 dispatches of 1 KB and what becomes of them; replayed in 0.2 s. */
 const defaultCheckpointBytes = 32 * 1024 * 1024;
+/** Of journal that a checkpoint folds in at once: some 200 MB of memory. */
+const roundBytesMax = 64 * 1024 * 1024;
 /** Offers of one claim between two turns of the event loop: about 1 ms. */
 const offersPerTurn = 1_000;
 
@@ -113,7 +115,13 @@ class FolderStore implements JsonStore {
       const run: RunCheckpoint =
         this.#files === nodeFiles ? runInThread : (plan) => makeCheckpoint(this.#files, plan);
       const checkpointer = new Checkpointer(
-        { root: layout.root, run, clock, logger: this.#logger, roundBytesMax: 2 * this.#checkpointBytes },
+        {
+          root: layout.root,
+          run,
+          clock,
+          logger: this.#logger,
+          roundBytesMax: Math.min(2 * this.#checkpointBytes, roundBytesMax),
+        },
         sealed,
       );
       const commits = new Commits({

@@ -19,7 +19,7 @@ interface Head extends Entry {
 
 /**
  * The jobs that can be claimed, by lane, each lane in claim order. A job with a commit under way stands in no lane.
- * Costs do not depend on how many jobs wait: see `SortedList`.
+ * Costs hardly depend on how many jobs wait: see `SortedList`.
  */
 export class LaneIndex {
   readonly #lanes = new Map<string, Lane>();

@@ -1,5 +1,5 @@
 import type { IdempotencyRecord } from '../store.ts';
-import { applyToRegistry, createRegistry, nextJob, type Registry } from './apply.ts';
+import { applyToRegistry, createRegistry, nextJob, type Registry, Sharing } from './apply.ts';
 import { JobIndex } from './jobIndex.ts';
 import { LaneIndex } from './laneIndex.ts';
 import type { StoredChange, StoredJob } from './record.ts';
@@ -16,6 +16,8 @@ export interface MemoryOptions {
 export class Memory {
   readonly jobs = new JobIndex();
   readonly lanes: LaneIndex;
+  /** What comes out of JSON.parse goes through here before it goes into memory. */
+  readonly sharing = new Sharing();
   readonly #now: () => number;
   #registry: Registry = createRegistry();
   /** By key, in order of arrival, which with one time to live is the order of expiry too. */

@@ -42,15 +42,17 @@ export async function listJournal(files: Files, folder: string): Promise<Journal
 }
 
 /**
- * Read one file of the journal and show every record to `onRecord`, in order. A file of any size is read in constant
- * memory. Bytes after the last newline are not records; whether they may be there is the caller's to judge.
+ * Read one file of the journal and show every record to `onRecord`, in order, with the bytes of its line; after some
+ * hundreds of them `pause` is awaited. A file of any size is read in constant memory. Bytes after the last newline are
+ * not records; whether they may be there is the caller's to judge.
  * @throws StoreCorrupt for a damaged record, a gap in the sequence, or a record that `onRecord` threw at.
  */
 export async function replayFile(
   files: Files,
   folder: string,
   name: string,
-  onRecord: (record: JournalRecord) => void,
+  onRecord: (record: JournalRecord, lineBytes: number) => void,
+  pause?: () => Promise<void>,
 ): Promise<Replayed> {
   const path = join(folder, name);
   let nextSeq = firstSeqOf(name) ?? 1;
@@ -67,13 +69,14 @@ export async function replayFile(
         try {
           const record = decodeRecord(bytes);
           if (record.seq !== nextSeq) throw new Error(`record ${record.seq} stands where ${nextSeq} should`);
-          onRecord(record);
+          onRecord(record, bytes.length);
         } catch (error) {
           throw new StoreCorrupt(path, offset, `${messageOf(error)}; ${whatToDo}`);
         }
         nextSeq += 1;
         goodBytes = offset + bytes.length + 1;
       }
+      await pause?.();
     }
   } finally {
     await file.close();

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { Logger } from '../../lib/log.ts';
 import { StoreCorrupt } from '../store.ts';
-import { createRegistry, Sharing } from './apply.ts';
+import { createRegistry } from './apply.ts';
 import type { Files } from './files.ts';
 import { isSegmentName, isTemporaryName, journalName, type Layout } from './layout.ts';
 import { emptyManifest, type Manifest, manifestDatabase, whatToDo } from './manifest.ts';
 import type { Memory } from './memory.ts';
-import type { SegmentJob, StoredJob } from './record.ts';
+import type { SegmentJob } from './record.ts';
 import { type JournalFile, listJournal, missingRecords, replayFile } from './replay.ts';
 import { readSegment } from './segmentFile.ts';
 
@@ -32,11 +32,10 @@ export async function restore(
 ): Promise<Restored> {
   await files.makeFolder(layout.journal);
   await files.makeFolder(layout.jobs);
-  const sharing = new Sharing();
   const manifest = await readManifest(files, layout);
   memory.loadRegistry(createRegistry(manifest.workers, manifest.keys));
-  await loadSegments(files, layout, manifest, memory, sharing);
-  const restored = await replay(files, layout, manifest, memory, sharing, logger);
+  await loadSegments(files, layout, manifest, memory);
+  const restored = await replay(files, layout, manifest, memory, logger);
   memory.buildIndexes();
   await removeLeftovers(files, layout, manifest, restored, logger);
   return restored;
@@ -66,20 +65,16 @@ async function readManifest(files: Files, layout: Layout): Promise<Manifest> {
   return database.data;
 }
 
-async function loadSegments(
-  files: Files,
-  layout: Layout,
-  manifest: Manifest,
-  memory: Memory,
-  sharing: Sharing,
-): Promise<void> {
+async function loadSegments(files: Files, layout: Layout, manifest: Manifest, memory: Memory): Promise<void> {
   for (const segment of manifest.segments) {
     const path = join(layout.jobs, segment.file);
     for await (const lines of readSegment(files, layout.jobs, segment)) {
       for (const { bytes, offset } of lines) {
         try {
           const { idempotency, ...job }: SegmentJob = JSON.parse(bytes.toString('utf8'));
-          memory.loadJob(shared(job, sharing), idempotency);
+          memory.sharing.request(job.request);
+          memory.sharing.life(job.life);
+          memory.loadJob(job, idempotency);
         } catch (error) {
           const what = error instanceof Error ? error.message : String(error);
           throw new StoreCorrupt(path, offset, `${what}; ${whatToDo}`);
@@ -89,18 +84,11 @@ async function loadSegments(
   }
 }
 
-function shared(job: StoredJob, sharing: Sharing): StoredJob {
-  sharing.request(job.request);
-  sharing.life(job.life);
-  return job;
-}
-
 async function replay(
   files: Files,
   layout: Layout,
   manifest: Manifest,
   memory: Memory,
-  sharing: Sharing,
   logger: Logger,
 ): Promise<Restored> {
   const found = await listJournal(files, layout.journal);
@@ -121,7 +109,7 @@ async function replay(
     const replayed = await replayFile(files, layout.journal, file.name, ({ seq, changes }) => {
       if (seq <= manifest.seq) return;
       for (const change of changes) {
-        sharing.change(change);
+        memory.sharing.change(change);
         memory.apply(change);
       }
     });

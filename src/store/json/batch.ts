@@ -1,0 +1,65 @@
+import type { Change, JobChange } from '../store.ts';
+import type { Memory } from './memory.ts';
+import type { StoredChange, StoredJobChange } from './record.ts';
+
+/** What a batch needs of its `Commits`. */
+export interface BatchHost {
+  take(change: JobChange, known: number | undefined): void;
+  enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<void>;
+  giveBack(ids: readonly string[]): void;
+}
+
+/** Changes on their way to be one commit. From `add` on their jobs are held: no other commit and no claim gets them. */
+export class Batch {
+  readonly #host: BatchHost;
+  readonly #memory: Memory;
+  readonly #texts: string[] = [];
+  readonly #changes: StoredChange[] = [];
+  /** Job id → the version this commit brings it to. */
+  readonly #versions = new Map<string, number>();
+
+  constructor(host: BatchHost, memory: Memory) {
+    this.#host = host;
+    this.#memory = memory;
+  }
+
+  /**
+   * Add a change, after those added before. It is serialised here, and what goes to memory later is read back from
+   * that text: neither an edit by the caller nor what JSON does not carry can make memory differ from the disk.
+   * @throws VersionConflict, or TypeError for what no store could keep. The batch must be abandoned then.
+   */
+  add(change: Change): void {
+    if (change.kind !== 'job') {
+      this.#keep(JSON.stringify(change));
+      return;
+    }
+    this.#host.take(change, this.#versions.get(change.id));
+    this.#versions.set(change.id, change.expectedVersion + 1);
+    const stored: StoredJobChange = { ...change, ordinal: this.#memory.jobs.get(change.id)?.ordinal };
+    this.#keep(JSON.stringify(stored));
+  }
+
+  /** @throws StoreUnavailable when the changes could not be made durable; nothing has changed then. */
+  async commit(): Promise<void> {
+    if (this.#texts.length === 0) return;
+    let done: Promise<void>;
+    try {
+      done = this.#host.enqueue(this.#texts, this.#changes, [...this.#versions.keys()]);
+    } catch (error) {
+      this.abandon();
+      throw error;
+    }
+    await done;
+  }
+
+  /** Give back what it holds. */
+  abandon(): void {
+    this.#host.giveBack([...this.#versions.keys()]);
+    this.#versions.clear();
+  }
+
+  #keep(text: string): void {
+    this.#texts.push(text);
+    this.#changes.push(JSON.parse(text));
+  }
+}

@@ -1,6 +1,8 @@
+import { performance } from 'node:perf_hooks';
 import { bodiesOf, served, unserved } from './support/jobs.ts';
 import { dispatchLoad } from './support/load.ts';
 import { type ServerProcess, seedFolder, startCoordinator } from './support/processes.ts';
+import { quietRounds } from './support/quiet.ts';
 import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
 import { median } from './support/statistics.ts';
 import { WorkerClient } from './support/workerClient.ts';
@@ -13,15 +15,16 @@ const ratioMax = 1.2;
 interface Cost {
   dispatch: number;
   drain: number;
+  total: number;
   /** Processor time of the coordinator's main thread, in both. */
   main: number;
+  /** Processor time of the coordinator in the whole round, ms. */
+  cpuMs: number;
 }
 
 interface Case {
-  name: string;
   coordinator: ServerProcess;
   worker: WorkerClient;
-  costs: Cost[];
 }
 
 /** Whether a job costs more when very many wait: an index that is not one shows here. */
@@ -32,59 +35,69 @@ export const backlog: Scenario = {
     const few = 1_000;
     const many = bench.quick ? 10_000 : 100_000;
     const jobs = bench.quick ? 1_000 : 5_000;
-    const rounds = bench.quick ? 2 : 7;
-    const base = await open(bench, 'few', { [served]: few });
-    const other = await open(bench, 'in another lane', { [served]: few, [unserved]: many });
-    const same = await open(bench, 'in the same lane', { [served]: many });
-    const cases = [base, other, same];
-    for (const each of cases) await round(each, jobs);
-    for (const each of cases) each.costs = [];
-    for (let count = 0; count < rounds; count++) for (const each of cases) await round(each, jobs);
-    for (const { name, costs } of cases) {
-      bench.say(`${name}: ${costs.map((cost) => totalOf(cost).toFixed(0)).join(' ')} µs a job`);
-    }
+    const base = await open(bench, { [served]: few });
+    const other = await open(bench, { [served]: few, [unserved]: many });
+    const same = await open(bench, { [served]: many });
+    const turns = async () => ({
+      base: await round(base, jobs),
+      other: await round(other, jobs),
+      same: await round(same, jobs),
+    });
+    await turns();
+    const kept = await quietRounds(bench, bench.quick ? 2 : 7, async () => {
+      const measured = await turns();
+      return { measured, cpuMs: measured.base.cpuMs + measured.other.cpuMs + measured.same.cpuMs };
+    });
+    const baseCosts = kept.map((costs) => costs.base);
+    const baseFigure = (name: string, of: (cost: Cost) => number) =>
+      told(name, median(baseCosts.map(of)), 'µs');
     return [
-      told(`a job with ${few} pending`, median(base.costs.map(totalOf)), 'µs'),
-      told('  of it dispatch', median(base.costs.map(({ dispatch }) => dispatch)), 'µs'),
-      told('  of it assign to ack', median(base.costs.map(({ drain }) => drain)), 'µs'),
-      told('  processor time of the main thread', median(base.costs.map(({ main }) => main)), 'µs'),
-      ...[other, same].flatMap((each) => compare(each, base, many)),
+      baseFigure(`a job with ${few} pending`, ({ total }) => total),
+      baseFigure('  of it dispatch', ({ dispatch }) => dispatch),
+      baseFigure('  of it assign to ack', ({ drain }) => drain),
+      baseFigure('  processor time of the main thread', ({ main }) => main),
+      ...compare(
+        `${many} pending in another lane`,
+        kept.map((costs) => costs.other),
+        baseCosts,
+      ),
+      ...compare(
+        `${many} pending in the same lane`,
+        kept.map((costs) => costs.same),
+        baseCosts,
+      ),
     ];
   },
 };
 
-async function open(bench: Bench, name: string, pending: Record<string, number>): Promise<Case> {
+async function open(bench: Bench, pending: Record<string, number>): Promise<Case> {
   const coordinator = await startCoordinator(bench, await seedFolder(bench, { pending }));
-  const worker = await WorkerClient.connect(bench, coordinator.url, slots);
-  return { name, coordinator, worker, costs: [] };
+  return { coordinator, worker: await WorkerClient.connect(bench, coordinator.url, slots) };
 }
 
 /** First the dispatches, then as many results, so that the backlog is the same before each round. */
-async function round({ coordinator, worker, costs }: Case, jobs: number): Promise<void> {
+async function round({ coordinator, worker }: Case, jobs: number): Promise<Cost> {
   const bodies = bodiesOf(served, 300);
   await coordinator.measure();
   const dispatched = await dispatchLoad({ url: coordinator.url, connections, bodies }, { requests: jobs });
   const startedAt = performance.now();
   await worker.work(jobs);
   const drainMs = performance.now() - startedAt;
-  const { mainMs } = await coordinator.report();
+  const { mainMs, cpuMs } = await coordinator.report();
   const perJob = (ms: number) => (ms * 1000) / jobs;
-  costs.push({ dispatch: perJob(dispatched.elapsedMs), drain: perJob(drainMs), main: perJob(mainMs) });
+  const [dispatch, drain] = [perJob(dispatched.elapsedMs), perJob(drainMs)];
+  return { dispatch, drain, total: dispatch + drain, main: perJob(mainMs), cpuMs };
 }
 
-function totalOf({ dispatch, drain }: Cost): number {
-  return dispatch + drain;
-}
-
-function compare(large: Case, base: Case, pending: number): Figure[] {
-  const figure = (name: string, of: (cost: Cost) => number): Figure => {
-    const value = median(large.costs.map(of));
-    const ratio = value / median(base.costs.map(of));
-    return { name, value, unit: 'µs', ratio, against: 'few pending', target: null };
+function compare(name: string, costs: readonly Cost[], base: readonly Cost[]): Figure[] {
+  const figure = (label: string, of: (cost: Cost) => number): Figure => {
+    const value = median(costs.map(of));
+    const ratio = value / median(base.map(of));
+    return { name: label, value, unit: 'µs', ratio, against: 'few pending', target: null };
   };
   return [
     {
-      ...figure(`a job with ${pending} pending ${large.name}`, totalOf),
+      ...figure(`a job with ${name}`, ({ total }) => total),
       target: { of: 'ratio', is: 'at most', bound: ratioMax },
     },
     figure('  of it dispatch', ({ dispatch }) => dispatch),

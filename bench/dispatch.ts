@@ -1,6 +1,7 @@
 import { bodiesOf, served } from './support/jobs.ts';
 import { dispatchLoad, rateOf } from './support/load.ts';
 import { type ServerProcess, seedFolder, startCoordinator, startEcho } from './support/processes.ts';
+import { quietRounds } from './support/quiet.ts';
 import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
 import { median, percentile } from './support/statistics.ts';
 
@@ -21,8 +22,8 @@ export const dispatch: Scenario = {
   about: `durable POST /api/jobs at ${connections} connections, against the same middleware that only echoes`,
   async run(bench) {
     const plan = bench.quick
-      ? { rounds: 2, roundMs: 1_000, warmUpMs: 500 }
-      : { rounds: 5, roundMs: 4_000, warmUpMs: 3_000 };
+      ? { rounds: 2, roundMs: 500, warmUpMs: 500 }
+      : { rounds: 7, roundMs: 1_500, warmUpMs: 3_000 };
     return [...(await compare(bench, 300, plan, true)), ...(await compare(bench, 2_000, plan, false))];
   },
 };
@@ -36,17 +37,18 @@ async function compare(
   const echo = await startEcho(bench);
   const coordinator = await startCoordinator(bench, await seedFolder(bench, {}));
   const bodies = bodiesOf(served, promptBytes);
-  const ours: Round[] = [];
-  const theirs: Round[] = [];
   await loaded(echo, bodies, warmUpMs);
   await loaded(coordinator, bodies, warmUpMs);
   // In turns, so that a slow minute of the machine spoils both alike.
-  for (let round = 0; round < rounds; round++) {
-    theirs.push(await loaded(echo, bodies, roundMs));
-    ours.push(await loaded(coordinator, bodies, roundMs));
-  }
+  const pairs = await quietRounds(bench, rounds, async () => {
+    const theirs = await loaded(echo, bodies, roundMs);
+    const ours = await loaded(coordinator, bodies, roundMs);
+    return { measured: { ours, theirs }, cpuMs: theirs.cpuMs + ours.cpuMs };
+  });
   await coordinator.stop();
   await echo.stop();
+  const ours = pairs.map((pair) => pair.ours);
+  const theirs = pairs.map((pair) => pair.theirs);
   bench.say(`ours ${shown(ours)}; echo ${shown(theirs)} requests/s`);
   const value = median(ours.map(({ perSecond }) => perSecond));
   const peer = median(theirs.map(({ perSecond }) => perSecond));
@@ -76,21 +78,22 @@ async function compare(
   ];
 }
 
-interface Round {
+interface Loaded {
   perSecond: number;
   /** Processor time of the server's main thread for one request, µs. */
   mainUs: number;
+  cpuMs: number;
   latenciesMs: number[];
 }
 
-async function loaded(server: ServerProcess, bodies: readonly string[], ms: number): Promise<Round> {
+async function loaded(server: ServerProcess, bodies: readonly string[], ms: number): Promise<Loaded> {
   await server.measure();
   const result = await dispatchLoad({ url: server.url, connections, bodies }, { ms });
-  const { mainMs } = await server.report();
+  const { mainMs, cpuMs } = await server.report();
   const mainUs = (mainMs * 1000) / result.requests;
-  return { perSecond: rateOf(result), mainUs, latenciesMs: result.latenciesMs };
+  return { perSecond: rateOf(result), mainUs, cpuMs, latenciesMs: result.latenciesMs };
 }
 
-function shown(rounds: readonly Round[]): string {
+function shown(rounds: readonly Loaded[]): string {
   return rounds.map(({ perSecond }) => perSecond.toFixed(0)).join(' ');
 }

@@ -3,13 +3,14 @@ import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError, InvalidTransition } from '../domain/errors.ts';
-import type { JobRecord, JobRequest } from '../domain/job.ts';
+import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
 import { type JobStatus, type SupervisorStatus, statusOf } from '../domain/states.ts';
 import type { Waiting } from '../domain/waiting.ts';
 import type { WorkerView } from '../domain/worker.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
-import { planRoute } from '../routing/router.ts';
+import type { Member } from '../routing/member.ts';
+import { type Plan, planRoute } from '../routing/router.ts';
 import type { JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
 import { Attempts, type Priced } from './attempts.ts';
 import { Candidates, type PriceOf } from './candidates.ts';
@@ -17,7 +18,7 @@ import { Deadlines } from './deadlines.ts';
 import { Delays } from './delays.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { EventBus, jobEventType } from './eventBus.ts';
-import { Intake } from './intake.ts';
+import { Intake, planOrRefuse } from './intake.ts';
 import { type Applied, type Committed, JobHost } from './jobHost.ts';
 import { Leases } from './leases.ts';
 import { Liveness } from './liveness.ts';
@@ -37,6 +38,14 @@ export interface JobView {
   waiting: Waiting | null;
   /** Epoch ms of the last heartbeat that listed it. */
   heartbeatAt: number | null;
+}
+
+/** What the routing would do with a job, and how it sees each candidate. */
+export interface RouteExplanation {
+  plan: Plan;
+  members: readonly Member[];
+  /** null when all of them are skipped: the job would wait. */
+  picked: Member | null;
 }
 
 /**
@@ -319,6 +328,15 @@ export class Coordinator {
     this.#connections.delete(connection);
     // Whoever was told to come back is not lost.
     if (!this.#isDismissing) connection.gone();
+  }
+
+  /** What the routing would do with a job that was sent now. @throws CoordinatorError invalid_request. */
+  explainRoute(request: JobRequest): RouteExplanation {
+    const plan = planOrRefuse(request, this.#config());
+    const [target, ...chain] = plan.candidates;
+    const members = this.#candidates.of({ target, chain });
+    const lane = laneOf({ strategy: plan.strategy, target, chain });
+    return { plan, members, picked: this.#candidates.pick(plan, lane, members) };
   }
 
   /** A job with what only this process knows of it; `position` is left out. */

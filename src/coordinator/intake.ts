@@ -5,7 +5,7 @@ import { CoordinatorError } from '../domain/errors.ts';
 import type { JobRecord, JobRequest } from '../domain/job.ts';
 import { canonicalJson } from '../lib/canonicalJson.ts';
 import { KeyedQueue } from '../lib/keyedQueue.ts';
-import { planRoute } from '../routing/router.ts';
+import { type Plan, planRoute } from '../routing/router.ts';
 import type { IdempotencyRecord, Store } from '../store/store.ts';
 import { uuidv7 } from './ids.ts';
 import type { JobHost } from './jobHost.ts';
@@ -84,8 +84,7 @@ export class Intake {
 
   async #create(id: string, request: JobRequest, idempotency?: IdempotencyRecord): Promise<JobRecord> {
     this.#admit(1);
-    const plan = planRoute(request, this.#config());
-    if (plan === null) throw noProvider();
+    const plan = planOrRefuse(request, this.#config());
     this.#entering += 1;
     try {
       return await this.#host().create(
@@ -126,6 +125,13 @@ export class Intake {
       );
     }
   }
+}
+
+/** Where a job may run. @throws CoordinatorError invalid_request when nothing names a provider. */
+export function planOrRefuse(request: JobRequest, config: Config): Plan {
+  const plan = planRoute(request, config);
+  if (plan === null) throw noProvider();
+  return plan;
 }
 
 function noProvider(): CoordinatorError {

@@ -1,5 +1,5 @@
 import type { Failure } from './failure.ts';
-import type { AttemptOutcome, Message } from './job.ts';
+import type { AttemptOutcome, Message, StrategyName } from './job.ts';
 import type { Role } from './key.ts';
 import type { CostStatus } from './money.ts';
 import type { JobStatus, WorkerStatus } from './states.ts';
@@ -156,6 +156,27 @@ export interface WireKeyList {
 export interface WireTicket {
   ticket: string;
   expires_at: Iso;
+}
+
+/** Answer of POST /api/route/explain. */
+export interface WireRouteExplanation {
+  strategy: StrategyName;
+  /** What decided, in one sentence. */
+  why: string;
+  /** Place of the rule that decided, from 0; null for none. */
+  rule: number | null;
+  /** Who would run the job now, or whom it would wait for; null when every member is skipped. */
+  chosen: { provider: string; model: string | null } | null;
+  members: {
+    provider: string;
+    model: string | null;
+    worker: string | null;
+    worker_tag: string | null;
+    state: 'ready' | 'busy' | 'skipped';
+    outcome: 'chosen' | 'skipped' | 'not_needed';
+    why: string;
+    until: Iso | null;
+  }[];
 }
 
 export interface WireHealth {

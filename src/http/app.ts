@@ -14,6 +14,7 @@ import { page } from './page.ts';
 import { type Route, routing } from './route.ts';
 import { jobRoutes } from './routes/jobs/routes.ts';
 import { keyRoutes } from './routes/keys/routes.ts';
+import { routingRoutes } from './routes/routing/routes.ts';
 import { workerRoutes } from './routes/workers/routes.ts';
 
 export interface HttpParts {
@@ -26,7 +27,12 @@ export interface HttpParts {
 
 /** Every route of the API, one room a thing. */
 export function routes({ coordinator, config, keys, tickets }: HttpParts): Route[] {
-  return [...jobRoutes(coordinator, config), ...workerRoutes(coordinator), ...keyRoutes(keys, tickets)];
+  return [
+    ...jobRoutes(coordinator, config),
+    ...workerRoutes(coordinator),
+    ...routingRoutes(coordinator, config),
+    ...keyRoutes(keys, tickets),
+  ];
 }
 
 /** The HTTP side of the coordinator. Whatever is not public asks for a key first, so that a stranger learns no path. */

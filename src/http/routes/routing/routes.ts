@@ -1,0 +1,20 @@
+import type { Config } from '../../../config/config.ts';
+import type { Coordinator } from '../../../coordinator/coordinator.ts';
+import type { Route } from '../../route.ts';
+import { parseDispatch } from '../jobs/schema.ts';
+import { presentExplanation } from './present.ts';
+
+/** /api/route/explain: what would become of a job that is not sent. */
+export function routingRoutes(coordinator: Coordinator, config: () => Config): Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/api/route/explain',
+      role: 'operator',
+      body: 'required',
+      handle: ({ body }) => ({
+        json: presentExplanation(coordinator.explainRoute(parseDispatch(body, config()))),
+      }),
+    },
+  ];
+}

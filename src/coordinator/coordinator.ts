@@ -74,6 +74,8 @@ export class Coordinator {
   readonly #connections = new Set<WorkerConnection>();
   #pending = 0;
   #isDismissing = false;
+  /** A slot has become free. */
+  #onFree = (): void => this.#dispatcher.kick();
 
   constructor(options: {
     config: () => Config;
@@ -123,7 +125,7 @@ export class Coordinator {
       providers,
       priced,
       logger,
-      onFree: kick,
+      onFree: () => this.#onFree(),
     });
     const attempts = this.#attempts;
     this.#candidates = new Candidates({ leases, providers, workers, priceOf });
@@ -394,13 +396,10 @@ export class Coordinator {
     if (isDone()) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancelTimer = this.#clock.after(graceMs, resolve);
-    const unsubscribe = this.bus.subscribe(() => {
+    this.#onFree = () => {
       if (isDone()) resolve();
-    });
-    return promise.finally(() => {
-      cancelTimer();
-      unsubscribe();
-    });
+    };
+    return promise.finally(cancelTimer);
   }
 }
 

@@ -8,6 +8,7 @@ import type { Logger } from '../lib/log.ts';
 import { health } from './health.ts';
 import { authentication } from './middleware/authentication.ts';
 import { errors } from './middleware/errors.ts';
+import { headers } from './middleware/headers.ts';
 import { jsonBody } from './middleware/jsonBody.ts';
 import { requestId } from './middleware/requestId.ts';
 import { page } from './page.ts';
@@ -42,6 +43,7 @@ export function createApp(parts: HttpParts): Koa {
   // Koa's own handler would print what the error middleware has answered already.
   app.on('error', (error: Error) => logger.debug({ error: error.message }, 'connection error'));
   app.use(requestId());
+  app.use(headers());
   app.use(errors(logger));
   app.use(health(coordinator));
   app.use(page());

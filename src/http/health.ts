@@ -20,7 +20,6 @@ export function health(coordinator: Coordinator): Middleware {
       store: store.status,
     };
     ctx.status = ctx.query.ready === '1' && body.status !== 'ok' ? 503 : 200;
-    ctx.set('Cache-Control', 'no-store');
     ctx.body = body;
     return Promise.resolve();
   };

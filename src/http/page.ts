@@ -32,7 +32,6 @@ export function page(): Middleware {
       'Content-Security-Policy',
       "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     );
-    ctx.set('X-Content-Type-Options', 'nosniff');
     ctx.type = 'text/html; charset=utf-8';
     ctx.body = html;
     return Promise.resolve();

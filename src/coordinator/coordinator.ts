@@ -396,10 +396,16 @@ export class Coordinator {
     if (isDone()) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancelTimer = this.#clock.after(graceMs, resolve);
-    this.#onFree = () => {
+    const look = () => {
       if (isDone()) resolve();
     };
-    return promise.finally(cancelTimer);
+    this.#onFree = look;
+    // A worker that leaves takes its leases out of the count, and frees no slot.
+    const unsubscribe = this.bus.subscribe(look);
+    return promise.finally(() => {
+      cancelTimer();
+      unsubscribe();
+    });
   }
 }
 

@@ -181,3 +181,21 @@ test('a queue at max_pending refuses with queue_full and takes jobs again when o
   await coordinator.cancel(job.id);
   await t.notThrowsAsync(coordinator.dispatch(request()));
 });
+
+test('a drain ends when the last worker with a lease leaves, or the last aborted job is answered', async (t) => {
+  const { coordinator, worker } = await setup(t);
+  const leaves = await worker();
+  const answers = await worker();
+  await coordinator.dispatch(request());
+  await coordinator.dispatch(request());
+  await leaves.job();
+  const aborted = await answers.job();
+  await coordinator.cancel(aborted.job_id);
+  const drained = coordinator.drain(60_000);
+  leaves.drop();
+  await answers.connection.conclude(
+    { jobId: aborted.job_id, lease: aborted.lease },
+    { type: 'aborted', usage: null },
+  );
+  await t.notThrowsAsync(drained);
+});

@@ -149,8 +149,9 @@ const candidatesMax = 20;
 /** The id that was meant: itself, or that of the one job whose id has this part. @throws CommandFailure (refused). */
 async function findJobId(client: Client, ref: string): Promise<string> {
   if (wholeId.test(ref)) return ref;
-  const { jobs } = await client.jobs({ q: ref, limit: candidatesMax });
-  const fitting = jobs.filter(({ id }) => id.includes(ref.toLowerCase()));
+  const part = ref.toLowerCase();
+  const { jobs } = await client.jobs({ q: part, limit: candidatesMax });
+  const fitting = jobs.filter(({ id }) => id.includes(part));
   const [first, second] = fitting;
   if (first === undefined) throw new CommandFailure(exitCodes.refused, `There is no job whose id has ${ref}`);
   if (second === undefined) return first.id;

@@ -1,7 +1,7 @@
 import type { Problem } from './problem.ts';
 
 /** Fewer characters than this are no secret. The coordinator refuses shorter keys too. */
-export const apiKeyLengthMin = 16;
+const apiKeyLengthMin = 16;
 
 /** Read a variable; one that is set to nothing is not set. */
 export function variable(env: NodeJS.ProcessEnv, name: string): string | null {

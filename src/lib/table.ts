@@ -82,7 +82,8 @@ function join<Row>(
     const isLast = index === columns.length - 1;
     const cell = isLast ? (texts[index] ?? '').trimEnd() : (texts[index] ?? '');
     if (left <= before.length) break;
-    const cut = cutToWidth(cell, left - before.length);
+    const room = left - before.length;
+    const cut = textWidth(cell) <= room ? cell : cutToWidth(cell.trimEnd(), room);
     line += before + (column.paint?.(cut, row) ?? cut);
     left -= before.length + textWidth(cell);
   }

@@ -1,0 +1,158 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { version } from '../../src/lib/version.ts';
+import { type Answer, deadUrl, type Fixture, problem, serve, wireWorker } from '../client/server.ts';
+import { emptyFolder, svc } from './cli.ts';
+
+const health: Answer = { json: { status: 'ok', version, uptime_seconds: 5, store: 'ok' } };
+const workers: Answer = { json: { workers: [wireWorker()], total: 1 } };
+const jobs: Answer = { json: { jobs: [], total: 0, limit: 1, offset: 0 } };
+
+/** A coordinator in which all is well, but for these answers. */
+function serveHealthy(t: ExecutionContext, over: Record<string, Answer> = {}): Promise<Fixture> {
+  const answers: Record<string, Answer> = {
+    '/health': health,
+    '/api/workers': workers,
+    '/api/jobs': jobs,
+    ...over,
+  };
+  return serve(t, ({ path }) => answers[path] ?? problem(404, 'not_found', 'There is no such route'));
+}
+
+test('when all is well it says so line by line and ends with 0', async (t) => {
+  const { url } = await serveHealthy(t);
+  const { code, stdout, stderr } = await svc(t, ['doctor', '--url', url]);
+  t.is(code, 0, stdout);
+  t.is(stderr, '');
+  const titles = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(/ {2,}/).slice(0, 2).join(' '));
+  t.deepEqual(titles, [
+    'ok Node',
+    'ok Configuration',
+    'ok Data folder',
+    'ok Coordinator',
+    'ok Key',
+    'ok Workers',
+  ]);
+  t.regex(stdout, new RegExp(`version ${version}`));
+  t.regex(stdout, /accepted, from SVC_API_KEY/);
+  t.regex(stdout, /1 connected: box-1/);
+});
+
+test('a key that the coordinator made tells its role', async (t) => {
+  const { url } = await serveHealthy(t);
+  const { stdout } = await svc(t, ['doctor', '--url', url], {
+    env: { SVC_API_KEY: 'svc_operator_0123456789' },
+  });
+  t.regex(stdout, /role operator/);
+});
+
+const faults: [title: string, over: Record<string, Answer>, detail: RegExp, fix: RegExp][] = [
+  [
+    'a refused key',
+    { '/api/jobs': problem(401, 'authentication_failed', 'Authentication failed: unknown') },
+    /Key +from SVC_API_KEY: Authentication failed/,
+    /export SVC_API_KEY/,
+  ],
+  [
+    'no worker',
+    { '/api/workers': { json: { workers: [], total: 0 } } },
+    /Workers +none is connected/,
+    /svc worker --provider echo/,
+  ],
+  [
+    'a draining coordinator',
+    { '/health': { json: { status: 'draining', version, store: 'ok' } } },
+    /draining/,
+    /npm start/,
+  ],
+  [
+    'a failing store',
+    { '/health': { json: { status: 'degraded', version, store: 'read_only' } } },
+    /store: read_only/,
+    /df -h/,
+  ],
+  [
+    'something else at the address',
+    { '/health': (response) => response.end('<html>') },
+    /is this its address/,
+    /svc doctor --url/,
+  ],
+];
+
+for (const [title, over, detail, fix] of faults) {
+  test(`a fault is told with what mends it, and ends with 1: ${title}`, async (t) => {
+    const { url } = await serveHealthy(t, over);
+    const { code, stdout, stderr } = await svc(t, ['doctor', '--url', url]);
+    t.is(code, 1);
+    t.regex(stdout, /^FAULT/m);
+    t.regex(stdout, detail);
+    t.regex(stdout, new RegExp(`mend it: .*${fix.source}`));
+    t.is(stderr, 'error: 1 fault found\n');
+  });
+}
+
+test('a worker key is told to be one', async (t) => {
+  const { url } = await serveHealthy(t, { '/api/jobs': problem(403, 'forbidden', 'no') });
+  const { code, stdout } = await svc(t, ['doctor', '--url', url], {
+    env: { SVC_API_KEY: 'svc_worker_0123456789' },
+  });
+  t.is(code, 1);
+  t.regex(stdout, /the key from SVC_API_KEY is a worker's/);
+});
+
+test('a paused fleet and another version are warnings, not faults', async (t) => {
+  const { url } = await serveHealthy(t, {
+    '/health': { json: { status: 'ok', version: '99.0.0', uptime_seconds: 5, store: 'ok' } },
+    '/api/workers': { json: { workers: [wireWorker({ paused: true, status: 'paused' })], total: 1 } },
+  });
+  const { code, stdout } = await svc(t, ['doctor', '--url', url]);
+  t.is(code, 0);
+  t.regex(stdout, /^warn +Coordinator +this is version .*, it is 99\.0\.0$/m);
+  t.regex(stdout, /none takes work\n +mend it: svc workers resume box-1/);
+});
+
+test('without a coordinator it says how to start one', async (t) => {
+  const { code, stdout } = await svc(t, ['doctor', '--url', await deadUrl()]);
+  t.is(code, 1);
+  t.regex(stdout, /^FAULT +Coordinator +cannot reach .*\n +mend it: npm start/m);
+});
+
+test('a broken configuration is told with every problem, and a key file for others with its chmod', async (t) => {
+  const { url } = await serveHealthy(t);
+  const cwd = await emptyFolder(t);
+  await writeFile(join(cwd, 'mine.yaml'), 'prot: 1\nhots: x\n');
+  const broken = await svc(t, ['doctor', '--config', 'mine.yaml', '--url', url], { cwd });
+  t.is(broken.code, 1);
+  t.regex(
+    broken.stdout,
+    /mine\.yaml:1: prot: unknown key, did you mean port\?\n +mine\.yaml:2: hots: unknown key/,
+  );
+
+  await mkdir(join(cwd, 'data'));
+  await writeFile(join(cwd, 'data/admin.key'), 'svc_admin_0123456789');
+  await chmod(join(cwd, 'data/admin.key'), 0o644);
+  const open = await svc(t, ['doctor', '--url', url], { cwd });
+  t.is(open.code, 1);
+  t.regex(open.stdout, /FAULT +Key file +.*can be read by other users\n +mend it: chmod 600 .*admin\.key/);
+});
+
+test('a data folder that is a file is a fault', async (t) => {
+  const { url } = await serveHealthy(t);
+  const cwd = await emptyFolder(t);
+  await writeFile(join(cwd, 'data'), '');
+  const { code, stdout } = await svc(t, ['doctor', '--url', url], { cwd });
+  t.is(code, 1);
+  t.regex(stdout, /Data folder +.*is not a folder/);
+});
+
+test('--json is the findings for programs', async (t) => {
+  const { url } = await serveHealthy(t);
+  const { stdout } = await svc(t, ['doctor', '--json', '--url', url]);
+  const report = JSON.parse(stdout);
+  t.true(report.ok);
+  t.deepEqual(report.findings[0], { level: 'ok', title: 'Node', detail: process.version, fix: null });
+});

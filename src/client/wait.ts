@@ -6,7 +6,7 @@ import { ApiError, Unreachable, WaitTimedOut } from './errors.ts';
 export interface WaitOptions {
   /** Give up after this; absent: wait for as long as it takes. */
   timeoutSeconds?: number | undefined;
-  /** Called with every answer, the last one included. It also makes the client ask every second. */
+  /** Called with every answer, the last one included. It also makes the client ask every second, the first time at once. */
   onUpdate?: ((job: WireJob) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -38,8 +38,10 @@ export async function waitForEnd(jobId: string, ask: AskJob, options: WaitOption
   let seenAt: number | null = null;
   for (;;) {
     const leftSeconds = Math.max(0, (deadline - performance.now()) / 1000);
+    // Whoever watches sees the state now, and not only after the first wait.
+    const longest = onUpdate === undefined ? askSeconds : seenAt === null ? 0 : askSecondsWatched;
     // The API takes whole seconds; the last question may end a little before the deadline, never after it.
-    const seconds = Math.floor(Math.min(leftSeconds, onUpdate ? askSecondsWatched : askSeconds));
+    const seconds = Math.floor(Math.min(leftSeconds, longest));
     const askedAt = performance.now();
     const answer = await ask(seconds, signal).catch((error: unknown) => passing(error, seenAt));
     const isLate = performance.now() >= deadline;

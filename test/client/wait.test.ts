@@ -30,7 +30,10 @@ test('whoever watches is told every answer, and asks more often', async (t) => {
     onUpdate: ({ status }) => states.push(status),
   });
   t.deepEqual(states, ['pending', 'running', 'completed']);
-  t.is(seen[0]?.query.get('wait'), '1');
+  t.deepEqual(
+    seen.map(({ query }) => query.get('wait')),
+    [null, '1', '1'],
+  );
 });
 
 for (const status of ['failed', 'cancelled'] as const) {

@@ -1,5 +1,6 @@
 import { candidatesOf, type JobLife, type Target } from '../domain/job.ts';
 import type { WorkerLife } from '../domain/worker.ts';
+import { own } from '../lib/own.ts';
 import type { Member } from '../routing/member.ts';
 import { strategies } from '../routing/strategies/index.ts';
 import type { Leases } from './leases.ts';
@@ -129,7 +130,9 @@ export class Candidates {
     const { provider, worker, workerTag } = target;
     const ofProvider = this.#workers.connected().filter(({ providers }) => providers.includes(provider));
     const advertising =
-      model === null ? [] : ofProvider.filter(({ models }) => models[provider]?.includes(model) === true);
+      model === null
+        ? []
+        : ofProvider.filter(({ models }) => own(models, provider)?.includes(model) === true);
     return (advertising.length > 0 ? advertising : ofProvider).filter(
       ({ name, tags }) =>
         (worker === null || name === worker) && (workerTag === null || tags.includes(workerTag)),

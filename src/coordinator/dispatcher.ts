@@ -16,6 +16,9 @@ const claimSizeMax = 500;
 /** A claim that the store refused is tried again after this. */
 const storeRetryMs = 500;
 
+/** A worker that is back sends what it has within a round trip; half a second is many. */
+const spareMs = 500;
+
 interface Claim {
   step: Step;
   lease: Lease;
@@ -38,6 +41,8 @@ export class Dispatcher {
   readonly #providers: Providers;
   readonly #isAssigning: () => boolean;
   readonly #logger: Logger;
+  /** Jobs that are left alone until a time, monotonic ms. */
+  readonly #spared = new Map<string, number>();
   #running: Promise<void> | null = null;
   #again = false;
 
@@ -67,6 +72,21 @@ export class Dispatcher {
   kick(): void {
     this.#again = true;
     this.#running ??= Promise.resolve().then(() => this.#loop());
+  }
+
+  /**
+   * Leave jobs alone for a moment: a worker has come back that had them, and may be about to deliver their results, which
+   * are still taken as long as nobody has overtaken them.
+   */
+  spare(jobIds: readonly string[]): void {
+    if (jobIds.length === 0) return;
+    const until = this.#clock.monotonic() + spareMs;
+    for (const id of jobIds) this.#spared.set(id, until);
+    this.#clock.after(spareMs, () => {
+      const now = this.#clock.monotonic();
+      for (const [id, end] of this.#spared) if (end <= now) this.#spared.delete(id);
+      this.kick();
+    });
   }
 
   /** Resolves when no pass is under way. */
@@ -121,7 +141,7 @@ export class Dispatcher {
 
   #decide(claims: Map<string, Claim>): Decide {
     return (job, lane) => {
-      if (this.#host().isBusy(job.id)) return 'skip';
+      if (this.#host().isBusy(job.id) || this.#spared.has(job.id)) return 'skip';
       const candidates = this.#candidates.of(job.life);
       const picked = this.#candidates.pick(job.life, lane, candidates);
       const worker = picked?.state === 'ready' ? this.#candidates.leastBusy(picked) : null;

@@ -7,6 +7,7 @@ import type { ReportedFailure } from '../domain/failure.ts';
 import { tripsBreaker } from '../domain/failure.ts';
 import type { ProviderStatus } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
+import { own } from '../lib/own.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 
 type ProviderActor = ReturnType<typeof createActor<typeof providerMachine>>;
@@ -60,7 +61,7 @@ export class Providers {
   }
 
   settings(name: string): ProviderConfig | undefined {
-    return this.#config().providers[name];
+    return own(this.#config().providers, name);
   }
 
   /** The provider's own ceiling of requests under way; null for none. */

@@ -80,6 +80,7 @@ export class WorkerConnection {
     });
     logger.info({ worker_id: workerId, name: hello.name, providers: hello.providers }, 'worker connected');
     session.heardAt = clock.monotonic();
+    dispatcher.spare(lost.map(({ jobId }) => jobId));
     liveness.watch(session);
     dispatcher.kick();
   }

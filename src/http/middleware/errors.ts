@@ -25,6 +25,8 @@ export function errors(logger: Logger): Middleware {
       if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
       if (allow !== undefined) ctx.set('Allow', allow.join(', '));
       if (shown.code === 'authentication_failed') ctx.set('WWW-Authenticate', 'Bearer');
+      // A body that nobody reads to its end stands in the way of the next request on this connection.
+      if (!ctx.req.complete) ctx.set('Connection', 'close');
       const problem = problemOf(shown, requestId);
       ctx.status = problem.status;
       ctx.body = JSON.stringify(problem);

@@ -13,6 +13,8 @@ import { validate } from '../../validate.ts';
 const nameLengthMax = 200;
 const tagsMax = 100;
 const metadataMax = 100;
+/** A year; also keeps out the Infinity that 1e999 reads as. */
+const timeoutSecondsMax = 31_536_000;
 const defaultPriority = 'normal';
 /** `?wait=` at most, seconds. */
 const waitSecondsMax = 300;
@@ -57,7 +59,7 @@ const dispatchSchema = (priorities: readonly string[]) =>
     tags,
     params: object(),
     metadata,
-    timeout_seconds: number().min(0),
+    timeout_seconds: number().min(0).max(timeoutSecondsMax),
     not_before: time(),
   })
     .noUnknown()

@@ -5,6 +5,7 @@ import { KeyRing, type KeyStorage } from './auth/keyRing.ts';
 import { Tickets } from './auth/tickets.ts';
 import { readAdminKey, writeAdminKey } from './config/adminKey.ts';
 import type { Config } from './config/config.ts';
+import { LiveConfig } from './config/liveConfig.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
 import { comparablePrice, costOf } from './cost/pricing.ts';
 import type { Random } from './domain/clock.ts';
@@ -25,7 +26,8 @@ const keepAliveMs = 65_000;
 const requestsEndMs = 2_000;
 
 export interface ServiceOptions {
-  config: Config;
+  /** A plain one stays as it is; a live one may be read again while the service runs. */
+  config: Config | LiveConfig;
   /** An admin key that is always valid (SVC_API_KEY); null lets the first start make one. */
   apiKey: string | null;
   logger: Logger;
@@ -53,37 +55,44 @@ export class StartRefused extends Error {}
  * @throws StoreLocked, StoreCorrupt, StoreFormatTooNew; StartRefused; an error of `listen` (EADDRINUSE).
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, logger } = options;
+  const { logger } = options;
+  const live = options.config instanceof LiveConfig ? options.config : LiveConfig.of(options.config);
+  const config = () => live.current;
+  const { store: storeAt, jobs } = config();
   const clock = systemClock;
   const random = systemRandom();
   const store = createJsonStore({
-    path: config.store.path,
+    path: storeAt.path,
     clock,
     logger,
-    headStart: (priority) => (config.jobs.priorities[priority] ?? 0) * 1000,
+    headStart: (priority) => (jobs.priorities[priority] ?? 0) * 1000,
   });
   const coordinator = new Coordinator({
-    config: () => config,
+    config,
     store,
     clock,
     random,
     logger,
-    priced: (provider, model, usage) => costOf(config, provider, model, usage),
-    priceOf: (provider, model) => comparablePrice(config, provider, model),
+    priced: (provider, model, usage) => costOf(config(), provider, model, usage),
+    priceOf: (provider, model) => comparablePrice(config(), provider, model),
   });
   await coordinator.start();
   try {
-    const { keys, adminKey, isNewKey } = await openKeys(options, store, random);
+    const { keys, adminKey, isNewKey } = await openKeys(config(), options.apiKey, store, random);
     const tickets = new Tickets({ clock, random });
-    const app = createApp({ coordinator, keys, tickets, config: () => config, logger });
+    const app = createApp({ coordinator, keys, tickets, config, live, logger });
     const server = createServer(
       { headersTimeout: headersTimeoutMs, keepAliveTimeout: keepAliveMs, connectionsCheckingInterval: 5_000 },
       app.callback(),
     );
-    const gateway = new WorkerGateway({ coordinator, keys, config: () => config, logger });
+    const gateway = new WorkerGateway({ coordinator, keys, config, logger });
     gateway.attach(server);
-    const url = await listen(server, config);
-    logger.info({ url, store: config.store.path }, 'listening');
+    const url = await listen(server, config());
+    logger.info({ url, store: storeAt.path }, 'listening');
+    live.onChange(() => {
+      logger.level = config().log.level;
+      coordinator.configChanged();
+    });
     const worker =
       options.echoWorker === undefined || adminKey === null
         ? null
@@ -110,7 +119,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       adminKey,
       isNewKey,
       failed: store.failed,
-      stop: (graceSeconds = config.shutdown.graceSeconds) => {
+      stop: (graceSeconds = config().shutdown.graceSeconds) => {
         stopping ??= stop(graceSeconds);
         return stopping;
       },
@@ -123,7 +132,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 /** The key ring. Without a key from the environment the first start makes an admin key and leaves it in the data folder. */
 async function openKeys(
-  { config, apiKey }: ServiceOptions,
+  config: Config,
+  apiKey: string | null,
   store: Store,
   random: Random,
 ): Promise<{ keys: KeyRing; adminKey: string | null; isNewKey: boolean }> {

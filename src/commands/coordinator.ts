@@ -1,8 +1,10 @@
 import { Command } from 'commander';
+import { LiveConfig } from '../config/liveConfig.ts';
 import { loadConfig } from '../config/load.ts';
 import { ConfigError } from '../config/problem.ts';
 import { messageOf } from '../domain/errors.ts';
 import { createLogger } from '../lib/log.ts';
+import { onReloadSignal } from '../lib/reloadSignal.ts';
 import { onStopSignal } from '../lib/stopSignal.ts';
 import { type Service, startService } from '../service.ts';
 
@@ -26,6 +28,7 @@ Examples:
   svc coordinator --with-echo-worker                also runs a worker that echoes, to try things out
 
 Signals: SIGTERM and SIGINT stop it in good order (exit 0); a second one stops it at once.
+SIGHUP: read the configuration again; a bad one changes nothing.
 Exit codes: 0 stopped in good order; 1 it could not start, or its store failed; 2 wrong usage or configuration.`;
 
 /** `svc coordinator`: runs the coordinator until a signal. */
@@ -51,16 +54,20 @@ async function run(options: Options): Promise<void> {
     ...(logLevel === undefined ? {} : { logLevel }),
   };
   try {
-    const loaded = await loadConfig({
+    const from = {
       ...(file === undefined ? {} : { file }),
       env: process.env,
       cwd: process.cwd(),
       overrides,
-    });
+    };
+    const loaded = await loadConfig(from);
     const logger = createLogger(loaded.config.log.level);
     for (const warning of loaded.warnings) logger.warn(warning);
+    const config = LiveConfig.ofFile(loaded, from, logger);
+    // What is wrong with the new one is in the log.
+    onReloadSignal(() => void config.reload().catch(() => {}));
     const service = await startService({
-      config: loaded.config,
+      config,
       apiKey: loaded.apiKey,
       logger,
       echoWorker: options.withEchoWorker === true ? { concurrency: echoConcurrency } : undefined,

@@ -24,6 +24,8 @@ export interface LoadOptions {
   cwd: string;
   /** Values of flags, as they were typed. */
   overrides?: Overrides | undefined;
+  /** The file that was read before: it is read again and must still be there. null: there was none. */
+  again?: string | null | undefined;
 }
 
 export interface LoadedConfig {
@@ -45,8 +47,9 @@ const usualNames = ['svc.config.yaml', 'svc.config.yml', 'svc.config.json'];
  * The configuration from flags, environment, file and defaults, in this order, validated as a whole.
  * @throws ConfigError with every problem at once.
  */
-export async function loadConfig({ file, env, cwd, overrides = {} }: LoadOptions): Promise<LoadedConfig> {
-  const found = await findFile(file, env, cwd);
+export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
+  const { env, cwd, overrides = {} } = options;
+  const found = await findFile(options);
   const parsed = found === null ? emptyFile : parseConfig(found.text, found.name);
   const layered = layerOver(parsed.file, env, overrides);
   const { apiKey, problems: keyProblems } = readApiKey(env);
@@ -100,19 +103,16 @@ interface FoundFile {
   warnings: string[];
 }
 
-async function findFile(
-  flag: string | undefined,
-  env: NodeJS.ProcessEnv,
-  cwd: string,
-): Promise<FoundFile | null> {
+async function findFile({ file: flag, env, cwd, again = null }: LoadOptions): Promise<FoundFile | null> {
   const fromEnvironment = variable(env, 'SVC_CONFIG');
-  const named = flag ?? fromEnvironment;
+  const named = again ?? flag ?? fromEnvironment;
   if (named !== null) {
     const path = resolve(cwd, named);
     const text = await readIfThere(path, nameFor(path, cwd));
     const by = flag === undefined ? 'SVC_CONFIG' : '--config';
+    const why = again === null ? `(named by ${by})` : 'any more';
     if (text === null)
-      throw new ConfigError([{ ...nowhere(nameFor(path, cwd)), message: `no such file (named by ${by})` }]);
+      throw new ConfigError([{ ...nowhere(nameFor(path, cwd)), message: `no such file ${why}` }]);
     return { path, name: nameFor(path, cwd), text, warnings: [] };
   }
   const present: FoundFile[] = [];

@@ -1,17 +1,22 @@
 import type { Config, Price, ProviderConfig, RoutingRule } from './config.ts';
 
+/** Stands in place of a secret. */
 const hidden = '[hidden]';
 
+/** Whether secrets are shown: `masked` for everything that people or logs see. */
+export type Secrets = 'masked' | 'plain';
+
 /**
- * The configuration in force, with the keys of the file: what `svc config show` prints. Keys are masked.
- * Everything is there, also what has its default; what is not set is null.
+ * The configuration in force, with the keys of the file: what `svc config show` prints. Everything is there, also what
+ * has its default; what is not set is null. Masked are API keys, and the passwords of addresses.
  */
-export function presentConfig(config: Config) {
+export function presentConfig(config: Config, secrets: Secrets = 'masked') {
   const { store, jobs, routing, retention, http, worker } = config;
+  const address = (url: string | null): string | null => (secrets === 'plain' ? url : maskedUrl(url));
   return {
     host: config.host,
     port: config.port,
-    public_url: config.publicUrl,
+    public_url: address(config.publicUrl),
     store: { kind: store.kind, path: store.path },
     jobs: {
       timeout_seconds: jobs.timeoutSeconds,
@@ -23,7 +28,10 @@ export function presentConfig(config: Config) {
       priorities: { ...jobs.priorities },
       default_provider: jobs.defaultProvider,
     },
-    providers: mapValues(config.providers, presentProvider),
+    providers: mapValues(config.providers, (provider) => ({
+      ...presentProvider(provider),
+      base_url: address(provider.baseUrl),
+    })),
     routing: {
       strategy: routing.strategy,
       chain: routing.chain,
@@ -41,10 +49,16 @@ export function presentConfig(config: Config) {
       providers: worker.providers,
       concurrency: worker.concurrency,
       tags: worker.tags,
-      coordinator: worker.coordinator,
-      api_key: worker.apiKey === null ? null : hidden,
+      coordinator: address(worker.coordinator),
+      api_key: worker.apiKey === null || secrets === 'plain' ? worker.apiKey : hidden,
     },
   };
+}
+
+/** An address as it may be shown: `https://name:[hidden]@host`. */
+function maskedUrl(url: string | null): string | null {
+  if (url === null || !URL.canParse(url) || new URL(url).password === '') return url;
+  return url.replace(/(?<=^[a-z]+:\/\/[^/?#]*?:)[^/?#]*(?=@)/i, hidden);
 }
 
 function mapValues<T, U>(map: Record<string, T>, change: (value: T) => U): Record<string, U> {

@@ -1,8 +1,8 @@
 import { topLevelModel } from './checks.ts';
 import type { Config } from './config.ts';
-import { keyPath } from './fields.ts';
 import type { ConfigFile } from './file.ts';
 import type { Given } from './layers.ts';
+import { leavesOf } from './leaves.ts';
 import { presentConfig } from './present.ts';
 
 /** Where a value in force came from. */
@@ -11,19 +11,10 @@ export type Source = 'flag' | 'environment' | 'file' | 'default';
 /** The source of every value, by its key path as in the file. */
 export function sourcesOf(config: Config, file: ConfigFile, given: Given): Record<string, Source> {
   const sources: Record<string, Source> = {};
-  for (const steps of leavesOf(presentConfig(config))) {
-    const path = steps.reduce(keyPath, '');
+  for (const { steps, path } of leavesOf(presentConfig(config))) {
     sources[path] = given[path] ?? (isInFile(file, steps) ? 'file' : 'default');
   }
   return sources;
-}
-
-/** The paths of everything that is no map, and of maps that are empty. */
-function leavesOf(value: unknown, steps: readonly string[] = []): (readonly string[])[] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [steps];
-  const entries = Object.entries(value);
-  if (entries.length === 0) return [steps];
-  return entries.flatMap(([key, member]) => leavesOf(member, [...steps, key]));
 }
 
 function isInFile(file: ConfigFile, steps: readonly string[]): boolean {

@@ -126,6 +126,11 @@ export class Attempts {
     for (const lease of this.#leases.all()) lease.beatAt = now;
   }
 
+  /** The time after which a silent lease is reaped may be another one now. */
+  rewatchAll(): void {
+    for (const lease of this.#leases.all()) if (lease.phase === 'running') this.#watch(lease);
+  }
+
   /** A change of a job has been committed: keep slots, deadlines and the provider's state in step with it. */
   follow(committed: Committed): void {
     const { before, after, event } = committed;
@@ -398,9 +403,11 @@ export class Attempts {
               : lease.beatAt + reapStaleAfterSeconds * 1000,
           );
     if (at === Number.POSITIVE_INFINITY) return;
+    // One that has passed already (the configuration changed) is no sign that this process stood still.
+    const due = Math.max(at, this.#clock.monotonic());
     this.#watched.set(
       lease,
-      this.#deadlines.set(at, () => this.#expire(lease)),
+      this.#deadlines.set(due, () => this.#expire(lease)),
     );
   }
 

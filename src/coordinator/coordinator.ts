@@ -340,6 +340,12 @@ export class Coordinator {
     const lane = laneOf({ strategy: plan.strategy, target, chain });
     return { plan, members, picked: this.#candidates.pick(plan, lane, members) };
   }
+  /** The configuration is another one: what was decided by the old one is looked at again. */
+  configChanged(): void {
+    this.#attempts.rewatchAll();
+    this.#dispatcher.kick();
+  }
+
 
   /** A job with what only this process knows of it; `position` is left out. */
   view(job: JobRecord): JobView {

@@ -2,6 +2,7 @@ import Koa from 'koa';
 import type { KeyRing } from '../auth/keyRing.ts';
 import type { Tickets } from '../auth/tickets.ts';
 import type { Config } from '../config/config.ts';
+import type { LiveConfig } from '../config/liveConfig.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { Logger } from '../lib/log.ts';
@@ -13,6 +14,7 @@ import { jsonBody } from './middleware/jsonBody.ts';
 import { requestId } from './middleware/requestId.ts';
 import { page } from './page.ts';
 import { type Route, routing } from './route.ts';
+import { configRoutes } from './routes/config/routes.ts';
 import { jobRoutes } from './routes/jobs/routes.ts';
 import { keyRoutes } from './routes/keys/routes.ts';
 import { routingRoutes } from './routes/routing/routes.ts';
@@ -23,16 +25,19 @@ export interface HttpParts {
   keys: KeyRing;
   tickets: Tickets;
   config: () => Config;
+  /** The same, with where it came from and the way to read it again. */
+  live: LiveConfig;
   logger: Logger;
 }
 
 /** Every route of the API, one room a thing. */
-export function routes({ coordinator, config, keys, tickets }: HttpParts): Route[] {
+export function routes({ coordinator, config, live, keys, tickets }: HttpParts): Route[] {
   return [
     ...jobRoutes(coordinator, config),
     ...workerRoutes(coordinator),
     ...routingRoutes(coordinator, config),
     ...keyRoutes(keys, tickets),
+    ...configRoutes(live),
   ];
 }
 
@@ -48,7 +53,12 @@ export function createApp(parts: HttpParts): Koa {
   app.use(health(coordinator));
   app.use(page());
   app.use(authentication(keys));
-  app.use(routing(routes(parts), jsonBody(config().http.maxBodyBytes)));
+  app.use(
+    routing(
+      routes(parts),
+      jsonBody(() => config().http.maxBodyBytes),
+    ),
+  );
   app.use((ctx) => {
     throw new CoordinatorError('not_found', `There is nothing at ${ctx.path}`);
   });

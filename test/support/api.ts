@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { KeyRing } from '../../src/auth/keyRing.ts';
 import { Tickets } from '../../src/auth/tickets.ts';
+import { LiveConfig } from '../../src/config/liveConfig.ts';
 import { type KeyRecord, type Role, roles } from '../../src/domain/key.ts';
 import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
 import { createApp, type HttpParts } from '../../src/http/app.ts';
@@ -46,7 +47,14 @@ export async function setupApi(
   const created = roles.map(async (role) => [role, (await ring.create(role, null, null)).key]);
   const keys = Object.fromEntries(await Promise.all(created)) as Record<Role, string>;
   const tickets = new Tickets({ clock, random: systemRandom() });
-  const parts: HttpParts = { coordinator, keys: ring, tickets, config: () => config, logger: silent };
+  const parts: HttpParts = {
+    coordinator,
+    keys: ring,
+    tickets,
+    config: () => config,
+    live: LiveConfig.of(config),
+    logger: silent,
+  };
   const server = createServer(createApp(parts).callback());
   const gateway = new WorkerGateway({ coordinator, keys: ring, config: () => config, logger: silent });
   gateway.attach(server);

@@ -14,10 +14,31 @@ function invalid(message: string, cause?: unknown): CoordinatorError {
 
 /**
  * Reads a JSON object into `ctx.request.body`.
+ * @param maxBytes asked at every request.
  * @throws CoordinatorError unsupported_media_type, payload_too_large, invalid_request.
  */
-export function jsonBody(maxBytes: number): Middleware {
-  const parse = bodyParser({
+export function jsonBody(maxBytes: () => number): Middleware {
+  let parser = { maxBytes: 0, parse: parserOf(0) };
+  return async (ctx, next) => {
+    if (!ctx.is('application/json')) {
+      // Without a body `is` says null; with an empty one the length is 0.
+      if (ctx.is('*/*') === null || ctx.request.length === 0)
+        throw invalid('A body is needed: a JSON object, sent as application/json');
+      throw new CoordinatorError('unsupported_media_type', 'The body must be sent as application/json');
+    }
+    const allowed = maxBytes();
+    if (parser.maxBytes !== allowed) parser = { maxBytes: allowed, parse: parserOf(allowed) };
+    await parser.parse(ctx, async () => {});
+    const { body } = ctx.request;
+    if (typeof body !== 'object' || body === null || Array.isArray(body) || ctx.request.rawBody === '') {
+      throw invalid('The body must be a JSON object');
+    }
+    await next();
+  };
+}
+
+function parserOf(maxBytes: number): Middleware {
+  return bodyParser({
     enableTypes: ['json'],
     jsonLimit: String(maxBytes),
     strict: true,
@@ -32,18 +53,4 @@ export function jsonBody(maxBytes: number): Middleware {
       throw invalid('The body is not a JSON object', error);
     },
   });
-  return async (ctx, next) => {
-    if (!ctx.is('application/json')) {
-      // Without a body `is` says null; with an empty one the length is 0.
-      if (ctx.is('*/*') === null || ctx.request.length === 0)
-        throw invalid('A body is needed: a JSON object, sent as application/json');
-      throw new CoordinatorError('unsupported_media_type', 'The body must be sent as application/json');
-    }
-    await parse(ctx, async () => {});
-    const { body } = ctx.request;
-    if (typeof body !== 'object' || body === null || Array.isArray(body) || ctx.request.rawBody === '') {
-      throw invalid('The body must be a JSON object');
-    }
-    await next();
-  };
 }

@@ -1,0 +1,40 @@
+import type { LiveConfig } from '../../../config/liveConfig.ts';
+import { ConfigError } from '../../../config/problem.ts';
+import { CoordinatorError } from '../../../domain/errors.ts';
+import { parseNothing } from '../../query.ts';
+import type { Route } from '../../route.ts';
+import { presentCurrent, presentProblems, presentReload } from './present.ts';
+
+/** /api/config: what is in force, and reading it again. */
+export function configRoutes(live: LiveConfig): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/config',
+      role: 'admin',
+      handle: ({ query }) => {
+        parseNothing(query);
+        return { json: presentCurrent(live) };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/config/reload',
+      role: 'admin',
+      handle: async ({ query }) => {
+        parseNothing(query);
+        return { json: presentReload(await reload(live)) };
+      },
+    },
+  ];
+}
+
+async function reload(live: LiveConfig): ReturnType<LiveConfig['reload']> {
+  try {
+    return await live.reload();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const message = `The configuration cannot be used; the old one stays in force:\n${error.message}`;
+    throw new CoordinatorError('invalid_request', message, { errors: presentProblems(error) });
+  }
+}

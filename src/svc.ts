@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { configCommand } from './commands/config.ts';
 import { coordinatorCommand } from './commands/coordinator.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -18,6 +19,7 @@ const program = createProgram([
   jobsCommand(),
   workersCommand(),
   doctorCommand(),
+  configCommand(),
 ]);
 
 // `svc jobs list | head` closes the pipe early: that is no failure.

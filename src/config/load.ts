@@ -109,10 +109,9 @@ async function findFile({ file: flag, env, cwd, again = null }: LoadOptions): Pr
   if (named !== null) {
     const path = resolve(cwd, named);
     const text = await readIfThere(path, nameFor(path, cwd));
-    const by = flag === undefined ? 'SVC_CONFIG' : '--config';
-    const why = again === null ? `(named by ${by})` : 'any more';
+    const why = again !== null ? ' any more' : flag === undefined ? ' (named by SVC_CONFIG)' : '';
     if (text === null)
-      throw new ConfigError([{ ...nowhere(nameFor(path, cwd)), message: `no such file ${why}` }]);
+      throw new ConfigError([{ ...nowhere(nameFor(path, cwd)), message: `no such file${why}` }]);
     return { path, name: nameFor(path, cwd), text, warnings: [] };
   }
   const present: FoundFile[] = [];

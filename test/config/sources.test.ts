@@ -84,7 +84,7 @@ test('a file that is named must be there', async (t) => {
   const byFlag = loadConfig({ env: {}, cwd, file: 'nope.yaml' });
   await t.throwsAsync(byFlag, {
     instanceOf: ConfigError,
-    message: 'nope.yaml: no such file (named by --config)',
+    message: 'nope.yaml: no such file',
   });
   const byEnvironment = loadConfig({ env: { SVC_CONFIG: '/nowhere/x.yaml' }, cwd });
   await t.throwsAsync(byEnvironment, { message: '/nowhere/x.yaml: no such file (named by SVC_CONFIG)' });

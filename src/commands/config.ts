@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import { leavesOf } from '../config/leaves.ts';
+import { type LoadedConfig, loadConfig } from '../config/load.ts';
+import { presentConfig } from '../config/present.ts';
+import { safeJson } from '../lib/plainText.ts';
+import type { Screen } from '../lib/screen.ts';
+import { type Column, tableLines } from '../lib/table.ts';
+import { createCommand } from './command.ts';
+import { type Io, processIo } from './io.ts';
+
+/** `svc config`: the configuration of this machine, without starting anything. */
+export function configCommand(io: Io = processIo()): Command {
+  return createCommand('config', 'Check and show the configuration of this machine', [
+    'svc config check',
+    'svc config show',
+  ])
+    .addCommand(checkCommand(io))
+    .addCommand(showCommand(io));
+}
+
+function checkCommand(io: Io): Command {
+  return createCommand('check', 'Check a configuration file: every problem with its line', [
+    'svc config check',
+    'svc config check /etc/svc.config.yaml && systemctl reload svc',
+  ])
+    .argument('[file]', 'the file (default: as for svc coordinator)')
+    .action(async (file: string | undefined) => {
+      const loaded = await loadConfig({ file, env: io.env, cwd: io.cwd });
+      warn(loaded, io);
+      const { length } = loaded.warnings;
+      const found = length === 0 ? 'ok' : length === 1 ? 'ok, 1 warning' : `ok, ${length} warnings`;
+      io.out.line(`${loaded.file ?? 'no file, every value has its default'}: ${found}`);
+    });
+}
+
+function showCommand(io: Io): Command {
+  return createCommand('show', 'Show every value and where it came from; secrets are masked', [
+    'svc config show',
+    'svc config show --json | jq .config.jobs',
+  ])
+    .argument('[file]', 'the file (default: as for svc coordinator)')
+    .option('--json', 'print JSON: config, sources, file, warnings')
+    .action(async (file: string | undefined, { json }: { json?: true }) => {
+      const loaded = await loadConfig({ file, env: io.env, cwd: io.cwd });
+      const { sources, warnings } = loaded;
+      const config = presentConfig(loaded.config);
+      if (json) return io.out.line(safeJson({ config, sources, file: loaded.file, warnings }));
+      warn(loaded, io);
+      io.out.lines(valueTable(loaded, io.out));
+    });
+}
+
+function warn({ warnings }: LoadedConfig, { err }: Io): void {
+  for (const warning of warnings) err.line(`${err.paint('yellow', 'warning:')} ${warning}`);
+}
+
+interface Row {
+  key: string;
+  value: string;
+  source: string;
+}
+
+function valueTable({ config, sources }: LoadedConfig, screen: Screen): string[] {
+  const rows = leavesOf(presentConfig(config)).map(({ path, value }) => ({
+    key: path,
+    value: shown(value),
+    source: sources[path] ?? '',
+  }));
+  const columns: Column<Row>[] = [
+    { header: 'KEY', value: ({ key }) => key },
+    { header: 'VALUE', value: ({ value }) => value, shrinkTo: 12 },
+    {
+      header: 'FROM',
+      value: ({ source }) => source,
+      paint: (text, { source }) => (source === 'default' ? screen.paint('dim', text) : text),
+    },
+  ];
+  return tableLines(columns, rows, {
+    width: screen.width,
+    paintHeader: (text) => screen.paint('bold', text),
+  });
+}
+
+function shown(value: unknown): string {
+  if (value === null) return '-';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

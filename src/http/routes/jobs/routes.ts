@@ -1,9 +1,9 @@
 import type { Config } from '../../../config/config.ts';
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
 import type { WireJobList } from '../../../domain/wire.ts';
+import { presentJob, presentListed } from '../../../present/job.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
-import { presentJob, presentListed } from './present.ts';
 import { parseDispatch, parseIdempotencyKey, parseList, parseWait } from './schema.ts';
 
 /** /api/jobs: dispatch, list, read, cancel, retry. */

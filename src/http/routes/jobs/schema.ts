@@ -4,6 +4,7 @@ import type { Config } from '../../../config/config.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
 import type { JobRequest, Message } from '../../../domain/job.ts';
 import { jobStatuses } from '../../../domain/states.ts';
+import type { Included } from '../../../present/job.ts';
 import type { JobQuery } from '../../../store/store.ts';
 import { Query, type RawQuery } from '../../query.ts';
 import { time } from '../../time.ts';
@@ -114,9 +115,6 @@ export function parseIdempotencyKey(headers: IncomingHttpHeaders): string | null
     errors: [{ field: 'Idempotency-Key', message }],
   });
 }
-
-/** Parts of a job that lists leave out unless they are asked for. */
-export type Included = ReadonlySet<'input' | 'result'>;
 
 /** The query of GET /api/jobs. @throws CoordinatorError invalid_request. */
 export function parseList(raw: RawQuery): { query: JobQuery; include: Included } {

@@ -1,8 +1,8 @@
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
 import type { WireWorkerList } from '../../../domain/wire.ts';
+import { presentWorker } from '../../../present/worker.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
-import { presentWorker } from './present.ts';
 import { parsePatch } from './schema.ts';
 
 /** /api/workers: list, read, pause, resume, resize, forget. */

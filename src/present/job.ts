@@ -1,18 +1,21 @@
-import type { JobView } from '../../../coordinator/coordinator.ts';
-import { type Attempt, type JobResult, lastAttempt, type RouteStep } from '../../../domain/job.ts';
-import { sumCosts, toDollars } from '../../../domain/money.ts';
-import { statusOf } from '../../../domain/states.ts';
-import { usageToWire } from '../../../domain/usage.ts';
+import type { JobView } from '../coordinator/coordinator.ts';
+import { type Attempt, type JobResult, lastAttempt, type RouteStep } from '../domain/job.ts';
+import { sumCosts, toDollars } from '../domain/money.ts';
+import { statusOf } from '../domain/states.ts';
+import { usageToWire } from '../domain/usage.ts';
 import {
   iso,
   type WireAttempt,
   type WireJob,
   type WireJobResult,
   type WireRouteStep,
-} from '../../../domain/wire.ts';
-import type { Included } from './schema.ts';
+} from '../domain/wire.ts';
+
+/** Parts of a job that lists leave out unless they are asked for. */
+export type Included = ReadonlySet<'input' | 'result'>;
 
 const everything: Included = new Set(['input', 'result']);
+const nothing: Included = new Set();
 
 /** A job as the API shows it, whole. */
 export function presentJob(view: JobView): WireJob {
@@ -20,7 +23,7 @@ export function presentJob(view: JobView): WireJob {
 }
 
 /** A job as lists show it: without input and result, unless they are asked for. */
-export function presentListed({ job, waiting, heartbeatAt }: JobView, include: Included): WireJob {
+export function presentListed({ job, waiting, heartbeatAt }: JobView, include = nothing): WireJob {
   const { request, life } = job;
   const status = statusOf(job.state);
   const cost = sumCosts(life.attempts.map((attempt) => attempt.cost));

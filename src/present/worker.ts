@@ -1,5 +1,5 @@
-import { iso, type WireWorker } from '../../../domain/wire.ts';
-import type { WorkerView } from '../../../domain/worker.ts';
+import { iso, type WireWorker } from '../domain/wire.ts';
+import type { WorkerView } from '../domain/worker.ts';
 
 /** A worker as the API shows it. */
 export function presentWorker({

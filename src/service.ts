@@ -9,11 +9,12 @@ import { LiveConfig } from './config/liveConfig.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
 import { comparablePrice, costOf } from './cost/pricing.ts';
 import type { Random } from './domain/clock.ts';
-import { isLoopback } from './gateway/hosts.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
+import { isLoopback } from './lib/hosts.ts';
 import type { Logger } from './lib/log.ts';
 import { systemClock, systemRandom } from './lib/systemClock.ts';
+import { routeUpgrades, type UpgradeHandler } from './lib/upgrades.ts';
 import { createJsonStore } from './store/json/jsonStore.ts';
 import type { Store } from './store/store.ts';
 import { startEchoWorker } from './worker/embedded.ts';
@@ -85,8 +86,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       { headersTimeout: headersTimeoutMs, keepAliveTimeout: keepAliveMs, connectionsCheckingInterval: 5_000 },
       app.callback(),
     );
-    const gateway = new WorkerGateway({ coordinator, keys, config, logger });
-    gateway.attach(server);
+    const gateway = new WorkerGateway({ coordinator, keys, logger });
+    const handlers = new Map<string, UpgradeHandler>([
+      ['/ws/worker', (request, socket, head) => gateway.upgrade(request, socket, head)],
+    ]);
+    routeUpgrades(server, { handlers, own: config, logger });
     const url = await listen(server, config());
     logger.info({ url, store: storeAt.path }, 'listening');
     live.onChange(() => {

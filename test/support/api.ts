@@ -9,6 +9,7 @@ import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
 import { createApp, type HttpParts } from '../../src/http/app.ts';
 import { silent } from '../../src/lib/log.ts';
 import { systemRandom } from '../../src/lib/systemClock.ts';
+import { routeUpgrades, type UpgradeHandler } from '../../src/lib/upgrades.ts';
 import { type Bundle, setup } from './coordinator.ts';
 
 export const environmentKey = 'an-admin-key-for-tests';
@@ -56,8 +57,11 @@ export async function setupApi(
     logger: silent,
   };
   const server = createServer(createApp(parts).callback());
-  const gateway = new WorkerGateway({ coordinator, keys: ring, config: () => config, logger: silent });
-  gateway.attach(server);
+  const gateway = new WorkerGateway({ coordinator, keys: ring, logger: silent });
+  const handlers = new Map<string, UpgradeHandler>([
+    ['/ws/worker', (request, socket, head) => gateway.upgrade(request, socket, head)],
+  ]);
+  routeUpgrades(server, { handlers, own: () => config, logger: silent });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => {
     gateway.close();

@@ -1,0 +1,38 @@
+const loopback = ['localhost', '127.0.0.1', '[::1]', '::1'];
+
+/** By what names a service can be reached. */
+export interface OwnNames {
+  /** What it binds. */
+  host: string;
+  /** What the world knows it by; null when nobody said. */
+  publicUrl: string | null;
+}
+
+/** Whether an address binds this machine alone. */
+export function isLoopback(host: string): boolean {
+  return loopback.includes(host) || /^127\./.test(host);
+}
+
+/**
+ * Whether a Host header names this service. A page that rebinds its own name to this address (DNS rebinding) sends its
+ * own name. Bound beyond loopback without `public_url`, any name may be ours, and only the key decides.
+ */
+export function isKnownHost(header: string | undefined, own: OwnNames): boolean {
+  if (header === undefined || !URL.canParse(`http://${header}`)) return false;
+  const { hostname } = new URL(`http://${header}`);
+  if (isLoopback(hostname) || hostname === own.host) return true;
+  if (own.publicUrl !== null) return hostname === new URL(own.publicUrl).hostname;
+  return !isLoopback(own.host);
+}
+
+/**
+ * Whether an Origin header is that of a page this service has served: the host and port that the request itself goes to,
+ * or `public_url`. The scheme is left out, since a proxy may have ended TLS.
+ */
+export function isOwnOrigin(origin: string, hostHeader: string, { publicUrl }: OwnNames): boolean {
+  if (!URL.canParse(origin)) return false;
+  const { protocol, host, origin: normal } = new URL(origin);
+  if (protocol !== 'http:' && protocol !== 'https:') return false;
+  if (publicUrl !== null && normal === new URL(publicUrl).origin) return true;
+  return URL.canParse(`${protocol}//${hostHeader}`) && new URL(`${protocol}//${hostHeader}`).host === host;
+}

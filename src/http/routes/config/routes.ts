@@ -1,11 +1,13 @@
 import type { LiveConfig } from '../../../config/liveConfig.ts';
 import { ConfigError } from '../../../config/problem.ts';
+import { workerConfig } from '../../../config/workerConfig.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
+import { tagged } from '../../etag.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
 import { presentCurrent, presentProblems, presentReload } from './present.ts';
 
-/** /api/config: what is in force, and reading it again. */
+/** /api/config: what is in force, and reading it again; /api/worker-config: the part that workers use. */
 export function configRoutes(live: LiveConfig): Route[] {
   return [
     {
@@ -24,6 +26,15 @@ export function configRoutes(live: LiveConfig): Route[] {
       handle: async ({ query }) => {
         parseNothing(query);
         return { json: presentReload(await reload(live)) };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/worker-config',
+      role: 'worker',
+      handle: ({ query, headers }) => {
+        parseNothing(query);
+        return tagged(workerConfig(live.current), headers['if-none-match']);
       },
     },
   ];

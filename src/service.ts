@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hashSecret, makeKey } from './auth/keyFormat.ts';
 import { KeyRing, type KeyStorage } from './auth/keyRing.ts';
@@ -83,7 +83,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const tickets = new Tickets({ clock, random });
     const app = createApp({ coordinator, keys, tickets, config, live, logger });
     const server = createServer(
-      { headersTimeout: headersTimeoutMs, keepAliveTimeout: keepAliveMs, connectionsCheckingInterval: 5_000 },
+      {
+        headersTimeout: headersTimeoutMs,
+        keepAliveTimeout: keepAliveMs,
+        connectionsCheckingInterval: 5_000,
+        shouldUpgradeCallback: isWebSocket,
+      },
       app.callback(),
     );
     const gateway = new WorkerGateway({ coordinator, keys, logger });
@@ -112,7 +117,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const stop = async (graceSeconds: number): Promise<void> => {
       await worker?.drain(graceSeconds * 1000);
       await coordinator.drain(graceSeconds * 1000);
-      coordinator.dismissWorkers();
+      coordinator.dismiss();
       await endRequests(server);
       keys.close();
       await coordinator.close();
@@ -175,6 +180,11 @@ const firstKeyName = 'made by the first start';
 async function readOwnKey(config: Config, keys: KeyRing): Promise<string | null> {
   const key = await readAdminKey(config.store.path);
   return key !== null && typeof keys.authenticate(`Bearer ${key}`) !== 'string' ? key : null;
+}
+
+/** Only a WebSocket is an upgrade here; a client that offers HTTP/2 (h2c) is answered over HTTP/1.1 (RFC 9110, 7.8). */
+function isWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket';
 }
 
 function listen(server: Server, config: Config): Promise<string> {

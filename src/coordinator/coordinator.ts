@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError, InvalidTransition } from '../domain/errors.ts';
 import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
-import { type JobStatus, type SupervisorStatus, statusOf } from '../domain/states.ts';
+import { isTerminal, type JobStatus, type SupervisorStatus, statusOf } from '../domain/states.ts';
 import type { Waiting } from '../domain/waiting.ts';
 import type { WorkerView } from '../domain/worker.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
@@ -74,6 +74,8 @@ export class Coordinator {
   readonly #connections = new Set<WorkerConnection>();
   #pending = 0;
   #isDismissing = false;
+  /** End the waits of `jobAtEnd`. */
+  readonly #waiters = new Set<() => void>();
   /** A slot has become free. */
   #onFree = (): void => this.#dispatcher.kick();
 
@@ -194,16 +196,20 @@ export class Coordinator {
     await this.#dispatcher.idle();
   }
 
-  /** Tell the workers to connect again later. What still runs stays running in the store, and they deliver then. */
-  dismissWorkers(): void {
+  /**
+   * Send everybody away: workers are told to connect again later (what still runs stays running in the store, and they
+   * deliver then), and requests that wait for a job are answered with the job as it is.
+   */
+  dismiss(): void {
     this.#isDismissing = true;
+    for (const answer of this.#waiters) answer();
     for (const session of this.#workers.sessions())
       session.close(closeCodes.restarting, 'the coordinator restarts');
   }
 
   /** Let go of everything. */
   async close(): Promise<void> {
-    this.dismissWorkers();
+    this.dismiss();
     this.#deadlines.close();
     this.#host.close();
     this.#workers.close();
@@ -240,16 +246,18 @@ export class Coordinator {
 
   /** The job when it has ended, or as it is after `waitMs`. @throws CoordinatorError job_not_found. */
   async jobAtEnd(id: string, waitMs: number, signal: AbortSignal): Promise<JobView> {
-    const ended = Promise.withResolvers<void>();
-    const forget = this.bus.onEnd(id, () => ended.resolve());
-    const cancelTimer = this.#clock.after(waitMs, () => ended.resolve());
-    signal.addEventListener('abort', () => ended.resolve(), { once: true });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const forget = this.bus.onEnd(id, () => resolve());
+    const cancelTimer = this.#clock.after(waitMs, resolve);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    this.#waiters.add(resolve);
     try {
       const now = await this.job(id);
-      if (['completed', 'failed', 'cancelled'].includes(statusOf(now.job.state))) return now;
-      await ended.promise;
+      if (isTerminal(now.job.state) || this.#isDismissing) return now;
+      await promise;
       return await this.job(id);
     } finally {
+      this.#waiters.delete(resolve);
       forget();
       cancelTimer();
     }
@@ -332,6 +340,12 @@ export class Coordinator {
     if (!this.#isDismissing) connection.gone();
   }
 
+  /** The configuration is another one: what was decided by the old one is looked at again. */
+  configChanged(): void {
+    this.#attempts.rewatchAll();
+    this.#dispatcher.kick();
+  }
+
   /** What the routing would do with a job that was sent now. @throws CoordinatorError invalid_request. */
   explainRoute(request: JobRequest): RouteExplanation {
     const plan = planOrRefuse(request, this.#config());
@@ -340,12 +354,6 @@ export class Coordinator {
     const lane = laneOf({ strategy: plan.strategy, target, chain });
     return { plan, members, picked: this.#candidates.pick(plan, lane, members) };
   }
-  /** The configuration is another one: what was decided by the old one is looked at again. */
-  configChanged(): void {
-    this.#attempts.rewatchAll();
-    this.#dispatcher.kick();
-  }
-
 
   /** A job with what only this process knows of it; `position` is left out. */
   view(job: JobRecord): JobView {

@@ -1,6 +1,10 @@
 import type { Middleware } from 'koa';
 import bodyParser from 'koa-bodyparser';
 import { CoordinatorError } from '../../domain/errors.ts';
+import { isDeeperThan } from '../../lib/jsonDepth.ts';
+
+/** Levels of nesting; JSON schemas of tools have some twenty. */
+const depthMax = 200;
 
 /** The parser's own error, as koa-bodyparser hands it over. */
 interface ParseError extends Error {
@@ -29,9 +33,12 @@ export function jsonBody(maxBytes: () => number): Middleware {
     const allowed = maxBytes();
     if (parser.maxBytes !== allowed) parser = { maxBytes: allowed, parse: parserOf(allowed) };
     await parser.parse(ctx, async () => {});
-    const { body } = ctx.request;
-    if (typeof body !== 'object' || body === null || Array.isArray(body) || ctx.request.rawBody === '') {
+    const { body, rawBody } = ctx.request;
+    if (typeof body !== 'object' || body === null || Array.isArray(body) || rawBody === '') {
       throw invalid('The body must be a JSON object');
+    }
+    if (isDeeperThan(String(rawBody), depthMax)) {
+      throw invalid(`The body nests deeper than ${depthMax} levels`);
     }
     await next();
   };

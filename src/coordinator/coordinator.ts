@@ -1,9 +1,11 @@
 import { createActor } from 'xstate';
+import type { SupervisorEvent } from '../../machines/events.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError, InvalidTransition } from '../domain/errors.ts';
 import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
+import type { ProviderView } from '../domain/provider.ts';
 import { isTerminal, type JobStatus, type SupervisorStatus, statusOf } from '../domain/states.ts';
 import type { Waiting } from '../domain/waiting.ts';
 import type { WorkerView } from '../domain/worker.ts';
@@ -11,7 +13,7 @@ import { closeCodes } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Member } from '../routing/member.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
-import type { JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
+import type { JobCounts, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
 import { Attempts, type Priced } from './attempts.ts';
 import { Candidates, type PriceOf } from './candidates.ts';
 import { Deadlines } from './deadlines.ts';
@@ -103,7 +105,16 @@ export class Coordinator {
     const deadlines = this.#deadlines;
     this.#workers = new Workers({ store, clock, random, bus, leases, logger });
     const workers = this.#workers;
-    this.#providers = new Providers({ config, clock, random, deadlines, logger, onAvailable: kick });
+    this.#providers = new Providers({
+      config,
+      clock,
+      random,
+      deadlines,
+      logger,
+      bus,
+      leases,
+      onAvailable: kick,
+    });
     const providers = this.#providers;
     this.#host = new JobHost({ store, logger, onCommitted: (committed) => this.#committed(committed) });
     this.#intake = new Intake({
@@ -163,7 +174,7 @@ export class Coordinator {
    */
   async start(): Promise<void> {
     this.#supervisor.start();
-    this.#supervisor.send({ type: 'supervisor.open' });
+    this.#supervise({ type: 'supervisor.open' });
     await this.#store.open();
     await this.#workers.open();
     this.#pending = (await this.#store.counts()).byStatus.pending;
@@ -174,7 +185,7 @@ export class Coordinator {
     }
     for (const job of await this.#store.delayedJobs()) this.#delays.follow(job);
     this.#expectReturns();
-    this.#supervisor.send({ type: 'supervisor.recovered' });
+    this.#supervise({ type: 'supervisor.recovered' });
     this.#logger.info({ running: running.length, pending: this.#pending }, 'coordinator accepts jobs');
   }
 
@@ -191,7 +202,7 @@ export class Coordinator {
    * `graceMs`.
    */
   async drain(graceMs: number): Promise<void> {
-    this.#supervisor.send({ type: 'supervisor.drain' });
+    this.#supervise({ type: 'supervisor.drain' });
     await this.#leasesEnded(graceMs);
     await this.#dispatcher.idle();
   }
@@ -215,7 +226,7 @@ export class Coordinator {
     this.#workers.close();
     this.#providers.close();
     await this.#store.close();
-    this.#supervisor.send({ type: 'supervisor.stop' });
+    this.#supervise({ type: 'supervisor.stop' });
   }
 
   /**
@@ -283,6 +294,15 @@ export class Coordinator {
       return [{ type: 'job.retried', at: this.#clock.now(), strategy, target, chain }];
     });
     return this.#answer(id, applied, 'retried');
+  }
+
+  counts(): Promise<JobCounts> {
+    return this.#store.counts();
+  }
+
+  /** Every provider that is configured, served or was met by a job. */
+  providers(): ProviderView[] {
+    return this.#providers.views(this.#workers.connected().flatMap(({ providers }) => providers));
   }
 
   workers(): Promise<WorkerView[]> {
@@ -372,6 +392,13 @@ export class Coordinator {
     throw new InvalidTransition(`A job that is ${status} cannot be ${verb}${hint(verb, status)}`, status);
   }
 
+  #supervise(event: SupervisorEvent): void {
+    const before = this.status;
+    this.#supervisor.send(event);
+    const { status: after } = this;
+    this.bus.handled('supervisor', 'supervisor', { before, after, event: event.type, at: this.#clock.now() });
+  }
+
   /** A change is durable: what hangs on it follows, and it is told. */
   #committed(committed: Committed): void {
     const { before, after } = committed;
@@ -380,6 +407,12 @@ export class Coordinator {
     if (isPending !== wasPending) this.#pending += isPending ? 1 : -1;
     this.#attempts.follow(committed);
     this.#delays.follow(after);
+    this.bus.handled('job', after.id, {
+      before: before?.state ?? null,
+      after: after.state,
+      event: committed.event?.type ?? 'job.created',
+      at: after.life.updatedAt,
+    });
     const type = jobEventType(before, after);
     if (type !== null) this.bus.publish({ type, at: after.life.updatedAt, job: after });
     if (after.state === 'pending.ready') this.#dispatcher.kick();

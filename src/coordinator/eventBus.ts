@@ -1,5 +1,7 @@
+import type { StateValue } from 'xstate';
 import type { JobRecord } from '../domain/job.ts';
-import { isTerminal, statusOf } from '../domain/states.ts';
+import type { ProviderView } from '../domain/provider.ts';
+import { isTerminal, type ProviderStatus, statusOf } from '../domain/states.ts';
 import type { WorkerView } from '../domain/worker.ts';
 
 export type JobEventType =
@@ -17,10 +19,28 @@ export type WorkerEventType =
   | 'worker.resumed'
   | 'worker.updated';
 
+export type ProviderEventType = 'provider.limited' | 'provider.opened' | 'provider.recovered';
+
+export type MachineName = 'job' | 'worker' | 'provider' | 'supervisor';
+
+/** A machine has gone from one state to another. A job's is told when it is committed. */
+export interface Transition {
+  machine: MachineName;
+  /** Of the job or worker; the provider's name; `supervisor`. */
+  actorId: string;
+  /** As a path, `pending.ready`; null for a job that is new. */
+  from: string | null;
+  to: string;
+  /** The machine's own event, `job.assigned`. */
+  event: string;
+}
+
 export type LiveEvent =
   | { type: JobEventType; at: number; job: JobRecord }
   | { type: 'job.progress'; at: number; jobId: string; lease: number; seq: number; text: string }
-  | { type: WorkerEventType; at: number; worker: WorkerView };
+  | { type: WorkerEventType; at: number; worker: WorkerView }
+  | { type: ProviderEventType; at: number; provider: ProviderView }
+  | ({ type: 'transition'; at: number } & Transition);
 
 /** What a committed change of a job is called outside; null when the status stayed. */
 export function jobEventType(before: JobRecord | null, after: JobRecord): JobEventType | null {
@@ -32,6 +52,20 @@ export function jobEventType(before: JobRecord | null, after: JobRecord): JobEve
   return to === 'running' ? 'job.started' : `job.${to}`;
 }
 
+/** What a provider's new state is called outside; null for a probe, which is `limited` or `open` not yet over. */
+export function providerEventType(status: ProviderStatus): ProviderEventType | null {
+  if (status === 'limited') return 'provider.limited';
+  if (status === 'open') return 'provider.opened';
+  return status === 'available' ? 'provider.recovered' : null;
+}
+
+/** The leaf of a state value as a path: `{pending: 'ready'}` → `pending.ready`. */
+function pathOf(value: StateValue): string {
+  if (typeof value === 'string') return value;
+  const [parent, child] = Object.entries(value)[0] ?? [];
+  return child === undefined ? String(parent) : `${parent}.${pathOf(child)}`;
+}
+
 type Listener = (event: LiveEvent) => void;
 
 /** Tells whoever listens what has been committed. A listener that throws is a bug and must not stop the others. */
@@ -40,6 +74,7 @@ export class EventBus {
   /** Callers that wait for the end of one job. */
   readonly #waiting = new Map<string, Set<(job: JobRecord) => void>>();
   readonly #onError: (error: unknown) => void;
+  #machineWatchers = 0;
 
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
@@ -48,6 +83,29 @@ export class EventBus {
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Have transitions told from now on. The returned function ends that. */
+  watchMachines(): () => void {
+    this.#machineWatchers += 1;
+    let isWatching = true;
+    return () => {
+      if (isWatching) this.#machineWatchers -= 1;
+      isWatching = false;
+    };
+  }
+
+  /** An actor has handled an event. Told when somebody watches and the state has changed; else it costs one look. */
+  handled(
+    machine: MachineName,
+    actorId: string,
+    change: { before: StateValue | null; after: StateValue; event: string; at: number },
+  ): void {
+    if (this.#machineWatchers === 0) return;
+    const { before, after, event, at } = change;
+    const from = before === null ? null : pathOf(before);
+    const to = pathOf(after);
+    if (from !== to) this.publish({ type: 'transition', at, machine, actorId, from, to, event });
   }
 
   publish(event: LiveEvent): void {

@@ -5,10 +5,13 @@ import type { BreakerConfig, Config, ProviderConfig } from '../config/config.ts'
 import type { Clock, Random } from '../domain/clock.ts';
 import type { ReportedFailure } from '../domain/failure.ts';
 import { tripsBreaker } from '../domain/failure.ts';
+import type { ProviderView } from '../domain/provider.ts';
 import type { ProviderStatus } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
 import { own } from '../lib/own.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
+import { type EventBus, providerEventType } from './eventBus.ts';
+import type { Leases } from './leases.ts';
 
 type ProviderActor = ReturnType<typeof createActor<typeof providerMachine>>;
 
@@ -36,6 +39,8 @@ export class Providers {
   readonly #random: Random;
   readonly #deadlines: Deadlines;
   readonly #logger: Logger;
+  readonly #bus: EventBus;
+  readonly #leases: Leases;
   /** Called when a provider may take work again. */
   readonly #onAvailable: () => void;
   readonly #entries = new Map<string, Entry>();
@@ -46,6 +51,8 @@ export class Providers {
     random: Random;
     deadlines: Deadlines;
     logger: Logger;
+    bus: EventBus;
+    leases: Leases;
     onAvailable: () => void;
   }) {
     this.#config = options.config;
@@ -53,11 +60,31 @@ export class Providers {
     this.#random = options.random;
     this.#deadlines = options.deadlines;
     this.#logger = options.logger;
+    this.#bus = options.bus;
+    this.#leases = options.leases;
     this.#onAvailable = options.onAvailable;
   }
 
   close(): void {
     for (const { actor } of this.#entries.values()) actor.stop();
+  }
+
+  /** Every provider that is configured, was met by a job, or is one of `served`; by name. */
+  views(served: Iterable<string>): ProviderView[] {
+    const names = new Set([...Object.keys(this.#config().providers), ...this.#entries.keys(), ...served]);
+    return [...names].sort().map((name) => this.view(name));
+  }
+
+  view(name: string): ProviderView {
+    return {
+      name,
+      status: this.status(name),
+      until: this.until(name),
+      changedAt: this.#entries.get(name)?.actor.getSnapshot().context.changedAt ?? null,
+      running: this.#leases.ofProvider(name),
+      maxConcurrent: this.maxConcurrent(name),
+      latencyMs: this.latencyMs(name),
+    };
   }
 
   settings(name: string): ProviderConfig | undefined {
@@ -173,9 +200,15 @@ export class Providers {
   #send(name: string, event: ProviderEvent): void {
     const entry = this.#entry(name);
     const before = this.status(name);
+    const untilBefore = this.until(name);
     entry.actor.send(event);
     const after = this.status(name);
     this.#arm(name, entry);
+    this.#bus.handled('provider', name, { before, after, event: event.type, at: event.at });
+    const type = providerEventType(after);
+    if (type !== null && (after !== before || this.until(name) !== untilBefore)) {
+      this.#bus.publish({ type, at: event.at, provider: this.view(name) });
+    }
     if (after === before) return;
     this.#logger.info(
       { provider: name, from: before, to: after, until: this.until(name) },

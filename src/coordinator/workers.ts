@@ -2,7 +2,7 @@ import { createActor } from 'xstate';
 import type { WorkerEvent } from '../../machines/events.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
 import type { Clock, Random } from '../domain/clock.ts';
-import { CoordinatorError } from '../domain/errors.ts';
+import { CoordinatorError, messageOf } from '../domain/errors.ts';
 import type { WorkerStatus } from '../domain/states.ts';
 import type { WorkerHello, WorkerLife, WorkerRecord, WorkerView } from '../domain/worker.ts';
 import type { Logger } from '../lib/log.ts';
@@ -91,7 +91,7 @@ export class Workers {
     const entry = this.#byId.get(session.workerId);
     if (entry?.session !== session) return;
     entry.session = null;
-    entry.actor.send({ type: 'worker.disconnected', at: this.#clock.now() });
+    this.#send(entry, { type: 'worker.disconnected', at: this.#clock.now() });
     this.#publish('worker.disconnected', entry);
   }
 
@@ -100,7 +100,7 @@ export class Workers {
     const entry = this.#byId.get(workerId);
     if (entry === undefined) return;
     const before = this.#status(entry);
-    entry.actor.send(event);
+    this.#send(entry, event);
     if (this.#status(entry) !== before || event.type === 'worker.modelsChanged') {
       this.#publish('worker.updated', entry);
     }
@@ -205,8 +205,24 @@ export class Workers {
     };
   }
 
+  /** Tell of a worker as it is now. It leaves a few microtasks later: what it has completed is the store's to say. */
   #publish(type: WorkerEventType, entry: Entry): void {
-    this.#bus.publish({ type, at: this.#clock.now(), worker: this.#view(entry, undefined) });
+    const at = this.#clock.now();
+    const view = this.#view(entry, undefined);
+    this.#store.workers().then(
+      (records) => {
+        const { completed = 0, failed = 0 } = records.find(({ life }) => life.id === view.life.id) ?? {};
+        this.#bus.publish({ type, at, worker: { ...view, completed, failed } });
+      },
+      (error: unknown) => this.#logger.warn({ error: messageOf(error) }, 'a change of a worker is not told'),
+    );
+  }
+
+  #send(entry: Entry, event: WorkerEvent): void {
+    const before = entry.actor.getSnapshot().value;
+    entry.actor.send(event);
+    const after = entry.actor.getSnapshot().value;
+    this.#bus.handled('worker', this.#life(entry).id, { before, after, event: event.type, at: event.at });
   }
 
   #add(life: WorkerLife): Entry {
@@ -261,7 +277,7 @@ export class Workers {
       const life = fork.getSnapshot().context;
       fork.stop();
       await this.#store.commit([{ kind: 'worker', life }]);
-      entry.actor.send(event);
+      this.#send(entry, event);
     } finally {
       resolve();
     }

@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
 import type { Problem } from '../../src/domain/wire.ts';
-import { adminKey } from './process.ts';
+import { adminKey, within } from './process.ts';
 
 /** An answer, whole. */
 export interface HttpAnswer {
@@ -50,7 +51,8 @@ export function attempt(
             : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
           ...headers,
         },
-        ...(agent === undefined ? {} : { agent }),
+        // The default agent keeps connections open: what one request did to its own would meet the next.
+        agent: agent ?? false,
       },
       (response) => {
         const parts: Buffer[] = [];
@@ -98,4 +100,20 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Send bytes as they are and read until the other side ends; ask for that with `Connection: close`. */
+export function exchange(port: number, bytes: string | Buffer): Promise<{ status: number; text: string }> {
+  const reading = new Promise<{ status: number; text: string }>((resolve) => {
+    const parts: Buffer[] = [];
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    socket.on('data', (part) => parts.push(part));
+    // A reset after the answer: the other side had not read all that was sent.
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      const text = Buffer.concat(parts).toString();
+      resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), text });
+    });
+  });
+  return within('the connection ends', reading);
 }

@@ -82,6 +82,11 @@ export class WorkerSocket {
     this.#socket.terminate();
   }
 
+  /** Read nothing more, as a process that is stopped: not even a close is answered. */
+  deafen(): void {
+    this.#socket.pause();
+  }
+
   of<K extends CoordinatorFrame['type']>(type: K): Extract<CoordinatorFrame, { type: K }>[] {
     return this.frames.filter(
       (frame): frame is Extract<CoordinatorFrame, { type: K }> => frame.type === type,
@@ -154,8 +159,9 @@ export function completeFrame(
 
 /** What a worker makes of a job, and how long it takes. */
 export interface Work {
-  afterMs: number;
-  frame: (WorkerFrame & { type: 'complete' | 'fail' }) | null;
+  /** Milliseconds, or until it resolves. */
+  after: number | Promise<void>;
+  frame: WorkerFrame & { type: 'complete' | 'fail' };
 }
 
 /** One lease as its worker remembers it, for ever. */
@@ -290,12 +296,10 @@ export class DurableWorker {
     this.#held.set(key, entry);
     const running = [...this.#held.values()].filter(({ frame }) => frame === null).length;
     if (running > this.#hello.concurrency) this.faults.push(`${running} jobs at once`);
-    const { afterMs, frame } = this.#work(job);
-    if (frame === null) return;
-    this.#timers.set(
-      key,
-      setTimeout(() => this.#outcome(key, frame), afterMs),
-    );
+    const { after, frame } = this.#work(job);
+    const end = () => this.#outcome(key, frame);
+    if (typeof after === 'number') this.#timers.set(key, setTimeout(end, after));
+    else void after.then(end);
   }
 
   #outcome(key: string, frame: WorkerFrame & WireLease): void {

@@ -239,6 +239,7 @@ export class JobHost {
     const after: JobRecord = {
       ...before,
       version: before.version + 1,
+      machineVersion: change.machineVersion,
       state: change.state,
       life: change.life,
     };

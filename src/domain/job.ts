@@ -131,6 +131,8 @@ export interface JobRecord {
   version: number;
   createdAt: number;
   request: JobRequest;
+  /** Version of the job machine that made `state` and `life`. */
+  machineVersion: number;
   state: JobState;
   life: JobLife;
 }

@@ -1,8 +1,8 @@
-import { type JobLife, type JobRequest, laneKey, type Target } from '../../domain/job.ts';
+import { type JobLife, type JobRecord, type JobRequest, laneKey, type Target } from '../../domain/job.ts';
 import type { KeyRecord } from '../../domain/key.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
 import type { LedgerEntry } from '../store.ts';
-import type { StoredChange, StoredJob, StoredJobChange } from './record.ts';
+import type { StoredChange, StoredJobChange } from './record.ts';
 
 /*
  * What a change does. The running store, its replay at start and the checkpoint's thread all come here, so that memory
@@ -66,10 +66,10 @@ function tally(registry: Registry, entry: LedgerEntry): void {
  * @throws Error when the change does not fit what was stored: the journal is not the one of these files then.
  */
 export function nextJob(
-  previous: StoredJob | undefined,
+  previous: JobRecord | undefined,
   change: StoredJobChange,
   ordinal: number,
-): StoredJob {
+): JobRecord {
   const version = previous?.version ?? 0;
   const request = previous?.request ?? change.created?.request;
   const createdAt = previous?.createdAt ?? change.created?.at;

@@ -1,7 +1,7 @@
+import type { JobRecord } from '../../domain/job.ts';
 import { type JobStatus, jobStatuses, statusOf } from '../../domain/states.ts';
 import { SortedList } from '../../lib/sortedList.ts';
 import type { JobCounts } from '../store.ts';
-import type { StoredJob } from './record.ts';
 
 type ByStatus = Record<JobStatus, SortedList>;
 
@@ -50,7 +50,7 @@ class SortedOrdinals implements OrdinalSet {
  */
 export class JobIndex {
   /** The job of ordinal n stands at n − 1. */
-  readonly #jobs: StoredJob[] = [];
+  readonly #jobs: JobRecord[] = [];
   readonly #ordinals = new Map<string, number>();
   readonly #byStatus = createByStatus();
   readonly #byProvider = new Map<string, { all: SortedList; byStatus: ByStatus }>();
@@ -62,20 +62,20 @@ export class JobIndex {
     return this.#jobs.length;
   }
 
-  get(id: string): StoredJob | undefined {
+  get(id: string): JobRecord | undefined {
     const ordinal = this.#ordinals.get(id);
     return ordinal === undefined ? undefined : this.#jobs[ordinal - 1];
   }
 
   /** @throws Error when there is no such job: ordinals come from this index only. */
-  at(ordinal: number): StoredJob {
+  at(ordinal: number): JobRecord {
     const job = this.#jobs[ordinal - 1];
     if (job === undefined) throw new Error(`there is no job number ${ordinal}`);
     return job;
   }
 
   /** Take in a new job or the next record of a known one. A new one must have the ordinal after the last. */
-  put(job: StoredJob): void {
+  put(job: JobRecord): void {
     const previous = this.#jobs[job.ordinal - 1];
     if (previous === undefined) {
       if (job.ordinal !== this.#jobs.length + 1)
@@ -93,7 +93,7 @@ export class JobIndex {
   }
 
   /** Build the sets of what was put so far, in one pass; from here on they are kept. @param each is shown every job. */
-  buildSets(each: (job: StoredJob) => void): void {
+  buildSets(each: (job: JobRecord) => void): void {
     this.#isIndexed = true;
     for (const job of this.#jobs) {
       this.#enter(job);
@@ -116,12 +116,12 @@ export class JobIndex {
   }
 
   /** The jobs with this status, oldest first. */
-  withStatus(status: JobStatus): StoredJob[] {
+  withStatus(status: JobStatus): JobRecord[] {
     return this.#oldestFirst(this.#byStatus[status]);
   }
 
   /** The jobs in `pending.delayed`, oldest first. */
-  delayed(): StoredJob[] {
+  delayed(): JobRecord[] {
     return this.#oldestFirst(this.#delayed);
   }
 
@@ -150,15 +150,15 @@ export class JobIndex {
     };
   }
 
-  #oldestFirst(list: SortedList): StoredJob[] {
-    const jobs: StoredJob[] = [];
+  #oldestFirst(list: SortedList): JobRecord[] {
+    const jobs: JobRecord[] = [];
     for (let entry = list.first(); entry !== undefined; entry = list.after(entry.major, entry.minor)) {
       jobs.push(this.at(entry.major));
     }
     return jobs;
   }
 
-  #enter(job: StoredJob): void {
+  #enter(job: JobRecord): void {
     const { ordinal } = job;
     const status = statusOf(job.state);
     this.#byStatus[status].insert(ordinal, 0);
@@ -174,7 +174,7 @@ export class JobIndex {
     lists.byStatus[status].insert(ordinal, 0);
   }
 
-  #move(previous: StoredJob, job: StoredJob): void {
+  #move(previous: JobRecord, job: JobRecord): void {
     const { ordinal } = job;
     if (previous.state === job.state) return;
     if (previous.state === 'pending.delayed') this.#delayed.remove(ordinal, 0);

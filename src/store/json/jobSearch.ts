@@ -1,8 +1,7 @@
-import { lastAttempt } from '../../domain/job.ts';
+import { type JobRecord, lastAttempt } from '../../domain/job.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
 import type { JobPage, JobQuery } from '../store.ts';
 import type { JobIndex, OrdinalSet } from './jobIndex.ts';
-import type { StoredJob } from './record.ts';
 
 /** Matches that are counted before a total is given as "at least". */
 const countedMax = 10_000;
@@ -22,7 +21,7 @@ export async function searchJobs(index: JobIndex, query: JobQuery): Promise<JobP
   if (tests.length > 0) return scan(index, sets, query, tests);
   const total = sets.reduce((sum, set) => sum + set.size, 0);
   const walk = new NewestFirst(sets, ordinalBelow(sets, query.offset, index.lastOrdinal));
-  const jobs: StoredJob[] = [];
+  const jobs: JobRecord[] = [];
   while (jobs.length < query.limit) {
     const ordinal = walk.next();
     if (ordinal === 0) break;
@@ -31,7 +30,7 @@ export async function searchJobs(index: JobIndex, query: JobQuery): Promise<JobP
   return { jobs, total, totalCapped: false };
 }
 
-type Test = (job: StoredJob) => boolean;
+type Test = (job: JobRecord) => boolean;
 
 async function scan(
   index: JobIndex,
@@ -41,7 +40,7 @@ async function scan(
 ): Promise<JobPage> {
   const end = query.offset + query.limit;
   const matchesMax = Math.max(countedMax, end);
-  const jobs: StoredJob[] = [];
+  const jobs: JobRecord[] = [];
   let total = 0;
   let looked = 0;
   let characters = 0;

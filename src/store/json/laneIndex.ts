@@ -1,8 +1,7 @@
-import { candidatesOf, type JobLife, laneOf } from '../../domain/job.ts';
+import { candidatesOf, type JobLife, type JobRecord, laneOf } from '../../domain/job.ts';
 import { Heap } from '../../lib/heap.ts';
 import { type Entry, SortedList } from '../../lib/sortedList.ts';
 import type { LaneSummary } from '../store.ts';
-import type { StoredJob } from './record.ts';
 
 interface Lane {
   key: string;
@@ -33,7 +32,7 @@ export class LaneIndex {
   }
 
   /** Put a ready job in its place. */
-  add(job: StoredJob): void {
+  add(job: JobRecord): void {
     const key = laneOf(job.life);
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
@@ -44,7 +43,7 @@ export class LaneIndex {
   }
 
   /** Take a job out, if it is there. */
-  remove(job: StoredJob): void {
+  remove(job: JobRecord): void {
     const lane = this.#lanes.get(laneOf(job.life));
     if (lane === undefined) return;
     lane.ready.remove(this.#place(job), job.ordinal);
@@ -52,13 +51,13 @@ export class LaneIndex {
   }
 
   /** 1 for the job that goes first in its lane. The job itself may stand outside, with a commit under way. */
-  position(job: StoredJob): number {
+  position(job: JobRecord): number {
     const lane = this.#lanes.get(laneOf(job.life));
     return lane === undefined ? 1 : lane.ready.rank(this.#place(job), job.ordinal) + 1;
   }
 
   /** @param jobAt the job of an ordinal. */
-  summaries(jobAt: (ordinal: number) => StoredJob): LaneSummary[] {
+  summaries(jobAt: (ordinal: number) => JobRecord): LaneSummary[] {
     const summaries: LaneSummary[] = [];
     for (const { key, life, ready } of this.#lanes.values()) {
       const head = ready.first();
@@ -91,7 +90,7 @@ export class LaneIndex {
     }
   }
 
-  #place(job: StoredJob): number {
+  #place(job: JobRecord): number {
     const { priority, enqueuedAt } = job.life;
     let headStart = this.#headStarts.get(priority);
     if (headStart === undefined) {

@@ -1,8 +1,9 @@
+import type { JobRecord } from '../../domain/job.ts';
 import type { IdempotencyRecord } from '../store.ts';
 import { applyToRegistry, createRegistry, nextJob, type Registry, Sharing } from './apply.ts';
 import { JobIndex } from './jobIndex.ts';
 import { LaneIndex } from './laneIndex.ts';
-import type { StoredChange, StoredJob } from './record.ts';
+import type { StoredChange } from './record.ts';
 
 /** What `Memory` asks of the outside. */
 export interface MemoryOptions {
@@ -39,7 +40,7 @@ export class Memory {
   }
 
   /** Take in a job of a checkpoint, in order of creation. */
-  loadJob(job: StoredJob, idempotency: IdempotencyRecord | undefined): void {
+  loadJob(job: JobRecord, idempotency: IdempotencyRecord | undefined): void {
     this.jobs.put(job);
     if (idempotency !== undefined) this.#remember(idempotency);
   }

@@ -2,13 +2,8 @@ import { crc32 } from 'node:zlib';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Change, IdempotencyRecord, JobChange } from '../store.ts';
 
-/** A job as this store keeps it in memory. `machineVersion` says which machine made `state` and `life`. */
-export interface StoredJob extends JobRecord {
-  machineVersion: number;
-}
-
 /** A job as it stands on a line of a segment file. */
-export interface SegmentJob extends StoredJob {
+export interface SegmentJob extends JobRecord {
   /** The key it was dispatched with, until that expires. */
   idempotency?: IdempotencyRecord | undefined;
 }

@@ -20,6 +20,11 @@ interface Spent {
   cost: Cost;
 }
 
+/** The end of an attempt without its worker's word: the coordinator knows what that means for the cost; none if left out. */
+interface Untold {
+  cost?: Cost;
+}
+
 export type JobEvent =
   /** `not_before` or a back-off has passed. */
   | ({ type: 'job.due' } & At)
@@ -36,7 +41,7 @@ export type JobEvent =
     } & At)
   /** The routing moves a waiting job to another lane; `steps` say why. */
   | ({ type: 'job.rerouted'; target: Target; chain: Target[]; steps: RouteStep[] } & At)
-  | ({ type: 'job.cancelled' } & At)
+  | ({ type: 'job.cancelled' } & At & Untold)
   | ({ type: 'job.completed'; result: JobResult } & OfLease & Spent)
   | ({
       type: 'job.attemptFailed';
@@ -57,13 +62,13 @@ export type JobEvent =
   /** The worker is back and still runs the job. */
   | ({ type: 'job.workerReturned' } & OfLease)
   /** The attempt ran for longer than the job's timeout. */
-  | ({ type: 'job.timedOut'; timeoutMs: number } & OfLease)
+  | ({ type: 'job.timedOut'; timeoutMs: number } & OfLease & Untold)
   /** No heartbeat for too long (`reaped`), or the worker says that it does not run it (`lost`). */
-  | ({ type: 'job.reaped'; outcome: 'reaped' | 'lost'; maxReaps: number } & OfLease)
+  | ({ type: 'job.reaped'; outcome: 'reaped' | 'lost'; maxReaps: number } & OfLease & Untold)
   /** A draining worker gives the job back unrun. */
   | ({ type: 'job.released' } & OfLease)
   /** POST retry. `target` and `chain` are the routing's fresh answer. */
-  | ({ type: 'job.retried'; strategy: StrategyName; target: Target; chain: Target[] } & At)
+  | ({ type: 'job.retried'; strategy: StrategyName; target: Target; chain: Target[] } & At & Untold)
   /** What an attempt that had already ended was still charged for. */
   | ({ type: 'job.usageReported' } & OfLease & Spent);
 

@@ -56,7 +56,7 @@ function withSteps(life: JobLife, steps: RouteStep[]): RouteStep[] {
   return [...life.route, ...steps].slice(-routeLengthMax);
 }
 
-/** The attempts with the last one ended. */
+/** The attempts with the last one ended. `usage` stays null until somebody says it, also when the cost is known. */
 function ended(
   life: JobLife,
   at: number,
@@ -68,6 +68,13 @@ function ended(
   const attempt = lastAttempt(life);
   if (!attempt) return life.attempts;
   return [...life.attempts.slice(0, -1), { ...attempt, finishedAt: at, outcome, error, usage, cost }];
+}
+
+/** The attempts, the last one with the model that its worker says it ran, unless one had been asked for. */
+function named(attempts: Attempt[], model: string | null): Attempt[] {
+  return attempts.map((attempt, index) =>
+    index === attempts.length - 1 && attempt.model === null ? { ...attempt, model } : attempt,
+  );
 }
 
 /** Back in the queue, with its place kept. */
@@ -159,7 +166,7 @@ export const jobMachine = setup({
       const { at, result, usage, cost } = event as Of<'job.completed'>;
       return {
         ...context,
-        attempts: ended(context, at, 'completed', null, usage, cost),
+        attempts: named(ended(context, at, 'completed', null, usage, cost), result.model),
         startedAt: lastAttempt(context)?.startedAt ?? null,
         finishedAt: at,
         updatedAt: at,
@@ -226,31 +233,31 @@ export const jobMachine = setup({
       return { ...context, delayedUntil: null, finishedAt: at, updatedAt: at };
     }),
     cancelAttempt: assign(({ context, event }) => {
-      const { at } = event as Of<'job.cancelled'>;
+      const { at, cost = noCost } = event as Of<'job.cancelled'>;
       return {
         ...context,
-        attempts: ended(context, at, 'cancelled', null, null, noCost),
+        attempts: ended(context, at, 'cancelled', null, null, cost),
         finishedAt: at,
         updatedAt: at,
       };
     }),
     failTimedOut: assign(({ context, event }) => {
-      const { at, timeoutMs } = event as Of<'job.timedOut'>;
+      const { at, timeoutMs, cost = noCost } = event as Of<'job.timedOut'>;
       const error = jobTimeout(timeoutMs);
       return {
         ...context,
-        attempts: ended(context, at, 'timed_out', error, null, noCost),
+        attempts: ended(context, at, 'timed_out', error, null, cost),
         finishedAt: at,
         updatedAt: at,
         error,
       };
     }),
     takeBack: assign(({ context, event }) => {
-      const { at, outcome } = event as Of<'job.reaped'>;
+      const { at, outcome, cost = noCost } = event as Of<'job.reaped'>;
       return {
         ...context,
         ...requeued,
-        attempts: ended(context, at, outcome, null, null, noCost),
+        attempts: ended(context, at, outcome, null, null, cost),
         reapCount: context.reapCount + 1,
         updatedAt: at,
       };
@@ -275,14 +282,14 @@ export const jobMachine = setup({
     }),
     /** POST retry: automatic counters start again, history stays. */
     startAgain: assign(({ context, event }) => {
-      const { at, strategy, target, chain } = event as Of<'job.retried'>;
+      const { at, strategy, target, chain, cost = noCost } = event as Of<'job.retried'>;
       const attempt = lastAttempt(context);
       return {
         ...context,
         ...requeued,
         attempts:
           attempt && attempt.outcome === null
-            ? ended(context, at, 'lost', null, attempt.usage, attempt.cost)
+            ? ended(context, at, 'lost', null, null, cost)
             : context.attempts,
         strategy,
         target,

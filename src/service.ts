@@ -7,7 +7,7 @@ import { readAdminKey, writeAdminKey } from './config/adminKey.ts';
 import type { Config } from './config/config.ts';
 import { LiveConfig } from './config/liveConfig.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
-import { comparablePrice, costOf } from './cost/pricing.ts';
+import { createPricing } from './cost/pricing.ts';
 import type { Random } from './domain/clock.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
@@ -74,8 +74,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     clock,
     random,
     logger,
-    priced: (provider, model, usage) => costOf(config(), provider, model, usage),
-    priceOf: (provider, model) => comparablePrice(config(), provider, model),
+    pricing: createPricing(config, clock),
   });
   await coordinator.start();
   try {

@@ -1,7 +1,7 @@
 import { loadConfig } from '../../src/config/load.ts';
 import { Coordinator } from '../../src/coordinator/coordinator.ts';
 import type { WorkerLink } from '../../src/coordinator/workerSession.ts';
-import { comparablePrice, costOf } from '../../src/cost/pricing.ts';
+import { createPricing } from '../../src/cost/pricing.ts';
 import { silent } from '../../src/lib/log.ts';
 import { systemClock, systemRandom } from '../../src/lib/systemClock.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
@@ -33,8 +33,7 @@ const coordinator = new Coordinator({
   clock: systemClock,
   random: systemRandom(),
   logger: silent,
-  priced: (provider, model, usage) => costOf(config, provider, model, usage),
-  priceOf: (provider, model) => comparablePrice(config, provider, model),
+  pricing: createPricing(() => config, systemClock),
 });
 
 let made = 0;

@@ -1,8 +1,9 @@
 import type { JobEvent } from '../../machines/events.ts';
 import type { Config } from '../config/config.ts';
+import type { Pricing } from '../cost/pricing.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
-import { failureOf, type ReportedFailure, workerKeyRevoked } from '../domain/failure.ts';
+import { type ErrorClass, failureOf, type ReportedFailure, workerKeyRevoked } from '../domain/failure.ts';
 import {
   type Attempt,
   type AttemptOutcome,
@@ -51,7 +52,18 @@ const repeats: Record<Outcome['type'], readonly AttemptOutcome[]> = {
   release: ['released'],
 };
 
-export type Priced = (provider: string, model: string | null, usage: Usage | null, at: number) => Cost;
+/** The provider turned the request away before it ran anything, and charges nothing for that. */
+const turnedAway: readonly ErrorClass[] = [
+  'rate_limited',
+  'quota_exhausted',
+  'auth',
+  'overloaded',
+  'server_error',
+  'model_not_found',
+  'model_not_loaded',
+  'context_overflow',
+  'invalid_request',
+];
 
 /** The life of leases: begin, heartbeat, the worker's word, and the deadlines when that word does not come. */
 export class Attempts {
@@ -63,7 +75,7 @@ export class Attempts {
   readonly #host: () => JobHost;
   readonly #workers: Workers;
   readonly #providers: Providers;
-  readonly #priced: Priced;
+  readonly #pricing: Pricing;
   readonly #logger: Logger;
   /** Called when a slot has become free. */
   readonly #onFree: () => void;
@@ -78,7 +90,7 @@ export class Attempts {
     host: () => JobHost;
     workers: Workers;
     providers: Providers;
-    priced: Priced;
+    pricing: Pricing;
     logger: Logger;
     onFree: () => void;
   }) {
@@ -90,7 +102,7 @@ export class Attempts {
     this.#host = options.host;
     this.#workers = options.workers;
     this.#providers = options.providers;
-    this.#priced = options.priced;
+    this.#pricing = options.pricing;
     this.#logger = options.logger;
     this.#onFree = options.onFree;
   }
@@ -222,7 +234,7 @@ export class Attempts {
   #lateUsage(attempt: Attempt, outcome: Outcome, at: number): JobEvent[] {
     const usage = 'usage' in outcome ? outcome.usage : null;
     if (usage === null || attempt.usage !== null) return [];
-    const cost = this.#priced(attempt.provider, modelOf(attempt, outcome), usage, at);
+    const cost = this.#costOf(attempt, outcome, at);
     return [{ type: 'job.usageReported', at, lease: attempt.lease, usage, cost }];
   }
 
@@ -230,8 +242,7 @@ export class Attempts {
   #events(job: JobRecord, attempt: Attempt, outcome: Outcome): JobEvent[] {
     const at = this.#clock.now();
     const usage = 'usage' in outcome ? outcome.usage : null;
-    const model = modelOf(attempt, outcome);
-    const cost = usage === null ? noCost : this.#priced(attempt.provider, model, usage, at);
+    const cost = this.#costOf(attempt, outcome, at);
     const spent = { at, lease: attempt.lease, usage, cost };
     const late = this.#lateUsage(attempt, outcome, at);
     switch (outcome.type) {
@@ -242,7 +253,7 @@ export class Attempts {
           output,
           finishReason,
           provider,
-          model,
+          model: outcome.model ?? attempt.model,
           workerId,
           usage: outcome.usage,
           latencyMs,
@@ -254,7 +265,7 @@ export class Attempts {
         return [this.#attemptFailed(job, attempt, outcome.failure, spent), ...late];
       case 'aborted':
         return [
-          { type: 'job.reaped', at, lease: attempt.lease, outcome: 'lost', maxReaps: this.#maxReaps() },
+          { type: 'job.reaped', at, lease: attempt.lease, outcome: 'lost', maxReaps: this.#maxReaps(), cost },
           ...late,
         ];
       case 'release':
@@ -287,11 +298,32 @@ export class Attempts {
     };
   }
 
+  /** What an attempt costs by its worker's last word. One that has ended is priced by the time of its end. */
+  #costOf({ provider, model, finishedAt }: Attempt, outcome: Outcome, at: number): Cost {
+    const usage = 'usage' in outcome ? outcome.usage : null;
+    const isNothing =
+      outcome.type === 'release' || (outcome.type === 'fail' && turnedAway.includes(outcome.failure.class));
+    if (usage === null && isNothing) return noCost;
+    const reportedModel = outcome.type === 'complete' ? outcome.model : null;
+    return this.#pricing.costOf({ provider, model, reportedModel, usage, at: finishedAt ?? at });
+  }
+
+  /**
+   * What the running attempt of a job costs when it ends without its worker's word: the provider may have charged for
+   * it, so this is unknown, unless the provider is free. The worker's usage, whenever it comes, takes its place.
+   */
+  costUntold(job: JobRecord): Cost {
+    const attempt = lastAttempt(job.life);
+    if (attempt === undefined) return noCost;
+    const { provider, model } = attempt;
+    return this.#pricing.costOf({ provider, model, usage: null, at: this.#clock.now() });
+  }
+
   /** The key of the worker was revoked: its running jobs fail in the spec's words. */
   failRevoked(workerId: string): void {
     for (const { jobId, lease, phase } of this.#leases.ofWorker(workerId)) {
       if (phase === 'ending') continue;
-      this.#try(jobId, {
+      this.#tryUntold(jobId, {
         type: 'job.attemptFailed',
         at: this.#clock.now(),
         lease,
@@ -419,7 +451,12 @@ export class Attempts {
       this.#drop(lease);
     } else if (lease.timeoutAt !== null && lease.timeoutAt <= now) {
       const { timeoutMs } = lease;
-      this.#try(lease.jobId, { type: 'job.timedOut', at: this.#clock.now(), lease: lease.lease, timeoutMs });
+      this.#tryUntold(lease.jobId, {
+        type: 'job.timedOut',
+        at: this.#clock.now(),
+        lease: lease.lease,
+        timeoutMs,
+      });
     } else if (staleMs > 0 && lease.beatAt + staleMs <= now) {
       this.#reap(lease, 'reaped');
     } else {
@@ -433,7 +470,7 @@ export class Attempts {
       'lease taken back',
     );
     const maxReaps = this.#maxReaps();
-    this.#try(lease.jobId, {
+    this.#tryUntold(lease.jobId, {
       type: 'job.reaped',
       at: this.#clock.now(),
       lease: lease.lease,
@@ -449,18 +486,18 @@ export class Attempts {
     }
   }
 
+  /** Apply an event that ends an attempt of which its worker has said nothing. */
+  #tryUntold(jobId: string, event: JobEvent): void {
+    this.#try(jobId, event, (job) => ({ ...event, cost: this.costUntold(job) }));
+  }
+
   /** Apply an event that nobody waits for; when the store refuses it, again a little later. */
-  #try(jobId: string, event: JobEvent): void {
+  #try(jobId: string, event: JobEvent, complete: (job: JobRecord) => JobEvent = () => event): void {
     this.#host()
-      .apply(jobId, () => [event])
+      .apply(jobId, (job) => [complete(job)])
       .catch((error: unknown): undefined => {
         this.#logger.error({ job_id: jobId, event: event.type, error: messageOf(error) }, 'change put off');
-        this.#deadlines.set(this.#clock.monotonic() + storeRetryMs, () => this.#try(jobId, event));
+        this.#deadlines.set(this.#clock.monotonic() + storeRetryMs, () => this.#try(jobId, event, complete));
       });
   }
-}
-
-/** The model that ran: the worker's word on a result, else what was assigned. */
-function modelOf(attempt: Attempt, outcome: Outcome): string | null {
-  return outcome.type === 'complete' ? (outcome.model ?? attempt.model) : attempt.model;
 }

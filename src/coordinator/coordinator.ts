@@ -2,6 +2,7 @@ import { createActor } from 'xstate';
 import type { SupervisorEvent } from '../../machines/events.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import type { Config } from '../config/config.ts';
+import type { Pricing } from '../cost/pricing.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError, InvalidTransition } from '../domain/errors.ts';
 import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
@@ -14,8 +15,8 @@ import type { Logger } from '../lib/log.ts';
 import type { Member } from '../routing/member.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
 import type { JobCounts, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
-import { Attempts, type Priced } from './attempts.ts';
-import { Candidates, type PriceOf } from './candidates.ts';
+import { Attempts } from './attempts.ts';
+import { Candidates } from './candidates.ts';
 import { Deadlines } from './deadlines.ts';
 import { Delays } from './delays.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -87,10 +88,9 @@ export class Coordinator {
     clock: Clock;
     random: Random;
     logger: Logger;
-    priced: Priced;
-    priceOf: PriceOf;
+    pricing: Pricing;
   }) {
-    const { config, store, clock, random, logger, priced, priceOf } = options;
+    const { config, store, clock, random, logger, pricing } = options;
     this.#config = config;
     this.#store = store;
     this.#clock = clock;
@@ -136,12 +136,12 @@ export class Coordinator {
       host,
       workers,
       providers,
-      priced,
+      pricing,
       logger,
       onFree: () => this.#onFree(),
     });
     const attempts = this.#attempts;
-    this.#candidates = new Candidates({ leases, providers, workers, priceOf });
+    this.#candidates = new Candidates({ leases, providers, workers, priceOf: pricing.comparablePrice });
     const candidates = this.#candidates;
     this.#dispatcher = new Dispatcher({
       clock,
@@ -280,7 +280,9 @@ export class Coordinator {
 
   /** @throws CoordinatorError job_not_found; InvalidTransition when it has ended; StoreUnavailable. */
   async cancel(id: string): Promise<JobView> {
-    const applied = await this.#host.apply(id, () => [{ type: 'job.cancelled', at: this.#clock.now() }]);
+    const applied = await this.#host.apply(id, (job) => [
+      { type: 'job.cancelled', at: this.#clock.now(), cost: this.#attempts.costUntold(job) },
+    ]);
     return this.#answer(id, applied, 'cancelled');
   }
 
@@ -291,7 +293,8 @@ export class Coordinator {
       const plan = planRoute(job.request, this.#config());
       const [target, ...chain] = plan?.candidates ?? [job.life.target, ...job.life.chain];
       const strategy = plan?.strategy ?? job.life.strategy;
-      return [{ type: 'job.retried', at: this.#clock.now(), strategy, target, chain }];
+      const cost = this.#attempts.costUntold(job);
+      return [{ type: 'job.retried', at: this.#clock.now(), strategy, target, chain, cost }];
     });
     return this.#answer(id, applied, 'retried');
   }

@@ -1,53 +1,61 @@
-import { type Config, localProviders, type Price } from '../config/config.ts';
-import { type Cost, noCost, unknownCost } from '../domain/money.ts';
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../domain/clock.ts';
+import { type Cost, unknownCost } from '../domain/money.ts';
 import type { Usage } from '../domain/usage.ts';
+import { bundledPrices } from './bundledPrices.ts';
+import { configuredPrices, ownMachines } from './configuredPrices.ts';
+import type { PriceTable, Tariff } from './tariff.ts';
 
-const free: Price = { inputPerMillion: 0, outputPerMillion: 0, cachedInputPerMillion: 0, free: true };
+/** One attempt, as far as its price goes. */
+export interface Spent {
+  provider: string;
+  /** What was asked of the provider. */
+  model: string | null;
+  /** What the provider says it ran, when it does: its own name for the model may be a more exact one. */
+  reportedModel?: string | null;
+  /** null when nobody has said it. */
+  usage: Usage | null;
+  /** When it ended, epoch ms: prices change with time. */
+  at: number;
+}
+
+/** Turns usage into money. */
+export interface Pricing {
+  /**
+   * What an attempt cost, in whole nano-dollars. Unknown when nobody knows the price or the usage, and never 0 then;
+   * what is free is known to cost 0 whatever it used.
+   */
+  costOf(spent: Spent): Cost;
+  /** Dollars a million input and output tokens together, to compare providers by; null when nobody knows. */
+  comparablePrice(provider: string, model: string | null): number | null;
+}
 
 /**
- * What an attempt cost. A dollar a million tokens is 1,000 nano-dollars a token. Cached input is billed at its own
- * price when there is one, else as input.
- * @returns `none` without usage, `unknown` when nobody knows the price; never 0 for unknown.
+ * The prices of a configuration: what it says itself, then free for one's own machines, then the bundled price list.
+ * Another configuration (a reload) begins with nothing remembered of the old one.
  */
-export function costOf(config: Config, provider: string, model: string | null, usage: Usage | null): Cost {
-  if (usage === null) return noCost;
-  const price = priceOf(config, provider, model);
-  if (price === null) return unknownCost;
-  if (price.free) return { nanoDollars: 0, status: 'known' };
-  const cached = Math.min(usage.cachedInputTokens, usage.inputTokens);
-  const perToken = (perMillion: number, tokens: number): number => perMillion * 1000 * tokens;
-  return {
-    nanoDollars: Math.round(
-      perToken(price.inputPerMillion, usage.inputTokens - cached) +
-        perToken(price.cachedInputPerMillion ?? price.inputPerMillion, cached) +
-        perToken(price.outputPerMillion, usage.outputTokens),
-    ),
-    status: 'known',
+export function createPricing(config: () => Config, clock: Clock): Pricing {
+  let current: Config | null = null;
+  let tables: PriceTable[] = [];
+  const tariffOf = (provider: string, models: readonly (string | null | undefined)[]): Tariff | null => {
+    if (config() !== current) {
+      current = config();
+      tables = [configuredPrices(current), ownMachines(current), bundledPrices(current)];
+    }
+    const named = models.filter((model) => typeof model === 'string');
+    for (const table of tables) {
+      const tariff = table({ provider, models: named });
+      if (tariff !== null) return tariff;
+    }
+    return null;
   };
-}
-
-/** Dollars a million input and output tokens together, to compare by; null when nobody knows. */
-export function comparablePrice(config: Config, provider: string, model: string | null): number | null {
-  const price = priceOf(config, provider, model);
-  return price === null ? null : price.inputPerMillion + price.outputPerMillion;
-}
-
-/** The configured price, else free for what runs on one's own machines, else null. */
-function priceOf(config: Config, provider: string, model: string | null): Price | null {
-  const configured = model === null ? undefined : config.pricing[provider]?.[model];
-  if (configured !== undefined) return configured;
-  return localProviders.includes(provider) || isOwnHost(config.providers[provider]?.baseUrl ?? null)
-    ? free
-    : null;
-}
-
-/** Loopback and private addresses (RFC 1918, RFC 4193) are one's own machines. */
-function isOwnHost(baseUrl: string | null): boolean {
-  if (baseUrl === null || !URL.canParse(baseUrl)) return false;
-  const { hostname } = new URL(baseUrl);
-  return (
-    hostname === 'localhost' ||
-    /^(127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.)/.test(hostname) ||
-    /^\[(::1|f[cd][0-9a-f]{2}:.*)\]$/.test(hostname)
-  );
+  return {
+    costOf: ({ provider, model, reportedModel, usage, at }) => {
+      const tariff = tariffOf(provider, [reportedModel, model]);
+      if (tariff?.isFree) return { nanoDollars: 0, status: 'known' };
+      const nanoDollars = usage === null ? null : (tariff?.nanoDollars(usage, at) ?? null);
+      return nanoDollars === null ? unknownCost : { nanoDollars: Math.round(nanoDollars), status: 'known' };
+    },
+    comparablePrice: (provider, model) => tariffOf(provider, [model])?.perMillion(clock.now()) ?? null,
+  };
 }

@@ -12,7 +12,9 @@ const concurrencyMax = 100_000;
 const name = () => string().min(1).max(nameLengthMax);
 const lease = { job_id: string().max(nameLengthMax).required(), lease: number().integer().min(1).required() };
 const leases = array().of(object(lease)).max(concurrencyMax);
-const tokens = () => number().integer().min(0);
+/** Ten thousand million: more than any model takes, and sums of it stay exact. */
+const tokensMax = 1e10;
+const tokens = () => number().integer().min(0).max(tokensMax);
 
 const usage = object({
   input_tokens: tokens(),

@@ -3,7 +3,7 @@ import type { Config } from '../../src/config/config.ts';
 import { Coordinator } from '../../src/coordinator/coordinator.ts';
 import type { WorkerConnection } from '../../src/coordinator/workerConnection.ts';
 import type { WorkerLink } from '../../src/coordinator/workerSession.ts';
-import { comparablePrice, costOf } from '../../src/cost/pricing.ts';
+import { createPricing } from '../../src/cost/pricing.ts';
 import type { JobRecord, JobRequest } from '../../src/domain/job.ts';
 import { statusOf } from '../../src/domain/states.ts';
 import { usageFromWire } from '../../src/domain/usage.ts';
@@ -156,8 +156,7 @@ export async function setup(
     clock,
     random: seededRandom(),
     logger: silent,
-    priced: (provider, model, usage) => costOf(config, provider, model, usage),
-    priceOf: (provider, model) => comparablePrice(config, provider, model),
+    pricing: createPricing(() => config, clock),
   });
   await coordinator.start();
   let isOpen = true;

@@ -1,0 +1,56 @@
+import { type Config, localProviders, type Price } from '../config/config.ts';
+import { own } from '../lib/own.ts';
+import { freeTariff, type PriceTable, type Tariff } from './tariff.ts';
+
+/** The prices under `pricing:`, which go before any other. */
+export function configuredPrices(config: Config): PriceTable {
+  return ({ provider, models }) => {
+    const prices = own(config.pricing, provider);
+    if (prices === undefined) return null;
+    for (const model of models) {
+      const price = own(prices, model);
+      if (price !== undefined) return tariffOf(price);
+    }
+    return null;
+  };
+}
+
+/** Free: the built-in local providers, and whatever has a base_url on one's own machines. */
+export function ownMachines(config: Config): PriceTable {
+  return ({ provider }) => {
+    const isOwn =
+      localProviders.includes(provider) || isOwnHost(own(config.providers, provider)?.baseUrl ?? null);
+    return isOwn ? freeTariff : null;
+  };
+}
+
+/** A dollar a million tokens is 1,000 nano-dollars a token. */
+const nanoPerToken = 1_000;
+
+function tariffOf(price: Price): Tariff {
+  if (price.free) return freeTariff;
+  const input = price.inputPerMillion * nanoPerToken;
+  const output = price.outputPerMillion * nanoPerToken;
+  const cached = (price.cachedInputPerMillion ?? price.inputPerMillion) * nanoPerToken;
+  return {
+    isFree: false,
+    // Reasoning is part of the output and has its price.
+    nanoDollars: ({ inputTokens, cachedInputTokens, outputTokens }) => {
+      const fromCache = Math.min(cachedInputTokens, inputTokens);
+      return (inputTokens - fromCache) * input + fromCache * cached + outputTokens * output;
+    },
+    perMillion: () => price.inputPerMillion + price.outputPerMillion,
+  };
+}
+
+/** Loopback, link-local and private addresses (RFC 1918, RFC 4193), and names that no public DNS has. */
+function isOwnHost(baseUrl: string | null): boolean {
+  if (baseUrl === null || !URL.canParse(baseUrl)) return false;
+  const { hostname } = new URL(baseUrl);
+  return (
+    /(^|\.)localhost$/.test(hostname) ||
+    hostname === 'host.docker.internal' ||
+    /^(0\.0\.0\.0$|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)[\d.]*$/.test(hostname) ||
+    /^\[(::1|f[cd][0-9a-f]{2}:.*|fe[89ab][0-9a-f]:.*)\]$/.test(hostname)
+  );
+}

@@ -4,12 +4,15 @@ import type { Logger } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
 import { type JobChange, VersionConflict } from '../store.ts';
 import { Batch } from './batch.ts';
+import { charactersOf, type RecordTexts } from './encode.ts';
 import { type Journal, SyncFailed } from './journal.ts';
 import type { Memory } from './memory.ts';
 import type { StoredChange } from './record.ts';
 
 /** Records that share a sync: applying 1,000 of them is one turn of the event loop, and stays under 10 ms. */
 const groupRecordsMax = 1_000;
+/** Changes of one commit that are applied between two turns of the event loop: some 5 ms. */
+const appliedPerTurn = 1_000;
 /** Characters that share a write. A longer record goes alone. */
 const groupCharactersMax = 8 * 1024 * 1024;
 /** Characters that may wait for the disk; more is refused rather than kept in memory. */
@@ -18,7 +21,9 @@ const waitingCharactersMax = 256 * 1024 * 1024;
 const probeMs = 1_000;
 
 interface Waiting {
-  text: string;
+  /** JSON of each change. */
+  texts: RecordTexts;
+  characters: number;
   changes: StoredChange[];
   /** Jobs that are held until it has ended. */
   ids: readonly string[];
@@ -132,19 +137,19 @@ export class Commits {
 
   #enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<void> {
     this.assertOpen();
-    const text = `[${texts.join(',')}]`;
-    if (this.#waitingCharacters > 0 && this.#waitingCharacters + text.length > waitingCharactersMax) {
+    const characters = charactersOf(texts);
+    if (this.#waitingCharacters > 0 && this.#waitingCharacters + characters > waitingCharactersMax) {
       throw new StoreUnavailable('more is waiting to be written than the disk keeps up with');
     }
     for (const change of changes) this.#options.memory.sharing.change(change);
     return new Promise((resolve, reject) => {
-      this.#push({ text, changes, ids, resolve, reject });
+      this.#push({ texts, characters, changes, ids, resolve, reject });
     });
   }
 
   #push(waiting: Waiting): void {
     this.#waiting.push(waiting);
-    this.#waitingCharacters += waiting.text.length;
+    this.#waitingCharacters += waiting.characters;
     this.#pumping ??= this.#pump();
   }
 
@@ -158,12 +163,12 @@ export class Commits {
       const group = this.#nextGroup();
       try {
         if (this.#failure !== null) throw this.#failure;
-        await this.#options.journal.append(group.map(({ text }) => text));
+        await this.#options.journal.append(group.map(({ texts }) => texts));
       } catch (error) {
         this.#refuse(group, error);
         continue;
       }
-      this.#accept(group);
+      await this.#accept(group);
       await this.#options.afterGroup();
     }
     this.#pumping = null;
@@ -172,19 +177,22 @@ export class Commits {
   #nextGroup(): Waiting[] {
     let count = 0;
     let characters = 0;
-    for (const { text } of this.#waiting) {
-      if (count > 0 && (count === groupRecordsMax || characters + text.length > groupCharactersMax)) break;
+    for (const waiting of this.#waiting) {
+      if (count === groupRecordsMax || (count > 0 && characters + waiting.characters > groupCharactersMax))
+        break;
       count += 1;
-      characters += text.length;
+      characters += waiting.characters;
     }
     this.#waitingCharacters -= characters;
     return this.#waiting.splice(0, count);
   }
 
-  #accept(group: readonly Waiting[]): void {
+  async #accept(group: readonly Waiting[]): Promise<void> {
     try {
       for (const { changes, ids } of group) {
-        for (const change of changes) this.#options.memory.apply(change);
+        if (changes.length > appliedPerTurn && changes.length === ids.length)
+          await this.#acceptInSlices(changes);
+        else for (const change of changes) this.#options.memory.apply(change);
         for (const id of ids) this.#inFlight.delete(id);
       }
     } catch (error) {
@@ -198,6 +206,15 @@ export class Commits {
     this.#cancelProbe?.();
     this.#cancelProbe = null;
     for (const { resolve } of group) resolve();
+  }
+
+  /** A long commit of as many jobs, each changed once: a job is free for the next commit as soon as memory has it. */
+  async #acceptInSlices(changes: readonly StoredChange[]): Promise<void> {
+    for (const [index, change] of changes.entries()) {
+      if (index > 0 && index % appliedPerTurn === 0) await nextTurn();
+      this.#options.memory.apply(change);
+      if (change.kind === 'job') this.#inFlight.delete(change.id);
+    }
   }
 
   #refuse(group: readonly Waiting[], error: unknown): void {
@@ -223,7 +240,7 @@ export class Commits {
     this.#cancelProbe = this.#options.clock.after(probeMs, () => {
       this.#cancelProbe = null;
       if (this.#problem === null || this.#isClosed) return;
-      this.#push({ text: '[]', changes: [], ids: [], resolve: () => {}, reject: () => {} });
+      this.#push({ texts: [], characters: 0, changes: [], ids: [], resolve: () => {}, reject: () => {} });
     });
   }
 }

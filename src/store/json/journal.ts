@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { messageOf } from '../../domain/errors.ts';
+import { encodeRecords, type RecordTexts } from './encode.ts';
 import { codeOf, type Files, type OpenFile, writeAll } from './files.ts';
 import { journalName } from './layout.ts';
-import { encodeRecord } from './record.ts';
 import type { JournalFile } from './replay.ts';
 
 /** The disk did not keep what was written: the journal cannot be trusted any more, nothing may be acknowledged. */
@@ -43,22 +43,20 @@ export class Journal {
   }
 
   /**
-   * Append one record for each text, with one write and one fdatasync for all; durable when it resolves.
-   * @param texts each the JSON of an array of `StoredChange`.
+   * Append records with one fdatasync for all; durable when it resolves.
+   * @param records of each the JSON of its changes, `StoredChange`.
    * @throws SyncFailed, which is final. @throws anything else when nothing was appended and a later call may succeed.
    */
-  async append(texts: readonly string[]): Promise<void> {
+  async append(records: readonly RecordTexts[]): Promise<void> {
     if (this.#isDirty) await this.#repair();
-    let seq = this.#nextSeq;
-    let lines = '';
-    for (const text of texts) {
-      lines += encodeRecord(seq, text);
-      seq += 1;
-    }
-    const bytes = Buffer.from(lines);
+    const parts = await encodeRecords(this.#nextSeq, records);
+    let end = this.#active.bytes;
     this.#isDirty = true;
     try {
-      await writeAll(this.#file, bytes, this.#active.bytes);
+      for (const part of parts) {
+        await writeAll(this.#file, part, end);
+        end += part.length;
+      }
       await this.#sync();
     } catch (error) {
       if (error instanceof SyncFailed) throw error;
@@ -78,8 +76,8 @@ export class Journal {
       throw error;
     }
     this.#isDirty = false;
-    this.#active.bytes += bytes.length;
-    this.#nextSeq = seq;
+    this.#active.bytes = end;
+    this.#nextSeq += records.length;
   }
 
   /**

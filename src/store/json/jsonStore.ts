@@ -37,6 +37,9 @@ const roundBytesMax = 64 * 1024 * 1024;
 /** Offers of one claim between two turns of the event loop: about 1 ms. */
 const offersPerTurn = 1_000;
 
+/** Changes of one commit that are made ready between two turns of the event loop: some 5 ms. */
+const changesPerTurn = 500;
+
 /** What the store is made of. */
 export interface JsonStoreOptions {
   /** The folder; made when it is missing. */
@@ -165,7 +168,10 @@ class FolderStore implements JsonStore {
   async commit(changes: readonly Change[]): Promise<void> {
     const batch = this.#open().commits.begin();
     try {
-      for (const change of changes) batch.add(change);
+      for (const [index, change] of changes.entries()) {
+        if (index > 0 && index % changesPerTurn === 0) await nextTurn();
+        batch.add(change);
+      }
     } catch (error) {
       batch.abandon();
       throw error;

@@ -1,0 +1,32 @@
+import test from 'ava';
+import { encodeRecords } from '../../src/store/json/encode.ts';
+import { decodeRecord, encodeRecord } from '../../src/store/json/record.ts';
+
+const change = (id: number, bytes: number) =>
+  JSON.stringify({ kind: 'keyRemoved', id: `${id}`.padEnd(bytes, 'ü') });
+const asOne = (seq: number, texts: readonly string[]) => encodeRecord(seq, `[${texts.join(',')}]`);
+
+test('a long record has the bytes that it would have in one piece, wherever it stands', async (t) => {
+  const long = Array.from({ length: 300 }, (_, id) => change(id, 10_000));
+  const records = [[change(1, 3)], long, [], [change(2, 3), change(3, 3)], long];
+  const bytes = Buffer.concat(await encodeRecords(7, records));
+  t.is(bytes.toString(), records.map((texts, index) => asOne(7 + index, texts)).join(''));
+  const second = bytes.subarray(bytes.indexOf('\n') + 1);
+  const { seq, changes } = decodeRecord(second.subarray(0, second.indexOf('\n')));
+  t.is(seq, 8);
+  t.is(changes.length, long.length);
+});
+
+test('short records share one buffer, and the event loop has its turns while a long one is encoded', async (t) => {
+  t.is((await encodeRecords(1, [[change(1, 9)], [change(2, 9)]])).length, 1);
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await encodeRecords(1, [Array.from({ length: 50 }, (_, id) => change(id, 200_000))]);
+  isOver = true;
+  t.true(turns >= 5, `${turns} turns`);
+});

@@ -3,6 +3,7 @@ import { cpus, loadavg } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { backlog } from './backlog.ts';
+import { batch } from './batch.ts';
 import { dispatch } from './dispatch.ts';
 import { drain } from './drain.ts';
 import { pickup } from './pickup.ts';
@@ -10,7 +11,7 @@ import { restart } from './restart.ts';
 import { stall } from './stall.ts';
 import { type Bench, type Figure, passes, type Scenario } from './support/scenario.ts';
 
-const scenarios: readonly Scenario[] = [dispatch, drain, backlog, restart, stall, pickup];
+const scenarios: readonly Scenario[] = [dispatch, batch, drain, backlog, restart, stall, pickup];
 const resultsFile = join(import.meta.dirname, 'results.json');
 
 const help = `Usage: node run.ts [scenario…] [--quick] [--profile <folder>]

@@ -33,6 +33,8 @@ export interface Config {
   retention: { keepDays: number; keepJobs: number };
   http: {
     maxBodyBytes: number;
+    /** Of a batch; one job in it may still have `maxBodyBytes`. */
+    maxBatchBytes: number;
     /** Requests a second from one key; 0 = off. */
     rateLimitPerKey: number;
   };

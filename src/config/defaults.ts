@@ -50,6 +50,7 @@ export function withDefaults(file: ConfigFile, cwd: string): Config {
     retention: { keepDays: retention?.keep_days ?? 30, keepJobs: retention?.keep_jobs ?? 100_000 },
     http: {
       maxBodyBytes: http?.max_body_bytes ?? 10 * 1024 ** 2,
+      maxBatchBytes: http?.max_batch_bytes ?? 64 * 1024 ** 2,
       rateLimitPerKey: http?.rate_limit_per_key ?? 0,
     },
     live: { maxSubscribers: file.live?.max_subscribers ?? 1_000 },

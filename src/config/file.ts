@@ -12,11 +12,17 @@ export interface ConfigFile {
   routing?: RoutingFile | null;
   pricing?: Record<string, Record<string, PriceFile> | null> | null;
   retention?: { keep_days?: number | null; keep_jobs?: number | null } | null;
-  http?: { max_body_bytes?: number | null; rate_limit_per_key?: number | null } | null;
+  http?: HttpFile | null;
   live?: { max_subscribers?: number | null } | null;
   log?: { level?: LogLevel | null } | null;
   shutdown?: { grace_seconds?: number | null } | null;
   worker?: WorkerFile | null;
+}
+
+export interface HttpFile {
+  max_body_bytes?: number | null;
+  max_batch_bytes?: number | null;
+  rate_limit_per_key?: number | null;
 }
 
 export interface JobsFile {

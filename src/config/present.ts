@@ -40,7 +40,11 @@ export function presentConfig(config: Config, secrets: Secrets = 'masked') {
     },
     pricing: mapValues(config.pricing, (models) => mapValues(models, presentPrice)),
     retention: { keep_days: retention.keepDays, keep_jobs: retention.keepJobs },
-    http: { max_body_bytes: http.maxBodyBytes, rate_limit_per_key: http.rateLimitPerKey },
+    http: {
+      max_body_bytes: http.maxBodyBytes,
+      max_batch_bytes: http.maxBatchBytes,
+      rate_limit_per_key: http.rateLimitPerKey,
+    },
     live: { max_subscribers: config.live.maxSubscribers },
     log: { level: config.log.level },
     shutdown: { grace_seconds: config.shutdown.graceSeconds },

@@ -90,7 +90,11 @@ const topFields = {
     nameRule('a provider'),
   ),
   retention: shape({ keep_days: atLeast(0), keep_jobs: wholeNumber(0) }),
-  http: shape({ max_body_bytes: wholeNumber(1024, 1024 ** 3), rate_limit_per_key: atLeast(0) }),
+  http: shape({
+    max_body_bytes: wholeNumber(1024, 1024 ** 3),
+    max_batch_bytes: wholeNumber(1024, 256 * 1024 ** 2),
+    rate_limit_per_key: atLeast(0),
+  }),
   live: shape({ max_subscribers: wholeNumber(0) }),
   log: shape({ level: oneOf(logLevels) }),
   shutdown: shape({ grace_seconds: atLeast(0) }),

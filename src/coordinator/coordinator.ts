@@ -246,6 +246,16 @@ export class Coordinator {
     return { view: this.view(job), isNew };
   }
 
+  /** Accept all of the jobs in one commit, or none of them. @throws as `dispatch`. */
+  dispatchAll(requests: readonly JobRequest[]): Promise<JobRecord[]> {
+    return this.#intake.acceptAll(requests);
+  }
+
+  /** @throws CoordinatorError invalid_request when nothing names a provider for such a job. */
+  assertRoutable(request: JobRequest): void {
+    planOrRefuse(request, this.#config());
+  }
+
   /** @throws CoordinatorError job_not_found. */
   async job(id: string): Promise<JobView> {
     const job = await this.#store.job(id);

@@ -1,17 +1,21 @@
 import { hash } from 'node:crypto';
+import type { JobInput } from '../../machines/jobMachine.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { JobRecord, JobRequest } from '../domain/job.ts';
 import { canonicalJson } from '../lib/canonicalJson.ts';
 import { KeyedQueue } from '../lib/keyedQueue.ts';
+import { nextTurn } from '../lib/nextTurn.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
 import type { IdempotencyRecord, Store } from '../store/store.ts';
 import { uuidv7 } from './ids.ts';
-import type { JobHost } from './jobHost.ts';
+import type { JobHost, NewJob } from './jobHost.ts';
 
 /** How long the job of an idempotency key is remembered: a day, as the API promises. */
 const idempotencyMs = 86_400_000;
+/** Jobs of a batch that are prepared between two turns of the event loop: some 2 ms. */
+const plansPerTurn = 1_000;
 
 /** Takes jobs in: whether there is room, where each may run, and what an idempotency key already stands for. */
 export class Intake {
@@ -82,25 +86,43 @@ export class Intake {
     });
   }
 
+  /**
+   * Accept all of the jobs in one commit, or none of them.
+   * @throws CoordinatorError and StoreUnavailable as `accept`.
+   */
+  async acceptAll(requests: readonly JobRequest[]): Promise<JobRecord[]> {
+    this.#admit(requests.length);
+    this.#entering += requests.length;
+    try {
+      const jobs: NewJob[] = [];
+      // One time for all: they are one commit.
+      const createdAt = this.#clock.now();
+      for (const request of requests) {
+        const plan = planOrRefuse(request, this.#config());
+        jobs.push({
+          id: uuidv7(this.#clock, this.#random),
+          request,
+          input: inputOf(request, plan, createdAt),
+        });
+        if (jobs.length % plansPerTurn === 0) await nextTurn();
+      }
+      return await this.#host().createAll(jobs);
+    } finally {
+      this.#entering -= requests.length;
+    }
+  }
+
   async #create(id: string, request: JobRequest, idempotency?: IdempotencyRecord): Promise<JobRecord> {
     this.#admit(1);
     const plan = planOrRefuse(request, this.#config());
     this.#entering += 1;
     try {
-      return await this.#host().create(
+      return await this.#host().create({
         id,
         request,
-        {
-          strategy: plan.strategy,
-          target: plan.candidates[0],
-          chain: plan.candidates.slice(1),
-          route: [],
-          priority: request.priority,
-          createdAt: this.#clock.now(),
-          notBefore: request.notBefore,
-        },
+        input: inputOf(request, plan, this.#clock.now()),
         idempotency,
-      );
+      });
     } finally {
       this.#entering -= 1;
     }
@@ -125,6 +147,18 @@ export class Intake {
       );
     }
   }
+}
+
+function inputOf(request: JobRequest, plan: Plan, createdAt: number): JobInput {
+  return {
+    strategy: plan.strategy,
+    target: plan.candidates[0],
+    chain: plan.candidates.slice(1),
+    route: [],
+    priority: request.priority,
+    createdAt,
+    notBefore: request.notBefore,
+  };
 }
 
 /** Where a job may run. @throws CoordinatorError invalid_request when nothing names a provider. */

@@ -5,6 +5,7 @@ import { CoordinatorError } from '../domain/errors.ts';
 import type { JobLife, JobRecord, JobRequest } from '../domain/job.ts';
 import { type JobState, statusOf } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
+import { nextTurn } from '../lib/nextTurn.ts';
 import type { IdempotencyRecord, JobChange, Store } from '../store/store.ts';
 import { ledgerOf } from './ledger.ts';
 
@@ -28,11 +29,22 @@ export interface Committed {
   effects: JobEffect[];
 }
 
+/** A job that is to be. */
+export interface NewJob {
+  id: string;
+  request: JobRequest;
+  input: JobInput;
+  idempotency?: IdempotencyRecord | undefined;
+}
+
 export type Applied =
   | ({ kind: 'applied' } & Committed)
   /** No event was one that the present state accepts. */
   | { kind: 'refused'; job: JobRecord }
   | { kind: 'unknown' };
+
+/** Jobs that are made, or told of, between two turns of the event loop: some 4 ms. */
+const createdPerTurn = 500;
 
 type JobActor = ReturnType<typeof createActor<typeof jobMachine>>;
 type JobSnapshot = SnapshotFrom<typeof jobMachine>;
@@ -110,50 +122,59 @@ export class JobHost {
    * Make a job durable.
    * @throws StoreUnavailable when it could not be; then there is no such job.
    */
-  async create(
-    id: string,
-    request: JobRequest,
-    input: JobInput,
-    idempotency?: IdempotencyRecord,
-  ): Promise<JobRecord> {
-    return (await this.createAll([{ id, request, input, idempotency }]))[0] as JobRecord;
+  async create(job: NewJob): Promise<JobRecord> {
+    return (await this.createAll([job]))[0] as JobRecord;
   }
 
-  /** Make several jobs durable in one commit, all or none. */
-  async createAll(
-    jobs: readonly {
-      id: string;
-      request: JobRequest;
-      input: JobInput;
-      idempotency?: IdempotencyRecord | undefined;
-    }[],
-  ): Promise<JobRecord[]> {
-    const changes = jobs.map(({ id, request, input, idempotency }): JobChange => {
-      const actor = createActor(this.#machine, { input });
-      actor.subscribe({
-        error: (error) => this.#logger.error({ err: error, job_id: id }, 'job actor failed'),
-      });
-      const snapshot = actor.start().getSnapshot();
-      actor.stop();
-      return {
-        kind: 'job',
-        id,
-        expectedVersion: 0,
-        created: { at: input.createdAt, request, ...(idempotency ? { idempotency } : {}) },
-        machineVersion: jobMachineVersion,
-        state: statePath(snapshot.value),
-        life: snapshot.context,
-      };
-    });
-    await this.#store.commit(changes);
+  /** Make several jobs durable in one commit, all or none. Others get a turn in between, however many they are. */
+  async createAll(jobs: readonly NewJob[]): Promise<JobRecord[]> {
+    const begin = this.#beginnings();
+    const changes: JobChange[] = [];
     const records: JobRecord[] = [];
-    for (const change of changes) {
-      const after = await this.#store.job(change.id);
-      if (after === undefined) throw new Error(`job ${change.id} was committed and is not in the store`);
-      records.push(after);
-      this.#onCommitted({ before: null, after, event: null, effects: [] });
+    // The dispatcher passes over what is in flight: no job is handed out before its creation has been told.
+    const { promise, resolve } = Promise.withResolvers<void>();
+    try {
+      for (const { id, request, input, idempotency } of jobs) {
+        const created = { at: input.createdAt, request, ...(idempotency ? { idempotency } : {}) };
+        changes.push({ kind: 'job', id, expectedVersion: 0, created, ...begin(input) });
+        this.#tails.set(id, promise);
+        if (changes.length % createdPerTurn === 0) await nextTurn();
+      }
+      await this.#store.commit(changes);
+      for (const { id } of changes) {
+        const after = await this.#store.job(id);
+        if (after === undefined) throw new Error(`job ${id} was committed and is not in the store`);
+        records.push(after);
+        this.#onCommitted({ before: null, after, event: null, effects: [] });
+        this.#endTail(id, promise);
+        if (records.length % createdPerTurn === 0) await nextTurn();
+      }
+      return records;
+    } finally {
+      for (const { id } of jobs.slice(records.length)) this.#endTail(id, promise);
+      resolve();
     }
-    return records;
+  }
+
+  /**
+   * What a job begins as, by an actor that is never started: creation has no effects. The machine is pure, so jobs of a
+   * batch with equal inputs begin as one, which saves 10 of 30 µs a job.
+   */
+  #beginnings(): (input: JobInput) => Pick<JobChange, 'machineVersion' | 'state' | 'life'> {
+    const known = new Map<string, Pick<JobChange, 'machineVersion' | 'state' | 'life'>>();
+    return (input) => {
+      const key = JSON.stringify(input);
+      const same = known.get(key);
+      if (same !== undefined) return same;
+      const snapshot = createActor(this.#machine, { input }).getSnapshot();
+      if (snapshot.status === 'error') {
+        throw new CoordinatorError('internal_error', 'the job machine failed', {}, { cause: snapshot.error });
+      }
+      const { value, context: life } = snapshot;
+      const beginning = { machineVersion: jobMachineVersion, state: statePath(value), life };
+      known.set(key, beginning);
+      return beginning;
+    };
   }
 
   /**
@@ -187,7 +208,7 @@ export class JobHost {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#tails.set(id, promise);
     return () => {
-      if (this.#tails.get(id) === promise) this.#tails.delete(id);
+      this.#endTail(id, promise);
       resolve();
     };
   }
@@ -289,9 +310,13 @@ export class JobHost {
     try {
       return await task();
     } finally {
-      if (this.#tails.get(id) === promise) this.#tails.delete(id);
+      this.#endTail(id, promise);
       resolve();
     }
+  }
+
+  #endTail(id: string, tail: Promise<void>): void {
+    if (this.#tails.get(id) === tail) this.#tails.delete(id);
   }
 }
 

@@ -100,6 +100,12 @@ export interface DispatchBody {
   not_before?: Iso;
 }
 
+/** Answer of POST /api/jobs/batch: the jobs in the order they were sent. */
+export interface WireBatch {
+  jobs: { id: string; status: JobStatus }[];
+  count: number;
+}
+
 export interface WireJobList {
   jobs: WireJob[];
   total: number;

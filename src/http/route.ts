@@ -27,8 +27,8 @@ export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   role: Role;
-  /** Whether it reads a JSON body; without this it reads none. */
-  body?: 'required' | 'optional';
+  /** Whether it reads a JSON body, or what reads another kind of body; without this it reads none. */
+  body?: 'required' | 'optional' | Middleware;
   handle(request: RouteContext): Promise<Answer> | Answer;
 }
 
@@ -62,6 +62,7 @@ export function routing(routes: readonly Route[], readBody: Middleware): Middlew
 function bodyReader({ body }: Route, readBody: Middleware): Middleware[] {
   if (body === undefined) return [];
   if (body === 'required') return [readBody];
+  if (body !== 'optional') return [body];
   return [(ctx, next) => (hasBody(ctx.req) ? readBody(ctx, next) : next())];
 }
 

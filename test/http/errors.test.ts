@@ -91,7 +91,9 @@ test('a bad dispatch names every field at fault and leaves no trace', async (t) 
 });
 
 test('a body that is no JSON object is 400, of another type 415, too large 413', async (t) => {
-  const { api } = await setupApi(t, { http: { maxBodyBytes: 1000, rateLimitPerKey: 0 } });
+  const { api } = await setupApi(t, {
+    http: { maxBodyBytes: 1000, maxBatchBytes: 2000, rateLimitPerKey: 0 },
+  });
   for (const body of ['{', '[]', '"x"', 'null', '5', '']) {
     isProblem(t, await api('POST', '/api/jobs', body), 400, 'invalid_request');
   }

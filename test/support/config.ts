@@ -13,7 +13,7 @@ export function testConfig(
     routing: { strategy: 'direct', chain: [], rules: [], fallbackOnTimeout: true },
     pricing: {},
     retention: { keepDays: 30, keepJobs: 100_000 },
-    http: { maxBodyBytes: 10 * 1024 * 1024, rateLimitPerKey: 0 },
+    http: { maxBodyBytes: 10 * 1024 ** 2, maxBatchBytes: 64 * 1024 ** 2, rateLimitPerKey: 0 },
     live: { maxSubscribers: 100 },
     log: { level: 'silent' },
     shutdown: { graceSeconds: 30 },

@@ -1,12 +1,15 @@
 import type { Config } from '../../../config/config.ts';
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
-import type { WireJobList } from '../../../domain/wire.ts';
+import { statusOf } from '../../../domain/states.ts';
+import type { WireBatch, WireJobList } from '../../../domain/wire.ts';
 import { presentJob, presentListed } from '../../../present/job.ts';
+import { type BatchBody, batchBody } from '../../middleware/batchBody.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
-import { parseDispatch, parseIdempotencyKey, parseList, parseWait } from './schema.ts';
+import { parseBatch } from './batch.ts';
+import { parseDispatch, parseIdempotencyKey, parseList, parseWait, refuseIdempotencyKey } from './schema.ts';
 
-/** /api/jobs: dispatch, list, read, cancel, retry. */
+/** /api/jobs: dispatch, batch, list, read, cancel, retry. */
 export function jobRoutes(coordinator: Coordinator, config: () => Config): Route[] {
   return [
     {
@@ -29,6 +32,23 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
           headers: { Location: `/api/jobs/${id}` },
           json: presentJob(shown),
         };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/jobs/batch',
+      role: 'client',
+      body: batchBody(() => config().http.maxBatchBytes),
+      handle: async ({ body, query, headers }) => {
+        parseNothing(query);
+        refuseIdempotencyKey(headers);
+        const requests = await parseBatch(body as BatchBody, config(), (request) =>
+          coordinator.assertRoutable(request),
+        );
+        const records = await coordinator.dispatchAll(requests);
+        const jobs = records.map(({ id, state }) => ({ id, status: statusOf(state) }));
+        const taken: WireBatch = { jobs, count: jobs.length };
+        return { status: 201, json: taken };
       },
     },
     {

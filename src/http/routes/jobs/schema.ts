@@ -9,13 +9,9 @@ import type { JobQuery } from '../../../store/store.ts';
 import { Query, type RawQuery } from '../../query.ts';
 import { time } from '../../time.ts';
 import { validate } from '../../validate.ts';
+import { metadataMax, nameLengthMax, tagsMax, timeoutSecondsMax } from './limits.ts';
+import { isPlainJob } from './plainJob.ts';
 
-/** Longest name of a provider, model, tier or tag; and most tags and metadata entries of a job. */
-const nameLengthMax = 200;
-const tagsMax = 100;
-const metadataMax = 100;
-/** A year; also keeps out the Infinity that 1e999 reads as. */
-const timeoutSecondsMax = 31_536_000;
 const defaultPriority = 'normal';
 /** `?wait=` at most, seconds. */
 const waitSecondsMax = 300;
@@ -48,7 +44,7 @@ const metadata = object().test('strings', function checkMetadata(value: unknown)
   );
 });
 
-const dispatchSchema = (priorities: readonly string[]) =>
+export const dispatchSchema = (priorities: readonly string[]) =>
   object({
     prompt: string().min(1, 'must not be empty'),
     messages,
@@ -88,7 +84,9 @@ function schemaOf(config: Config): DispatchSchema {
 
 /** The body of POST /api/jobs. @throws CoordinatorError invalid_request. */
 export function parseDispatch(body: unknown, config: Config): JobRequest {
-  const job = validate(schemaOf(config), body) as InferType<DispatchSchema>;
+  const job = isPlainJob(body, config)
+    ? body
+    : (validate(schemaOf(config), body) as InferType<DispatchSchema>);
   return {
     prompt: job.prompt ?? null,
     input: job.input ?? null,
@@ -110,8 +108,16 @@ export function parseIdempotencyKey(headers: IncomingHttpHeaders): string | null
   const key = headers['idempotency-key'];
   if (key === undefined) return null;
   if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
-  const message = 'must be 1 to 255 visible ASCII characters';
-  throw new CoordinatorError('invalid_request', `The request is not valid: Idempotency-Key ${message}`, {
+  throw badKey('must be 1 to 255 visible ASCII characters');
+}
+
+/** A key stands for one job, so a batch has none; leaving it aside would break a promise. @throws CoordinatorError invalid_request. */
+export function refuseIdempotencyKey(headers: IncomingHttpHeaders): void {
+  if (headers['idempotency-key'] !== undefined) throw badKey('is not taken for a batch');
+}
+
+function badKey(message: string): CoordinatorError {
+  return new CoordinatorError('invalid_request', `The request is not valid: Idempotency-Key ${message}`, {
     errors: [{ field: 'Idempotency-Key', message }],
   });
 }

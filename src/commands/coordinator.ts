@@ -72,8 +72,8 @@ async function run(options: Options): Promise<void> {
       logger,
       echoWorker: options.withEchoWorker === true ? { concurrency: echoConcurrency } : undefined,
     });
-    greet(service, loaded.config.store.path);
     stopOnSignals(service);
+    greet(service, loaded.config.store.path);
     const error = await service.failed;
     process.stderr.write(`The store has failed and nothing more is acknowledged: ${error.message}\n`);
     process.exit(1);

@@ -1,7 +1,9 @@
 import { array, lazy, mixed, number, object, type Schema, string, ValidationError } from 'yup';
+import '../lib/yupMessages.ts';
 import { errorClasses, type ReportedFailure } from '../domain/failure.ts';
 import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';
 import type { WireFailure, WorkerFrame } from '../domain/workerProtocol.ts';
+import { isDeeperThan } from '../lib/jsonDepth.ts';
 
 /** The form of every frame a worker may send. Fields that are not known are let through: a newer worker may say more. */
 
@@ -15,6 +17,11 @@ const leases = array().of(object(lease)).max(concurrencyMax);
 /** Ten thousand million: more than any model takes, and sums of it stay exact. */
 const tokensMax = 1e10;
 const tokens = () => number().integer().min(0).max(tokensMax);
+/** Some thirty years; keeps Infinity out. */
+const millisecondsMax = 1e12;
+const milliseconds = () => number().min(0).max(millisecondsMax);
+/** Levels of nesting; `raw_usage` has some five. */
+const depthMax = 100;
 
 const usage = object({
   input_tokens: tokens(),
@@ -54,8 +61,8 @@ const schemas: Record<WorkerFrame['type'], Schema> = {
       model: string().nullable(),
       usage,
       raw_usage: mixed(),
-      latency_ms: number().min(0),
-      first_token_ms: number().min(0),
+      latency_ms: milliseconds(),
+      first_token_ms: milliseconds(),
     }).required(),
   }),
   fail: object({
@@ -63,9 +70,9 @@ const schemas: Record<WorkerFrame['type'], Schema> = {
     error: object({
       class: string().oneOf(errorClasses).required(),
       message: string().defined(),
-      status: number().integer(),
+      status: number().integer().min(0).max(999),
       code: string().max(nameLengthMax),
-      retry_after_seconds: number().min(0),
+      retry_after_seconds: number().min(0).max(millisecondsMax),
     }).required(),
     usage,
   }),
@@ -79,6 +86,7 @@ const schemas: Record<WorkerFrame['type'], Schema> = {
  * @returns the frame, or in one sentence what is wrong with it; the sentence names no value.
  */
 export function parseFrame(text: string): WorkerFrame | string {
+  if (isDeeperThan(text, depthMax)) return `a frame must not nest deeper than ${depthMax} levels`;
   let frame: unknown;
   try {
     frame = JSON.parse(text);

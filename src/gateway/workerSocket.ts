@@ -40,8 +40,14 @@ export class WorkerSocket implements WorkerLink {
     this.#logger = logger;
     this.#connection = coordinator.connect(this);
     socket.on('message', (data, isBinary) => {
-      if (isBinary) this.#fault('frames are text, this one is binary');
-      else this.#receive(String(data));
+      try {
+        if (isBinary) this.#fault('frames are text, this one is binary');
+        else this.#receive(String(data));
+      } catch (error) {
+        // A bug; one frame must not end the coordinator for everybody.
+        logger.error({ err: error, worker_id: this.#connection.workerId }, 'frame could not be handled');
+        this.#fault('the frame could not be handled');
+      }
     });
     socket.on('error', (error) => logger.warn({ error: error.message }, 'worker socket failed'));
     socket.on('close', () => coordinator.disconnect(this.#connection));

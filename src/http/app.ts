@@ -48,7 +48,7 @@ export function createApp(parts: HttpParts): Koa {
   // Koa's own handler would print what the error middleware has answered already.
   app.on('error', (error: Error) => logger.debug({ error: error.message }, 'connection error'));
   app.use(requestId());
-  app.use(headers());
+  app.use(headers(coordinator));
   app.use(errors(logger));
   app.use(health(coordinator));
   app.use(page());

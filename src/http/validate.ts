@@ -1,31 +1,6 @@
-import { type AnyObject, type ObjectSchema, setLocale, ValidationError } from 'yup';
+import { type AnyObject, type ObjectSchema, ValidationError } from 'yup';
+import '../lib/yupMessages.ts';
 import { CoordinatorError, type FieldError } from '../domain/errors.ts';
-
-// Messages name no value: it may be content.
-const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a');
-setLocale({
-  mixed: {
-    required: 'is required',
-    notType: ({ type }) => `must be ${article(type)} ${type}`,
-    oneOf: ({ values }) => `must be one of ${values}`,
-    notNull: 'must not be null',
-    defined: 'is required',
-  },
-  string: {
-    min: ({ min }) => `must have at least ${min} characters`,
-    max: ({ max }) => `must have at most ${max} characters`,
-  },
-  number: {
-    min: ({ min }) => `must be at least ${min}`,
-    max: ({ max }) => `must be at most ${max}`,
-    integer: 'must be a whole number',
-  },
-  array: {
-    min: ({ min }) => `must have at least ${min} items`,
-    max: ({ max }) => `must have at most ${max} items`,
-  },
-  object: { noUnknown: 'is not known' },
-});
 
 /**
  * Check a value as it is, without turning one type into another, and tell every error at once.

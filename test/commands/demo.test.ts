@@ -32,7 +32,7 @@ test('the demonstration has real texts with several priorities, tiers and tags',
 test('svc demo --once runs every job, prints what became of them and leaves nothing behind', async (t) => {
   const folder = await emptyFolder(t);
   const { code, stdout, stderr } = await svc(t, ['demo', '--once', '--port', '0'], {
-    env: { TMPDIR: folder },
+    env: { TMPDIR: folder, NODE_DISABLE_COMPILE_CACHE: '1' },
   });
   t.is(code, 0, stderr);
   t.is(stderr, '');
@@ -48,7 +48,7 @@ test('svc demo goes on until Ctrl-C and then leaves nothing behind', async (t) =
   const folder = await emptyFolder(t);
   let isInterrupted = false;
   const { code, stdout } = await svc(t, ['demo', '--port', '0'], {
-    env: { TMPDIR: folder },
+    env: { TMPDIR: folder, NODE_DISABLE_COMPILE_CACHE: '1' },
     onOutput: (text, kill) => {
       if (isInterrupted || !text.includes('Ctrl-C ends the demonstration')) return;
       isInterrupted = true;

@@ -467,13 +467,11 @@ test.serial(
   },
 );
 
-for (const [place, frame, isFailing] of [
-  ['the name of a hello', `{"type":"hello","name":${lists}}`, true],
-  ['the models of a hello', JSON.stringify(hello()).replace('}', `,"models":${objects}}`), false],
+for (const [place, frame] of [
+  ['the name of a hello', `{"type":"hello","name":${lists}}`],
+  ['the models of a hello', JSON.stringify(hello()).replace('}', `,"models":${objects}}`)],
 ] as const) {
-  // The RangeError is no ValidationError, so parseFrame throws it on, and nobody catches it: the process ends.
-  const declare = isFailing ? test.serial.failing : test.serial;
-  declare(`a frame of 100,000 levels is a bad frame and harms nobody: ${place}`, async (t) => {
+  test.serial(`a frame of 100,000 levels is a bad frame and harms nobody: ${place}`, async (t) => {
     const coordinator = await startCoordinator(t, { config });
     const worker = await WorkerSocket.open(t, coordinator.url);
     worker.raw(frame);
@@ -483,7 +481,7 @@ for (const [place, frame, isFailing] of [
 }
 
 // usage and latency end up in results and in the cost buckets, which stay for ever.
-test.serial.failing('counts that no count can be are bad frames', async (t) => {
+test.serial('counts that no count can be are bad frames', async (t) => {
   const coordinator = await startCoordinator(t, { config });
   const worker = await WorkerSocket.join(t, coordinator.url);
   const start = '{"type":"complete","job_id":"a","lease":1,"result":{"output":"a",';

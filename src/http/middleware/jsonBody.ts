@@ -57,7 +57,7 @@ function parserOf(maxBytes: number): Middleware {
         );
       }
       if (error.status === 415) throw new CoordinatorError('unsupported_media_type', error.message);
-      throw invalid('The body is not a JSON object', error);
+      throw invalid('The body is not a JSON object, or has a key that is refused (__proto__)', error);
     },
   });
 }

@@ -1,0 +1,34 @@
+import { configCommand } from './config.ts';
+import { coordinatorCommand } from './coordinator.ts';
+import { demoCommand } from './demo.ts';
+import { doctorCommand } from './doctor.ts';
+import { processIo } from './io.ts';
+import { jobsCommand } from './jobs.ts';
+import { createProgram, runProgram } from './program.ts';
+import { runCommand } from './run.ts';
+import { workerCommand } from './worker.ts';
+import { workersCommand } from './workers.ts';
+
+/**
+ * The whole command line: parse, call one command. A new command is one line here.
+ * @param args without node and script.
+ * @returns the exit code.
+ */
+export async function main(args: readonly string[]): Promise<number> {
+  const program = createProgram([
+    coordinatorCommand(),
+    workerCommand(),
+    demoCommand(),
+    runCommand(),
+    jobsCommand(),
+    workersCommand(),
+    doctorCommand(),
+    configCommand(),
+  ]);
+  // `svc jobs list | head` closes the pipe early: that is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit();
+  });
+  return runProgram(program, args, processIo());
+}

@@ -1,0 +1,31 @@
+import { setLocale } from 'yup';
+
+const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a');
+
+/**
+ * What yup says of a fault: never the value itself, which may be content, and which may be so deep that printing it
+ * overflows the stack.
+ */
+setLocale({
+  mixed: {
+    required: 'is required',
+    notType: ({ type }) => `must be ${article(type)} ${type}`,
+    oneOf: ({ values }) => `must be one of ${values}`,
+    notNull: 'must not be null',
+    defined: 'is required',
+  },
+  string: {
+    min: ({ min }) => `must have at least ${min} characters`,
+    max: ({ max }) => `must have at most ${max} characters`,
+  },
+  number: {
+    min: ({ min }) => `must be at least ${min}`,
+    max: ({ max }) => `must be at most ${max}`,
+    integer: 'must be a whole number',
+  },
+  array: {
+    min: ({ min }) => `must have at least ${min} items`,
+    max: ({ max }) => `must have at most ${max} items`,
+  },
+  object: { noUnknown: 'is not known' },
+});

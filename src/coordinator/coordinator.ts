@@ -113,6 +113,7 @@ export class Coordinator {
       logger,
       bus,
       leases,
+      fleet: (provider) => workers.fleetOf(provider),
       onAvailable: kick,
     });
     const providers = this.#providers;
@@ -316,6 +317,17 @@ export class Coordinator {
   /** Every provider that is configured, served or was met by a job. */
   providers(): ProviderView[] {
     return this.#providers.views(this.#workers.connected().flatMap(({ providers }) => providers));
+  }
+
+  /**
+   * Take a provider for available, whatever it was taken for: its limit and its circuit breaker start again.
+   * @throws CoordinatorError not_found when nobody has configured, served or met it.
+   */
+  resetProvider(name: string): ProviderView {
+    if (!this.providers().some((provider) => provider.name === name)) {
+      throw new CoordinatorError('not_found', `There is no provider ${name}`);
+    }
+    return this.#providers.reset(name);
   }
 
   workers(): Promise<WorkerView[]> {

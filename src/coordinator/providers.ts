@@ -5,7 +5,7 @@ import type { BreakerConfig, Config, ProviderConfig } from '../config/config.ts'
 import type { Clock, Random } from '../domain/clock.ts';
 import type { ReportedFailure } from '../domain/failure.ts';
 import { tripsBreaker } from '../domain/failure.ts';
-import type { ProviderView } from '../domain/provider.ts';
+import type { BreakerView, ProviderFleet, ProviderView } from '../domain/provider.ts';
 import type { ProviderStatus } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
 import { own } from '../lib/own.ts';
@@ -41,6 +41,8 @@ export class Providers {
   readonly #logger: Logger;
   readonly #bus: EventBus;
   readonly #leases: Leases;
+  /** The connected workers that serve a provider. */
+  readonly #fleet: (name: string) => ProviderFleet;
   /** Called when a provider may take work again. */
   readonly #onAvailable: () => void;
   readonly #entries = new Map<string, Entry>();
@@ -53,6 +55,7 @@ export class Providers {
     logger: Logger;
     bus: EventBus;
     leases: Leases;
+    fleet: (name: string) => ProviderFleet;
     onAvailable: () => void;
   }) {
     this.#config = options.config;
@@ -62,6 +65,7 @@ export class Providers {
     this.#logger = options.logger;
     this.#bus = options.bus;
     this.#leases = options.leases;
+    this.#fleet = options.fleet;
     this.#onAvailable = options.onAvailable;
   }
 
@@ -76,15 +80,38 @@ export class Providers {
   }
 
   view(name: string): ProviderView {
+    const settings = this.settings(name);
+    const life = this.#entries.get(name)?.actor.getSnapshot().context;
     return {
       name,
+      isConfigured: settings !== undefined,
       status: this.status(name),
       until: this.until(name),
-      changedAt: this.#entries.get(name)?.actor.getSnapshot().context.changedAt ?? null,
+      changedAt: life?.changedAt ?? null,
       running: this.#leases.ofProvider(name),
       maxConcurrent: this.maxConcurrent(name),
       latencyMs: this.latencyMs(name),
+      model: settings?.model ?? null,
+      rateLimit: settings?.rateLimit ?? null,
+      limitsInRow: life?.limitsInRow ?? 0,
+      breaker: this.#breakerView(name, life?.opensInRow ?? 0),
+      fleet: this.#fleet(name),
     };
+  }
+
+  #breakerView(name: string, opensInRow: number): BreakerView {
+    const breaker = this.settings(name)?.breaker ?? defaultBreaker;
+    const from = this.#clock.monotonic() - breaker.windowSeconds * 1000;
+    const window = (this.#entries.get(name)?.window ?? []).filter(({ at }) => at > from);
+    const failed = window.filter((end) => end.failed).length;
+    return { ...breaker, attempts: window.length, failed, opensInRow };
+  }
+
+  /** Forget what was held against it. */
+  reset(name: string): ProviderView {
+    this.#entry(name).window = [];
+    this.#send(name, { type: 'provider.reset', at: this.#clock.now() });
+    return this.view(name);
   }
 
   settings(name: string): ProviderConfig | undefined {

@@ -3,9 +3,11 @@ import type { WorkerEvent } from '../../machines/events.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError, messageOf } from '../domain/errors.ts';
+import type { ProviderFleet } from '../domain/provider.ts';
 import type { WorkerStatus } from '../domain/states.ts';
 import type { WorkerHello, WorkerLife, WorkerRecord, WorkerView } from '../domain/worker.ts';
 import type { Logger } from '../lib/log.ts';
+import { own } from '../lib/own.ts';
 import type { Store } from '../store/store.ts';
 import type { EventBus, WorkerEventType } from './eventBus.ts';
 import { uuidv7 } from './ids.ts';
@@ -177,6 +179,18 @@ export class Workers {
   /** Every worker that is connected. */
   connected(): WorkerLife[] {
     return [...this.#byId.values()].flatMap((entry) => (entry.session === null ? [] : [this.#life(entry)]));
+  }
+
+  /** The connected workers that serve a provider, together. */
+  fleetOf(provider: string): ProviderFleet {
+    const serving = this.connected().filter(({ providers }) => providers.includes(provider));
+    const taking = serving.filter(({ id }) => this.isAssignable(id));
+    return {
+      workers: serving.length,
+      slots: serving.reduce((sum, { concurrency }) => sum + concurrency, 0),
+      freeSlots: taking.reduce((sum, { id }) => sum + this.freeSlots(id), 0),
+      models: [...new Set(serving.flatMap(({ models }) => own(models, provider) ?? []))].sort(),
+    };
   }
 
   /** @throws CoordinatorError worker_not_found. */

@@ -3,6 +3,8 @@ import type { ProviderStatus } from './states.ts';
 /** A provider as the API shows it: over all workers that serve it. */
 export interface ProviderView {
   name: string;
+  /** Whether the configuration names it; else jobs or workers brought it. */
+  isConfigured: boolean;
   status: ProviderStatus;
   /** Epoch ms until which nothing is sent; null when it is not known or not so. */
   until: number | null;
@@ -13,4 +15,39 @@ export interface ProviderView {
   maxConcurrent: number | null;
   /** Mean time of its recent attempts that ended well, ms; null before the first. */
   latencyMs: number | null;
+  /** The model of jobs that name none. */
+  model: string | null;
+  /** null: a 429 fails the job, as no limit is configured. */
+  rateLimit: {
+    maxConcurrent: number | null;
+    retryAfterSeconds: number;
+    maxRetries: number;
+    retryAfterMaxSeconds: number;
+  } | null;
+  /** 429 answers without a success in between. */
+  limitsInRow: number;
+  breaker: BreakerView;
+  fleet: ProviderFleet;
+}
+
+/** What opens the circuit breaker of a provider, and how near it is to that. */
+export interface BreakerView {
+  ratio: number;
+  minimum: number;
+  windowSeconds: number;
+  openSeconds: number;
+  /** Ends of attempts in the window now, and how many of them count against the provider. */
+  attempts: number;
+  failed: number;
+  opensInRow: number;
+}
+
+/** The connected workers that serve a provider. */
+export interface ProviderFleet {
+  workers: number;
+  slots: number;
+  /** Slots that a job could be given now: those of paused and silent workers are not. */
+  freeSlots: number;
+  /** Advertised for it, sorted. */
+  models: string[];
 }

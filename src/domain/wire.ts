@@ -2,7 +2,7 @@ import type { Failure } from './failure.ts';
 import type { AttemptOutcome, Message, StrategyName } from './job.ts';
 import type { Role } from './key.ts';
 import type { CostStatus } from './money.ts';
-import type { JobStatus, WorkerStatus } from './states.ts';
+import type { JobStatus, ProviderStatus, WorkerStatus } from './states.ts';
 import type { WireUsage } from './usage.ts';
 import type { WaitingReason } from './waiting.ts';
 import type { WorkerKind } from './worker.ts';
@@ -137,6 +137,44 @@ export interface WireWorker {
 
 export interface WireWorkerList {
   workers: WireWorker[];
+  total: number;
+}
+
+export interface WireProvider {
+  name: string;
+  configured: boolean;
+  status: ProviderStatus;
+  until: Iso | null;
+  changed_at: Iso | null;
+  running: number;
+  max_concurrent: number | null;
+  latency_ms: number | null;
+  model: string | null;
+  rate_limit: {
+    max_concurrent: number | null;
+    retry_after_seconds: number;
+    max_retries: number;
+    retry_after_max_seconds: number;
+  } | null;
+  limits_in_row: number;
+  breaker: {
+    ratio: number;
+    minimum: number;
+    window_seconds: number;
+    open_seconds: number;
+    attempts: number;
+    failed: number;
+    opens_in_row: number;
+  };
+  /** Connected ones that serve it. */
+  workers: number;
+  slots: number;
+  free_slots: number;
+  models: string[];
+}
+
+export interface WireProviderList {
+  providers: WireProvider[];
   total: number;
 }
 

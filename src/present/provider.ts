@@ -1,0 +1,41 @@
+import type { ProviderView } from '../domain/provider.ts';
+import { iso, type WireProvider } from '../domain/wire.ts';
+
+/** A provider as the API shows it. */
+export function presentProvider(view: ProviderView): WireProvider {
+  const { rateLimit, breaker, fleet } = view;
+  return {
+    name: view.name,
+    configured: view.isConfigured,
+    status: view.status,
+    until: iso(view.until),
+    changed_at: iso(view.changedAt),
+    running: view.running,
+    max_concurrent: view.maxConcurrent,
+    latency_ms: view.latencyMs === null ? null : Math.round(view.latencyMs),
+    model: view.model,
+    rate_limit:
+      rateLimit === null
+        ? null
+        : {
+            max_concurrent: rateLimit.maxConcurrent,
+            retry_after_seconds: rateLimit.retryAfterSeconds,
+            max_retries: rateLimit.maxRetries,
+            retry_after_max_seconds: rateLimit.retryAfterMaxSeconds,
+          },
+    limits_in_row: view.limitsInRow,
+    breaker: {
+      ratio: breaker.ratio,
+      minimum: breaker.minimum,
+      window_seconds: breaker.windowSeconds,
+      open_seconds: breaker.openSeconds,
+      attempts: breaker.attempts,
+      failed: breaker.failed,
+      opens_in_row: breaker.opensInRow,
+    },
+    workers: fleet.workers,
+    slots: fleet.slots,
+    free_slots: fleet.freeSlots,
+    models: fleet.models,
+  };
+}

@@ -10,7 +10,8 @@ import type { WorkerLife, WorkerRecord } from '../domain/worker.ts';
  *
  * Promises of every store:
  * 1. `commit` resolves when all its changes are durable, and then every read shows them; it takes all of them or none.
- * 2. A change whose `expectedVersion` is not the stored one is refused with `VersionConflict`, and nothing is written.
+ * 2. A change whose `expectedVersion` is not the stored one is refused with `VersionConflict`, a new job whose
+ *    idempotency key is remembered or on its way with `KeyTaken`, and nothing is written.
  * 3. A commit that fails leaves the store as it was; a later one may succeed.
  * 4. A job is handed to one claim at a time.
  * 5. What a reader holds never changes under it: records are replaced, not edited.
@@ -24,7 +25,7 @@ export interface Store {
   /** Resolves when the store can no longer be trusted (a failed fsync): the process must end without a further ack. */
   readonly failed: Promise<Error>;
 
-  /** Make the changes durable, all or none. @throws VersionConflict, StoreUnavailable (503, retryable). */
+  /** Make the changes durable, all or none. @throws VersionConflict, KeyTaken, StoreUnavailable (503, retryable). */
   commit(changes: readonly Change[]): Promise<void>;
 
   job(id: string): Promise<JobRecord | undefined>;
@@ -189,6 +190,17 @@ export class VersionConflict extends Error {
   constructor(id: string, expected: number, actual: number) {
     super(`job ${id} is at version ${actual}, the change expects ${expected}`);
     this.name = 'VersionConflict';
+  }
+}
+
+/** The idempotency key stands for another job, which is remembered or whose commit is under way. */
+export class KeyTaken extends Error {
+  /** The job that it stands for. */
+  readonly jobId: string;
+  constructor(key: string, jobId: string) {
+    super(`the idempotency key ${key} stands for job ${jobId}`);
+    this.name = 'KeyTaken';
+    this.jobId = jobId;
   }
 }
 

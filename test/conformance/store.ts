@@ -3,7 +3,7 @@ import type { Clock } from '../../src/domain/clock.ts';
 import type { StoreUnavailable } from '../../src/domain/errors.ts';
 import { laneKey } from '../../src/domain/job.ts';
 import type { JobState } from '../../src/domain/states.ts';
-import { type Change, type JobChange, type Store, VersionConflict } from '../../src/store/store.ts';
+import { type Change, type JobChange, KeyTaken, type Store, VersionConflict } from '../../src/store/store.ts';
 import {
   creation,
   epoch,
@@ -519,13 +519,14 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
     );
   });
 
+  const withKey = (id: string, key: string, expiresAt: number): JobChange => {
+    const change = creation(id);
+    const idempotency = { key, jobId: id, bodyHash: `hash of ${id}`, expiresAt };
+    return { ...change, created: { at: epoch, request: requestOf(), idempotency } };
+  };
+
   test(`${name}: an idempotency key is remembered until it expires`, async (t) => {
     const { store, clock, reopen } = await setup(t);
-    const withKey = (id: string, key: string, expiresAt: number): JobChange => {
-      const change = creation(id);
-      const idempotency = { key, jobId: id, bodyHash: `hash of ${id}`, expiresAt };
-      return { ...change, created: { at: epoch, request: requestOf(), idempotency } };
-    };
     await store.commit([withKey('a', 'k', epoch + 100), withKey('b', 'l', epoch + 200)]);
     t.like(await store.idempotent('k'), { jobId: 'a', bodyHash: 'hash of a' });
     clock.advance(100);
@@ -535,6 +536,30 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
     t.like(await again.idempotent('k'), { jobId: 'c' });
     t.like(await again.idempotent('l'), { jobId: 'b' });
     t.is(await again.idempotent('m'), undefined);
+  });
+
+  test(`${name}: a second job with an idempotency key that is remembered or on its way is refused`, async (t) => {
+    const { store, place, reopen, clock } = await setup(t);
+    const taken = { instanceOf: KeyTaken, message: /job a/ };
+    const until = epoch + 100;
+    const first = store.commit([withKey('a', 'k', until)]);
+    await t.throwsAsync(store.commit([withKey('b', 'k', until)]), taken);
+    await first;
+    await t.throwsAsync(store.commit([creation('c'), withKey('b', 'k', until)]), taken);
+    await t.throwsAsync(store.commit([withKey('d', 'l', until), withKey('e', 'l', until)]), {
+      instanceOf: KeyTaken,
+      message: /job d/,
+    });
+    t.is((await store.counts()).total, 1);
+    place.breakWrites();
+    await t.throwsAsync(store.commit([withKey('f', 'm', until)]), { name: 'StoreUnavailable' });
+    place.mendWrites();
+    await store.commit([withKey('f', 'm', until), withKey('g', 'l', until)]);
+    const again = await reopen();
+    await t.throwsAsync(again.commit([withKey('b', 'k', until)]), taken);
+    clock.advance(100);
+    await again.commit([withKey('b', 'k', until + 100)]);
+    t.is((await again.idempotent('k'))?.jobId, 'b');
   });
 
   test(`${name}: a change that no store could keep is a bug of its caller, and is refused before anything is written`, async (t) => {

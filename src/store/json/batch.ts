@@ -26,7 +26,7 @@ export class Batch {
   /**
    * Add a change, after those added before. It is serialised here, and what goes to memory later is read back from
    * that text: neither an edit by the caller nor what JSON does not carry can make memory differ from the disk.
-   * @throws VersionConflict, or TypeError for what no store could keep. The batch must be abandoned then.
+   * @throws VersionConflict, KeyTaken, or TypeError for what no store could keep. The batch must be abandoned then.
    */
   add(change: Change): void {
     if (change.kind !== 'job') {

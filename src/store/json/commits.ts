@@ -2,7 +2,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { messageOf, StoreUnavailable } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
-import { type JobChange, VersionConflict } from '../store.ts';
+import { type JobChange, KeyTaken, VersionConflict } from '../store.ts';
 import { Batch } from './batch.ts';
 import { charactersOf, type RecordTexts } from './encode.ts';
 import { type Journal, SyncFailed } from './journal.ts';
@@ -49,8 +49,10 @@ export class Commits {
   /** Resolves with the cause when nothing can be acknowledged any more. */
   readonly failed: Promise<Error>;
   readonly #options: CommitsOptions;
-  /** Job id → the version that the commit under way gives it. */
-  readonly #inFlight = new Map<string, number>();
+  /** Job id → what the commit under way gives it: its version, and the idempotency key of a new one. */
+  readonly #inFlight = new Map<string, { version: number; key: string | null }>();
+  /** The idempotency keys of those, with their jobs. */
+  readonly #keys = new Map<string, string>();
   #waiting: Waiting[] = [];
   #waitingCharacters = 0;
   readonly #tasks: (() => Promise<void>)[] = [];
@@ -109,14 +111,18 @@ export class Commits {
     await this.#pumping;
   }
 
-  /** Check a job's change and hold the job. @param known the version that the same commit has brought it to, if it has. */
+  /**
+   * Check a job's change and hold the job and the idempotency key of a new one.
+   * @param known the version that the same commit has brought it to, if it has.
+   */
   #take(change: JobChange, known: number | undefined): void {
     const { id, expectedVersion } = change;
     const stored = this.#options.memory.jobs.get(id)?.version ?? 0;
-    const inFlight = known === undefined ? this.#inFlight.get(id) : undefined;
-    if (inFlight !== undefined) {
+    const inFlight = this.#inFlight.get(id);
+    if (inFlight !== undefined && known === undefined) {
+      const { version } = inFlight;
       // Also one that expects just what is under way is refused: it would have to fail together with that one.
-      throw new VersionConflict(id, expectedVersion, expectedVersion === inFlight ? stored : inFlight);
+      throw new VersionConflict(id, expectedVersion, expectedVersion === version ? stored : version);
     }
     if (expectedVersion !== (known ?? stored))
       throw new VersionConflict(id, expectedVersion, known ?? stored);
@@ -124,15 +130,29 @@ export class Commits {
       throw new TypeError(`job ${id}: "created" belongs to expectedVersion 0, and to that only`);
     }
     if (!Number.isFinite(change.life.enqueuedAt)) throw new TypeError(`job ${id}: enqueuedAt is no number`);
+    const key = change.created?.idempotency?.key;
+    if (key !== undefined) this.#takeKey(key, id);
     if (known === undefined) this.#options.memory.hold(id);
-    this.#inFlight.set(id, expectedVersion + 1);
+    this.#inFlight.set(id, { version: expectedVersion + 1, key: key ?? inFlight?.key ?? null });
+  }
+
+  #takeKey(key: string, id: string): void {
+    const jobId = this.#keys.get(key) ?? this.#options.memory.idempotent(key)?.jobId;
+    if (jobId !== undefined) throw new KeyTaken(key, jobId);
+    this.#keys.set(key, id);
   }
 
   #giveBack(ids: readonly string[]): void {
     for (const id of ids) {
-      this.#inFlight.delete(id);
+      this.#letGo(id);
       this.#options.memory.unhold(id);
     }
+  }
+
+  #letGo(id: string): void {
+    const key = this.#inFlight.get(id)?.key ?? null;
+    if (key !== null) this.#keys.delete(key);
+    this.#inFlight.delete(id);
   }
 
   #enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<void> {
@@ -193,7 +213,7 @@ export class Commits {
         if (changes.length > appliedPerTurn && changes.length === ids.length)
           await this.#acceptInSlices(changes);
         else for (const change of changes) this.#options.memory.apply(change);
-        for (const id of ids) this.#inFlight.delete(id);
+        for (const id of ids) this.#letGo(id);
       }
     } catch (error) {
       // The record is on disk and memory could not follow: a bug, after which memory is not to be trusted.
@@ -213,7 +233,7 @@ export class Commits {
     for (const [index, change] of changes.entries()) {
       if (index > 0 && index % appliedPerTurn === 0) await nextTurn();
       this.#options.memory.apply(change);
-      if (change.kind === 'job') this.#inFlight.delete(change.id);
+      if (change.kind === 'job') this.#letGo(change.id);
     }
   }
 

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { laneOf } from '../../src/domain/job.ts';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
+import { VersionConflict } from '../../src/store/store.ts';
 import { emptyFolder, openStore, stateOf } from './folders.ts';
 import { creation, lifeOf, transition } from './jobs.ts';
 
@@ -43,4 +44,17 @@ test('jobs of a long commit can be claimed and changed while it is being taken i
   const before = await stateOf(store);
   await store.close();
   t.deepEqual(await stateOf(await openStore(t, path)), before);
+});
+
+test('a change that begins while a long commit is being taken into memory is not overtaken by another one', async (t) => {
+  const store = await openStore(t, await emptyFolder(t));
+  const committed = store.commit(changes);
+  let job = await store.job('job-0');
+  for (; job === undefined; job = await store.job('job-0')) await nextTurn();
+  t.is(await store.job('job-4999'), undefined, 'the long commit is still under way');
+  const first = store.commit([transition(job, 'cancelled')]);
+  await committed;
+  await t.throwsAsync(store.commit([transition(job, 'failed')]), { instanceOf: VersionConflict });
+  await first;
+  t.like(await store.job('job-0'), { state: 'cancelled', version: 2 });
 });

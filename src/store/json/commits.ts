@@ -210,10 +210,12 @@ export class Commits {
   async #accept(group: readonly Waiting[]): Promise<void> {
     try {
       for (const { changes, ids } of group) {
-        if (changes.length > appliedPerTurn && changes.length === ids.length)
+        if (changes.length > appliedPerTurn && changes.length === ids.length) {
           await this.#acceptInSlices(changes);
-        else for (const change of changes) this.#options.memory.apply(change);
-        for (const id of ids) this.#letGo(id);
+        } else {
+          for (const change of changes) this.#options.memory.apply(change);
+          for (const id of ids) this.#letGo(id);
+        }
       }
     } catch (error) {
       // The record is on disk and memory could not follow: a bug, after which memory is not to be trusted.

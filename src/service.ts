@@ -97,8 +97,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     routeUpgrades(server, { handlers, own: config, logger });
     const url = await listen(server, config());
     logger.info({ url, store: storeAt.path }, 'listening');
+    let { level } = config().log;
     live.onChange(() => {
-      logger.level = config().log.level;
+      // Only then: whoever made the logger may have given it another one.
+      if (config().log.level !== level) logger.level = config().log.level;
+      level = config().log.level;
       coordinator.configChanged();
     });
     const worker =

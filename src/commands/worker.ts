@@ -1,16 +1,17 @@
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
-import type { Config, WorkerSettings } from '../config/config.ts';
+import type { WorkerSettings } from '../config/config.ts';
 import { ConfigError, loadConfig } from '../config/load.ts';
-import { createLogger, type Logger, silent } from '../lib/log.ts';
+import { readWorkerEnvironment } from '../config/workerEnvironment.ts';
+import { createLogger, silent } from '../lib/log.ts';
 import { onStopSignal } from '../lib/stopSignal.ts';
 import { systemClock, systemRandom } from '../lib/systemClock.ts';
-import { version } from '../lib/version.ts';
+import { ConfiguredWorker } from '../worker/configured.ts';
 import { LiveView } from '../worker/liveView.ts';
-import { type Provider, ProviderUnreachable } from '../worker/provider.ts';
-import { createProvider, providerNames } from '../worker/providers/index.ts';
-import { type ResolvedSettings, resolveSettings, SettingsError } from '../worker/settings.ts';
-import { Worker } from '../worker/worker.ts';
+import { ProviderUnreachable } from '../worker/provider.ts';
+import { providerNames } from '../worker/providers/index.ts';
+import { SettingsError } from '../worker/settings.ts';
+import type { Worker } from '../worker/worker.ts';
 
 interface Flags {
   provider?: string[];
@@ -31,9 +32,12 @@ Environment:
   SVC_API_KEY          the worker's key at the coordinator (role worker)
   SVC_COORDINATOR_URL  used when --coordinator is not given
   SVC_CONFIG           used when --config is not given (else svc.config.yaml or .json here, if there is one)
+  SVC_CONFIG_URL       remote configuration, JSON or YAML with the keys of the file; followed while the worker runs,
+                       so that a rotated key (worker.api_key) needs no restart
+  SVC_LOCAL_MODEL_HOST scheme, host and port of the local-model server, such as http://10.0.0.5:11434
   SVC_LOG_LEVEL        trace, debug, info, warn, error or silent; default info
 
-A value is taken from the flag, else the environment, else the configuration file, else the default.
+A value is taken from the flag, else the environment, the configuration file, the remote configuration, the default.
 SIGTERM and SIGINT: take no more work, finish within the grace, give the rest back. A second one: exit at once.
 
 Exit codes:
@@ -70,27 +74,32 @@ type GiveUp = (message: string, exitCode: number) => never;
 
 async function run(flags: Flags, giveUp: GiveUp): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
-  let worker: Worker;
-  let slots: number;
+  let configured: ConfiguredWorker;
   try {
-    const loaded = await loadConfig({ file: flags.config, env: process.env, cwd: process.cwd() });
+    const { env } = process;
+    const environment = readWorkerEnvironment(env);
+    const local = await loadConfig({ file: flags.config, env, cwd: process.cwd() });
     // On a terminal the view shows what matters; a JSON line in the middle would tear it.
-    const logger = isTerminal ? silent : createLogger(loaded.config.log.level);
-    for (const warning of loaded.warnings) logger.warn(warning);
-    const environment = { apiKey: loaded.apiKey, coordinator: process.env.SVC_COORDINATOR_URL || null };
-    const settings = resolveSettings([settingsOfFlags(flags), environment, loaded.config.worker], hostname());
-    slots = settings.concurrency;
-    worker = createWorker(settings, loaded.config, logger);
+    const logger = isTerminal ? silent : createLogger(local.config.log.level);
+    const warn = (message: string): void => {
+      if (isTerminal) process.stderr.write(`warning: ${message}\n`);
+      else logger.warn(message);
+    };
+    for (const warning of local.warnings) warn(warning);
+    const sources = { flags: settingsOfFlags(flags), environment, local, env, host: hostname() };
+    const machine = { clock: systemClock, random: systemRandom(), logger, warn };
+    configured = await ConfiguredWorker.create({ ...sources, ...machine });
   } catch (error) {
     const isWrongUse =
       error instanceof ConfigError || error instanceof SettingsError || error instanceof TypeError;
     if (isWrongUse) return giveUp(error.message, 2);
     throw error;
   }
-  const view = isTerminal ? new LiveView(worker, slots, process.stdout, systemClock) : null;
+  const { worker, concurrency } = configured;
+  const view = isTerminal ? new LiveView(worker, concurrency, process.stdout, systemClock) : null;
   const drained = drainOnSignal(worker, flags.grace * 1000);
   try {
-    await worker.start();
+    await configured.start();
   } catch (error) {
     if (error instanceof ProviderUnreachable) return giveUp(error.message, 1);
     throw error;
@@ -108,41 +117,6 @@ function settingsOfFlags(flags: Flags): Partial<WorkerSettings> {
     tags: flags.tag ?? [],
     coordinator: flags.coordinator ?? null,
   };
-}
-
-function createWorker(settings: ResolvedSettings, config: Config, logger: Logger): Worker {
-  const providers = settings.providers.map((name) => providerCalled(name, config, logger));
-  return new Worker({
-    name: settings.name,
-    kind: providers.every(({ kind }) => kind === 'local') ? 'local' : 'cloud',
-    coordinatorUrl: settings.coordinator,
-    apiKey: () => settings.apiKey,
-    providers,
-    concurrency: settings.concurrency,
-    tags: settings.tags,
-    version,
-    host: hostname(),
-    clock: systemClock,
-    random: systemRandom(),
-    logger,
-    staleSeconds: config.jobs.reapStaleAfterSeconds,
-  });
-}
-
-function providerCalled(name: string, config: Config, logger: Logger): Provider {
-  const own = config.providers[name];
-  const apiKey = own?.apiKeyEnv ? (process.env[own.apiKeyEnv] ?? null) : null;
-  const provider = createProvider({
-    name,
-    baseUrl: own?.baseUrl ?? null,
-    apiKey,
-    model: own?.model ?? null,
-    logger,
-  });
-  if (provider) return provider;
-  throw new SettingsError(
-    `unknown provider ${JSON.stringify(name)}; there are: ${providerNames().join(', ')}`,
-  );
 }
 
 /** @returns what the drain left behind, once a signal has come and the drain is done. */

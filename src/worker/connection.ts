@@ -107,6 +107,16 @@ export class Connection {
     this.#socket.terminate();
   }
 
+  /** Close this connection in good order and make another at once: the hello says something else now. */
+  renew(message: string): void {
+    const socket = this.#socket;
+    if (socket?.readyState !== WebSocket.OPEN) return;
+    this.#trouble = { setback: 'lost', level: 'info', message, isMeant: true };
+    const takeBack = this.#options.clock.after(closeMs, () => socket.terminate());
+    socket.once('close', takeBack);
+    socket.close(1000, 'new settings');
+  }
+
   /** End it for good; resolves when the socket is gone, at the latest after two seconds. */
   close(code: number, reason: string): Promise<void> {
     this.#isClosed = true;
@@ -234,10 +244,9 @@ export class Connection {
 
   #retry(trouble: Trouble): number {
     const { clock, random, owner } = this.#options;
-    const retryMs = Math.max(
-      reconnectDelay(trouble.setback, this.#attempt++, random),
-      trouble.retryAfterMs ?? 0,
-    );
+    const retryMs = trouble.isMeant
+      ? 0
+      : Math.max(reconnectDelay(trouble.setback, this.#attempt++, random), trouble.retryAfterMs ?? 0);
     this.#takeBackRetry = clock.after(retryMs, () => this.#connect());
     owner.onTrouble(trouble, retryMs);
     return retryMs;

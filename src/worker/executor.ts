@@ -28,7 +28,7 @@ const deadlineSlackMs = 5000;
  * by `stop`; deadlines and stubborn adapters are looked after by one timer a second for all runs together.
  */
 export class Executor {
-  readonly #providers: ReadonlyMap<string, Provider>;
+  #providers: ReadonlyMap<string, Provider>;
   readonly #clock: Clock;
   readonly #owner: ExecutorOwner;
   readonly #runs = new Map<string, Run>();
@@ -39,6 +39,11 @@ export class Executor {
     this.#providers = providers;
     this.#clock = clock;
     this.#owner = owner;
+  }
+
+  /** From now on; what runs goes on with the one that it began with. */
+  setProviders(providers: ReadonlyMap<string, Provider>): void {
+    this.#providers = providers;
   }
 
   get size(): number {

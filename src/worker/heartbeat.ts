@@ -18,7 +18,7 @@ const silentIntervals = 3;
 export class Heartbeat {
   readonly #clock: Clock;
   readonly #owner: HeartbeatOwner;
-  readonly #staleMs: number;
+  #staleMs: number;
   #intervalMs = 0;
   #heardAt = 0;
   #answeredAt = 0;
@@ -30,6 +30,15 @@ export class Heartbeat {
     this.#clock = clock;
     this.#staleMs = staleMs;
     this.#owner = owner;
+  }
+
+  /** The stale time is another one, also for what runs. */
+  setStale(staleMs: number): void {
+    this.#staleMs = staleMs;
+    if (!this.#takeBackStale) return;
+    this.#takeBackStale();
+    this.#takeBackStale = null;
+    if (staleMs > 0) this.#watch(Math.max(0, this.#answeredAt + staleMs - this.#clock.monotonic()));
   }
 
   /** A welcome came. @param intervalMs from the welcome. */

@@ -46,7 +46,7 @@ export class Leases {
   constructor(options: LeasesOptions) {
     const { providers, clock, wire, owner } = options;
     this.#options = options;
-    this.#executor = new Executor(new Map(providers.map((provider) => [provider.name, provider])), clock, {
+    this.#executor = new Executor(byName(providers), clock, {
       onText: (run) => this.#chunks.add(run),
       onEnd: (run, outcome) => this.#onEnd(run, outcome),
       onFault: (run, problem) => owner.notice('error', `the provider ${run.assignment.provider} ${problem}`),
@@ -56,6 +56,11 @@ export class Leases {
       (frame) => wire.send(JSON.stringify(frame)),
       () => wire.backlogBytes > backlogBytesMax,
     );
+  }
+
+  /** For assignments that come from now on. */
+  setProviders(providers: readonly Provider[]): void {
+    this.#executor.setProviders(byName(providers));
   }
 
   /** Runs that are under way. */
@@ -170,4 +175,8 @@ export class Leases {
     this.#outbox.add(key, report.entry);
     this.#options.wire.send(report.entry.json);
   }
+}
+
+function byName(providers: readonly Provider[]): ReadonlyMap<string, Provider> {
+  return new Map(providers.map((provider) => [provider.name, provider]));
 }

@@ -19,12 +19,12 @@ export class SettingsError extends Error {
   }
 }
 
-const coordinatorDefault = 'http://127.0.0.1:7420';
+export const coordinatorDefault = 'http://127.0.0.1:7420';
 /** An echo takes nothing but time, so several at once do no harm; anything real begins with one. */
 const echoConcurrencyDefault = 4;
 
 /**
- * Settle each value from the first layer that sets it: flags, environment, file.
+ * Settle each value from the first layer that sets it: flags, environment, file, remote configuration.
  * @param host the name of a worker that is given none.
  * @throws SettingsError when the key or the providers are missing, or a value cannot be used.
  */

@@ -8,6 +8,8 @@ export interface Trouble {
   message: string;
   /** The coordinator asked for at least so long a wait. */
   retryAfterMs?: number;
+  /** No wait at all: the break was meant. */
+  isMeant?: boolean;
 }
 
 const refusedKey =

@@ -45,6 +45,9 @@ export interface WorkerOptions {
   staleSeconds?: number;
 }
 
+/** What a worker offers, as far as it can change while it runs. */
+export type Offer = Pick<WorkerOptions, 'kind' | 'providers' | 'concurrency' | 'tags' | 'staleSeconds'>;
+
 /** What a drain left behind. */
 export interface DrainResult {
   /** Outcomes that the coordinator has not acknowledged; 0 when all went well. */
@@ -61,9 +64,9 @@ const ackGraceMs = 5000;
  * makes it throw. It is used by `svc worker`, and inside other programs.
  */
 export class Worker extends EventEmitter<WorkerEvents> {
-  readonly #options: WorkerOptions;
+  #options: WorkerOptions;
   readonly #instance: string;
-  readonly #models: ModelList;
+  #models: ModelList;
   readonly #connection: Connection;
   readonly #leases: Leases;
   readonly #heartbeat: Heartbeat;
@@ -94,7 +97,10 @@ export class Worker extends EventEmitter<WorkerEvents> {
       clock,
       random,
       owner: {
-        hello: () => this.#hello(),
+        hello: () => {
+          this.#hasNewModels = false;
+          return this.#hello();
+        },
         onWelcome: (frame) => this.#onWelcome(frame),
         onFrame: (frame) => this.#onFrame(frame),
         onDown: (code, retryMs) => this.#onDown(code, retryMs),
@@ -109,7 +115,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
       wire: this.#connection,
       owner: {
         onFinished: (event) => this.#tell('finished', event),
-        notice: (level, message) => this.#notice(level, message),
+        notice: (level, message) => this.notice(level, message),
       },
     });
   }
@@ -148,6 +154,35 @@ export class Worker extends EventEmitter<WorkerEvents> {
     }
     // Somebody may have stopped it while the providers were asked.
     if (this.#state === 'running') this.#connection.open();
+  }
+
+  /** What models each provider had when it was last asked; a provider that takes any name is absent. */
+  get models(): Readonly<Record<string, readonly string[]>> {
+    return this.#models.current;
+  }
+
+  /**
+   * Offer something else from now on. What runs goes on as it was begun. The coordinator is told by a new hello, over a
+   * new connection; a change that it need not know of breaks nothing.
+   * @throws ProviderUnreachable when a local server does not answer; nothing has changed then.
+   */
+  async reconfigure(offer: Offer): Promise<void> {
+    const models = new ModelList(offer.providers);
+    await models.load();
+    const before = this.#hello();
+    this.#options = { ...this.#options, ...offer };
+    this.#models = models;
+    this.#leases.setProviders(offer.providers);
+    this.#heartbeat.setStale((offer.staleSeconds ?? staleSecondsDefault) * 1000);
+    if (JSON.stringify(before) !== JSON.stringify(this.#hello()) && this.#state === 'running') {
+      this.#connection.renew('the settings have changed');
+    }
+  }
+
+  /** Say something that concerns this worker to whoever watches it, and in the log. */
+  notice(level: 'info' | 'warn' | 'error', message: string): void {
+    this.#options.logger[level]({ worker: this.name }, message);
+    this.#tell('notice', { level, message });
   }
 
   /** Resolves at the next welcome, at once when there is a connection. A worker that is stopped first never resolves it. */
@@ -197,7 +232,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
     }
     const { undelivered } = this.#leases;
     if (undelivered > 0) {
-      this.#notice('error', `stopped with ${undelivered} outcomes that the coordinator did not acknowledge`);
+      this.notice('error', `stopped with ${undelivered} outcomes that the coordinator did not acknowledge`);
     }
     await this.stop();
     return { undelivered };
@@ -213,7 +248,6 @@ export class Worker extends EventEmitter<WorkerEvents> {
 
   #hello(): HelloFrame {
     const { name, kind, providers, tags, concurrency, version, host } = this.#options;
-    this.#hasNewModels = false;
     return {
       type: 'hello',
       name,
@@ -264,14 +298,14 @@ export class Worker extends EventEmitter<WorkerEvents> {
         this.#tell('settings', { paused: this.#paused, concurrency: this.#concurrency });
         break;
       case 'error':
-        this.#notice('warn', `the coordinator says: ${frame.code}: ${frame.message.slice(0, 200)}`);
+        this.notice('warn', `the coordinator says: ${frame.code}: ${frame.message.slice(0, 200)}`);
         break;
     }
   }
 
   #take(job: Assignment): void {
     if (this.#leases.has(job)) {
-      this.#notice('warn', `the lease ${job.lease} of job ${job.job_id} was assigned twice`);
+      this.notice('warn', `the lease ${job.lease} of job ${job.job_id} was assigned twice`);
       return;
     }
     if (this.#state !== 'running') {
@@ -279,7 +313,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
       return;
     }
     if (this.running >= this.#concurrency)
-      this.#notice('warn', `was given more than its ${this.#concurrency} slots`);
+      this.notice('warn', `was given more than its ${this.#concurrency} slots`);
     const { job_id: jobId, lease, provider, model } = job;
     this.#tell('assigned', { jobId, lease, provider, model });
     this.#leases.run(job);
@@ -308,14 +342,14 @@ export class Worker extends EventEmitter<WorkerEvents> {
       },
       // The last list stays: a server that restarts has its models again in a moment.
       (error: unknown) =>
-        this.#notice('warn', `the models cannot be listed: ${messageOf(error).slice(0, 200)}`),
+        this.notice('warn', `the models cannot be listed: ${messageOf(error).slice(0, 200)}`),
     );
   }
 
   #fence(): void {
     const stopped = this.#leases.stopAll('given back');
     if (stopped > 0) {
-      this.#notice(
+      this.notice(
         'error',
         `no heartbeat was answered for the stale time: stopped ${stopped} jobs, others may have them`,
       );
@@ -330,17 +364,12 @@ export class Worker extends EventEmitter<WorkerEvents> {
 
   #onTrouble(trouble: Trouble, retryMs: number): void {
     const again = retryMs > 0 ? `; trying again in ${(retryMs / 1000).toFixed(1)} s` : '';
-    this.#notice(trouble.level, `${trouble.message}${again}`);
+    this.notice(trouble.level, `${trouble.message}${again}`);
     if (trouble.setback === 'refused') this.#tell('unauthorized');
   }
 
   #send(frame: WorkerFrame): boolean {
     return this.#connection.send(JSON.stringify(frame));
-  }
-
-  #notice(level: 'info' | 'warn' | 'error', message: string): void {
-    this.#options.logger[level]({ worker: this.name }, message);
-    this.#tell('notice', { level, message });
   }
 
   /** A watcher that throws must not take the worker with it. */

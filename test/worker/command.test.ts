@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { serveConfig } from './support/configServer.ts';
 import { ScriptedCoordinator } from './support/coordinator.ts';
 import { job } from './support/setup.ts';
 
@@ -75,10 +76,57 @@ test('an unknown provider, none, a bad number, a bad address and an unknown opti
   }
 });
 
+test('addresses in the environment that are none end with 2, and are not repeated', async (t) => {
+  const wrong: [Record<string, string>, RegExp][] = [
+    [{ SVC_CONFIG_URL: 'ftp://a-secret' }, /SVC_CONFIG_URL: must be an address such as https:/],
+    [{ SVC_CONFIG_URL: 'https://me:a-secret@host' }, /SVC_CONFIG_URL: must hold no user name/],
+    [{ SVC_LOCAL_MODEL_HOST: 'a-secret:11434' }, /SVC_LOCAL_MODEL_HOST: must be an address such as http:/],
+  ];
+  for (const [env, message] of wrong) {
+    const { code, err } = await start(t, ['--provider', 'echo'], { SVC_API_KEY: key, ...env }).ended;
+    t.is(code, 2);
+    t.regex(err, message);
+    t.false(err.includes('a-secret'));
+  }
+});
+
+test('a remote configuration brings the key, the providers and the coordinator', async (t) => {
+  const coordinator = await listen(t);
+  const server = await serveConfig(
+    t,
+    JSON.stringify({
+      worker: { api_key: key, providers: ['echo'], concurrency: 5, coordinator: coordinator.url },
+    }),
+  );
+  const worker = start(t, ['--name', 'lab'], { SVC_CONFIG_URL: server.url.href });
+  const session = await coordinator.session({ concurrency: 5 });
+  t.like(session.of('hello')[0], { name: 'lab', providers: ['echo'], concurrency: 5 });
+  t.is(session.request.headers.authorization, `Bearer ${key}`);
+  t.is(server.seen[0]?.headers.authorization, undefined);
+  worker.child.kill('SIGTERM');
+  t.is((await worker.ended).code, 0);
+});
+
+test('without a key anywhere a remote configuration that cannot be read is said before the end', async (t) => {
+  const server = await serveConfig(t, (_request, response) => response.writeHead(503).end());
+  const { code, out, err } = await start(t, ['--provider', 'echo'], { SVC_CONFIG_URL: server.url.href })
+    .ended;
+  t.is(code, 2);
+  t.regex(out, /the remote configuration at .* cannot be used: status 503/);
+  t.regex(err, /no API key/);
+});
+
 test('the help shows examples, the environment and the exit codes', async (t) => {
   const { code, out } = await start(t, ['--help']).ended;
   t.is(code, 0);
-  for (const word of ['Examples:', 'SVC_API_KEY', 'SVC_COORDINATOR_URL', 'Exit codes:', '--grace']) {
+  for (const word of [
+    'Examples:',
+    'SVC_API_KEY',
+    'SVC_COORDINATOR_URL',
+    'SVC_CONFIG_URL',
+    'Exit codes:',
+    '--grace',
+  ]) {
     t.true(out.includes(word), word);
   }
 });

@@ -1,0 +1,39 @@
+import { variable } from './environment.ts';
+import { ConfigError, type Problem } from './problem.ts';
+
+/** What the environment tells a worker, beside its key. null: not set. */
+export interface WorkerEnvironment {
+  /** SVC_COORDINATOR_URL, as it stands there. */
+  coordinator: string | null;
+  /** SVC_CONFIG_URL: the remote configuration. */
+  configUrl: URL | null;
+  /** SVC_LOCAL_MODEL_HOST: scheme, host and port of the local-model server, as it stands there. */
+  localModelHost: string | null;
+}
+
+/** @throws ConfigError with everything that is wrong with them. */
+export function readWorkerEnvironment(env: NodeJS.ProcessEnv): WorkerEnvironment {
+  const problems: Problem[] = [];
+  const address = (name: string, example: string): string | null => {
+    const value = variable(env, name);
+    const message = value === null ? null : addressTrouble(value, example);
+    if (message === null) return value;
+    problems.push({ source: name, line: null, path: '', message });
+    return null;
+  };
+  const configUrl = address('SVC_CONFIG_URL', 'https://svc.example/api/worker-config');
+  const localModelHost = address('SVC_LOCAL_MODEL_HOST', 'http://127.0.0.1:11434');
+  if (problems.length > 0) throw new ConfigError(problems);
+  return {
+    coordinator: variable(env, 'SVC_COORDINATOR_URL'),
+    configUrl: configUrl === null ? null : new URL(configUrl),
+    localModelHost,
+  };
+}
+
+/** An address is never repeated: what stands after its host may be a secret. */
+function addressTrouble(value: string, example: string): string | null {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return `must be an address such as ${example}`;
+  return url.username === '' && url.password === '' ? null : 'must hold no user name and no password';
+}

@@ -1,0 +1,94 @@
+import { type Config, localProviders, type WorkerSettings } from '../config/config.ts';
+import { withDefaults } from '../config/defaults.ts';
+import { variable } from '../config/environment.ts';
+import type { ConfigFile } from '../config/file.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { WorkerEnvironment } from '../config/workerEnvironment.ts';
+import { type ResolvedSettings, resolveSettings, SettingsError } from './settings.ts';
+
+/** Everything that settings are taken from, but for the remote configuration, which changes. */
+export interface WorkerSources {
+  flags: Partial<WorkerSettings>;
+  environment: WorkerEnvironment;
+  /** The file of this machine, and SVC_API_KEY. */
+  local: LoadedConfig;
+  /** For the keys of providers, which only their variables hold. */
+  env: NodeJS.ProcessEnv;
+  /** The name of a worker that is given none. */
+  host: string;
+}
+
+/** What one provider is made from. */
+export interface ProviderSettings {
+  name: string;
+  baseUrl: string | null;
+  model: string | null;
+  apiKey: string | null;
+}
+
+/** What the worker runs with; every value settled. */
+export interface Settled {
+  settings: ResolvedSettings;
+  providers: ProviderSettings[];
+  staleSeconds: number;
+}
+
+/** Those that SVC_LOCAL_MODEL_HOST may mean. */
+const localServers = localProviders.filter((name) => name !== 'echo');
+const staleKey = 'jobs.reap_stale_after_seconds';
+
+/**
+ * Take each value from the first that has it: flag, environment, local file, remote configuration, default.
+ * @throws SettingsError when no worker can be made of them.
+ */
+export function settle(sources: WorkerSources, remoteFile: ConfigFile | null): Settled {
+  const { flags, environment, local, host } = sources;
+  const remote = remoteFile === null ? null : withDefaults(remoteFile, '/');
+  const fromEnvironment = { apiKey: local.apiKey, coordinator: environment.coordinator };
+  const layers = [flags, fromEnvironment, local.config.worker, remote?.worker ?? {}];
+  const settings = resolveSettings(layers, host);
+  const served = settings.providers.filter((name) => localServers.includes(name));
+  if (environment.localModelHost !== null && served.length > 1) {
+    throw new SettingsError(
+      `SVC_LOCAL_MODEL_HOST names one server, and this worker serves ${served.join(' and ')}: set providers.<name>.base_url in place of it`,
+    );
+  }
+  const isStaleLocal = local.sources[staleKey] === 'file';
+  return {
+    settings,
+    providers: settings.providers.map((name) => providerSettings(name, sources, remote)),
+    staleSeconds: (isStaleLocal ? local.config : (remote ?? local.config)).jobs.reapStaleAfterSeconds,
+  };
+}
+
+function providerSettings(name: string, sources: WorkerSources, remote: Config | null): ProviderSettings {
+  const { environment, local, env } = sources;
+  const own = local.config.providers[name];
+  const shared = remote?.providers[name];
+  const host = localServers.includes(name) ? environment.localModelHost : null;
+  const keyVariable = own?.apiKeyEnv ?? shared?.apiKeyEnv ?? null;
+  return {
+    name,
+    baseUrl: host ?? own?.baseUrl ?? shared?.baseUrl ?? null,
+    model: own?.model ?? shared?.model ?? null,
+    apiKey: keyVariable === null ? null : variable(env, keyVariable),
+  };
+}
+
+/** What differs and takes effect while the worker runs, and what waits for a restart; as keys of the file. */
+export function settledChanges(from: Settled, to: Settled): { live: string[]; restart: string[] } {
+  const differs = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
+  const of = (keys: readonly ('name' | 'coordinator' | 'concurrency' | 'tags' | 'providers')[]): string[] =>
+    keys.filter((key) => differs(from.settings[key], to.settings[key])).map((key) => `worker.${key}`);
+  const providers = to.providers
+    .filter((provider) => {
+      const before = from.providers.find(({ name }) => name === provider.name);
+      return before !== undefined && differs(before, provider);
+    })
+    .map(({ name }) => `providers.${name}`);
+  const stale = from.staleSeconds === to.staleSeconds ? [] : [staleKey];
+  return {
+    live: [...of(['concurrency', 'tags', 'providers']), ...providers, ...stale],
+    restart: of(['name', 'coordinator']),
+  };
+}

@@ -1,0 +1,129 @@
+import type { ConfigFile } from '../config/file.ts';
+import { parseConfig } from '../config/load.ts';
+import { problemLine } from '../config/problem.ts';
+import { messageOf } from '../domain/errors.ts';
+
+/** Far more than any configuration. */
+const bytesMax = 1024 * 1024;
+/** For the whole answer. */
+const timeoutMs = 10_000;
+const problemsShownMax = 5;
+
+/** The remote configuration could not be read or used. The message says where and why, and holds no secret. */
+export class RemoteConfigError extends Error {
+  constructor(address: string, why: string) {
+    super(`the remote configuration at ${address} cannot be used: ${why}`);
+    this.name = 'RemoteConfigError';
+  }
+}
+
+export interface RemoteConfigOptions {
+  url: URL;
+  /** Asked at every read; null sends none. The key leaves only for `keyOrigin`. */
+  apiKey: () => string | null;
+  /** The coordinator's own origin, as this machine knows it. */
+  keyOrigin: string;
+}
+
+/** What one read has brought. */
+export interface RemoteFile {
+  file: ConfigFile;
+  warnings: string[];
+}
+
+/**
+ * The remote configuration (SVC_CONFIG_URL): JSON or YAML with the keys of the file. Its answer is bounded in size and
+ * time. Redirects are not followed: a key must not be carried to where somebody else points.
+ */
+export class RemoteConfig {
+  readonly #options: RemoteConfigOptions;
+  #etag: string | null = null;
+
+  constructor(options: RemoteConfigOptions) {
+    this.#options = options;
+  }
+
+  /** Without the query, which may be a secret. */
+  get address(): string {
+    const { origin, pathname } = this.#options.url;
+    return `${origin}${pathname}`;
+  }
+
+  /** Whether the worker's key is sent along. */
+  get sendsKey(): boolean {
+    return this.#options.url.origin === this.#options.keyOrigin;
+  }
+
+  /** @returns null when it is the same as at the last read that went well. @throws RemoteConfigError. */
+  async read(): Promise<RemoteFile | null> {
+    try {
+      return await this.#read();
+    } catch (error) {
+      if (error instanceof RemoteConfigError) throw error;
+      const isLate = error instanceof Error && error.name === 'TimeoutError';
+      throw this.#failure(isLate ? `no answer within ${timeoutMs / 1000} s` : causeOf(error));
+    }
+  }
+
+  async #read(): Promise<RemoteFile | null> {
+    const response = await fetch(this.#options.url, {
+      headers: this.#headers(),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      if (response.status === 304 && this.#etag !== null) return null;
+      throw this.#failure(this.#statusText(response.status));
+    }
+    const text = await this.#text(response);
+    if (text.trim() === '') throw this.#failure('the answer is empty');
+    const { file, problems, warnings } = parseConfig(text, this.address);
+    if (problems.length > 0) {
+      const shown = problems.slice(0, problemsShownMax).map(problemLine);
+      throw this.#failure(`it has ${problems.length} faults: ${shown.join('; ')}`);
+    }
+    this.#etag = response.headers.get('etag');
+    return { file, warnings };
+  }
+
+  #headers(): Record<string, string> {
+    const key = this.sendsKey ? this.#options.apiKey() : null;
+    return {
+      accept: 'application/json, application/yaml;q=0.9, */*;q=0.5',
+      ...(this.#etag === null ? {} : { 'if-none-match': this.#etag }),
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+    };
+  }
+
+  #statusText(status: number): string {
+    if (status >= 300 && status < 400) return `status ${status}; redirects are not followed`;
+    if (status !== 401 && status !== 403) return `status ${status}`;
+    return this.sendsKey
+      ? `status ${status}: the coordinator refuses the key of this worker`
+      : `status ${status}; the key of this worker is sent only to its coordinator, ${this.#options.keyOrigin}`;
+  }
+
+  async #text(response: Response): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) throw this.#failure(`it is larger than ${bytesMax} bytes`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  }
+
+  #failure(why: string): RemoteConfigError {
+    return new RemoteConfigError(this.address, why);
+  }
+}
+
+/** `fetch failed` says nothing; its cause does. */
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  return cause instanceof Error && cause.message === '' && 'code' in cause
+    ? String(cause.code)
+    : messageOf(cause);
+}

@@ -1,0 +1,99 @@
+import test from 'ava';
+import type { WorkerSettings } from '../../src/config/config.ts';
+import type { ConfigFile } from '../../src/config/file.ts';
+import type { WorkerEnvironment } from '../../src/config/workerEnvironment.ts';
+import { settle, settledChanges } from '../../src/worker/layers.ts';
+import { load } from '../config/folder.ts';
+
+const key = 'a-key-of-16-characters-and-more';
+
+/** Sources with this local file; everything else is as good as empty. */
+async function sourcesOf(t: Parameters<typeof load>[0], yaml: string, env: NodeJS.ProcessEnv = {}) {
+  const flags: Partial<WorkerSettings> = {};
+  const environment: WorkerEnvironment = { coordinator: null, configUrl: null, localModelHost: null };
+  return { flags, environment, local: await load(t, yaml, { env }), env, host: 'box' };
+}
+
+test('a value comes from flag, environment, local file, remote configuration, default: the first that has it', async (t) => {
+  const remote: ConfigFile = {
+    worker: {
+      providers: ['echo'],
+      concurrency: 9,
+      tags: ['remote'],
+      coordinator: 'http://remote:1',
+      api_key: 'the-remote-key-the-remote-key',
+      name: 'remote',
+    },
+  };
+  const sources = await sourcesOf(t, 'worker: { tags: [file], coordinator: "http://file:1" }', {
+    SVC_API_KEY: key,
+  });
+  sources.flags = { name: 'flag' };
+  sources.environment.coordinator = 'http://env:1';
+  t.deepEqual(settle(sources, remote).settings, {
+    name: 'flag',
+    coordinator: 'http://env:1',
+    tags: ['file'],
+    concurrency: 9,
+    providers: ['echo'],
+    apiKey: key,
+  });
+  const bare = await sourcesOf(t, '');
+  t.is(settle(bare, remote).settings.apiKey, 'the-remote-key-the-remote-key');
+  t.is(settle(bare, remote).settings.name, 'remote');
+});
+
+test('each setting of a provider is taken by itself, and its key from the variable that is named', async (t) => {
+  const sources = await sourcesOf(t, `worker: { api_key: ${key} }\nproviders: { ollama: { model: mine } }`, {
+    GPU_KEY: 'a-provider-key',
+  });
+  const remote: ConfigFile = {
+    worker: { providers: ['ollama'] },
+    ollama: { model: 'theirs' },
+    providers: { ollama: { base_url: 'http://gpu:1', api_key_env: 'GPU_KEY' } },
+  } as ConfigFile;
+  t.deepEqual(settle(sources, remote).providers, [
+    { name: 'ollama', baseUrl: 'http://gpu:1', model: 'mine', apiKey: 'a-provider-key' },
+  ]);
+  sources.environment.localModelHost = 'http://elsewhere:2';
+  t.is(settle(sources, remote).providers[0]?.baseUrl, 'http://elsewhere:2');
+});
+
+test('SVC_LOCAL_MODEL_HOST does not mean the echo, and is refused for two local servers', async (t) => {
+  const sources = await sourcesOf(t, `worker: { api_key: ${key} }`);
+  sources.environment.localModelHost = 'http://elsewhere:2';
+  sources.flags = { providers: ['echo', 'ollama'] };
+  t.deepEqual(
+    settle(sources, null).providers.map(({ baseUrl }) => baseUrl),
+    [null, 'http://elsewhere:2'],
+  );
+  sources.flags = { providers: ['lmstudio', 'ollama'] };
+  t.throws(() => settle(sources, null), { message: /this worker serves lmstudio and ollama: set providers/ });
+});
+
+test('the stale time is the local one where the file sets it, else the remote one', async (t) => {
+  const remote: ConfigFile = { jobs: { reap_stale_after_seconds: 33 } };
+  const plain = await sourcesOf(t, `worker: { api_key: ${key}, providers: [echo] }`);
+  t.is(settle(plain, null).staleSeconds, 120);
+  t.is(settle(plain, remote).staleSeconds, 33);
+  const own = await sourcesOf(
+    t,
+    `jobs: { reap_stale_after_seconds: 55 }\nworker: { api_key: ${key}, providers: [echo] }`,
+  );
+  t.is(settle(own, remote).staleSeconds, 55);
+});
+
+test('changes are sorted into those that hold at once and those that need a restart', async (t) => {
+  const sources = await sourcesOf(t, `worker: { api_key: ${key} }`);
+  const before = settle(sources, { worker: { providers: ['echo'], name: 'a', concurrency: 1 } });
+  const after = settle(sources, {
+    worker: { providers: ['echo'], name: 'b', concurrency: 2, tags: ['x'] },
+    providers: { echo: { model: 'm' } },
+    jobs: { reap_stale_after_seconds: 5 },
+  });
+  t.deepEqual(settledChanges(before, after), {
+    live: ['worker.concurrency', 'worker.tags', 'providers.echo', 'jobs.reap_stale_after_seconds'],
+    restart: ['worker.name'],
+  });
+  t.deepEqual(settledChanges(after, after), { live: [], restart: [] });
+});

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { LiveConfig } from '../../src/config/liveConfig.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { Clock } from '../../src/domain/clock.ts';
+import { silent } from '../../src/lib/log.ts';
+import { systemClock, systemRandom } from '../../src/lib/systemClock.ts';
+import { startService } from '../../src/service.ts';
+import { ConfiguredWorker } from '../../src/worker/configured.ts';
+import { folderWith } from '../config/folder.ts';
+
+const adminKey = 'an-admin-key-for-the-tests';
+
+test('a key that is rotated with a grace reaches a running worker through the coordinator, without a restart', async (t) => {
+  const cwd = await folderWith(t, { 'svc.config.yaml': 'port: 0\n' });
+  const from = { env: {}, cwd };
+  const live = LiveConfig.ofFile(await loadConfig(from), from, silent);
+  const service = await startService({ config: live, apiKey: adminKey, logger: silent });
+  t.teardown(() => service.stop(0));
+  const post = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+    const reply = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    return (await reply.json()) as { id: string; key: string };
+  };
+  const { id, key: oldKey } = await post('/api/keys', { role: 'worker' });
+
+  // The minute of the remote configuration is over when the test says so.
+  let minuteIsOver = () => {};
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, task) => {
+      if (ms !== 60_000) return systemClock.after(ms, task);
+      minuteIsOver = task;
+      return () => {};
+    },
+  };
+  const env = { SVC_API_KEY: oldKey };
+  const configured = await ConfiguredWorker.create({
+    flags: { providers: ['echo'], coordinator: service.url },
+    environment: {
+      coordinator: null,
+      configUrl: new URL('/api/worker-config', service.url),
+      localModelHost: null,
+    },
+    local: await loadConfig({ env, cwd: await folderWith(t) }),
+    env,
+    host: 'box',
+    clock,
+    random: systemRandom(),
+    logger: silent,
+    warn: (message) => t.fail(message),
+  });
+  const { worker } = configured;
+  t.teardown(() => worker.stop());
+  await configured.start();
+  await worker.untilConnected();
+
+  const { key: newKey } = await post(`/api/keys/${id}/rotate`, { grace_seconds: 1.5 });
+  await writeFile(join(cwd, 'svc.config.yaml'), `port: 0\nworker: { api_key: ${newKey} }\n`);
+  await post('/api/config/reload', {});
+  const refused = once(worker, 'unauthorized');
+  minuteIsOver();
+  await refused;
+  await worker.untilConnected();
+  t.true(worker.isConnected);
+
+  const job = await post('/api/jobs?wait=30', { provider: 'echo', prompt: 'Say hello' });
+  t.like(job, { status: 'completed' });
+});

@@ -36,6 +36,9 @@ export interface Store {
   delayedJobs(): Promise<JobRecord[]>;
   counts(): Promise<JobCounts>;
 
+  /** How many ready jobs there are and since when, by provider and priority: for figures. */
+  backlog(): Promise<BacklogGroup[]>;
+
   /** The lanes that have ready jobs, with what stands at their head. */
   lanes(): Promise<LaneSummary[]>;
   /**
@@ -158,6 +161,16 @@ export interface JobPage {
 export interface JobCounts {
   total: number;
   byStatus: Record<JobStatus, number>;
+  byState: Record<JobState, number>;
+}
+
+/** Ready jobs of one priority whose first candidate is one provider. */
+export interface BacklogGroup {
+  provider: string;
+  priority: string;
+  ready: number;
+  /** Epoch ms. */
+  oldestEnqueuedAt: number;
 }
 
 /** Ready jobs that share their candidates and the way to pick one of them. */

@@ -129,6 +129,7 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
     const see = async (seen: Store) => ({
       jobs: await seen.jobs(queryOf()),
       lanes: await seen.lanes(),
+      backlog: await seen.backlog(),
       counts: await seen.counts(),
       running: await seen.runningJobs(),
       delayed: await seen.delayedJobs(),
@@ -299,6 +300,41 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
     t.is(lanes[0]?.headEnqueuedAt, epoch);
   });
 
+  test(`${name}: the backlog tells ready jobs by provider and priority, and since when the oldest waits`, async (t) => {
+    const { store } = await setup(t);
+    const add = (
+      id: string,
+      at: number,
+      provider: string,
+      priority = 'normal',
+      state: JobState = 'pending.ready',
+    ) => store.commit([creation(id, { at: epoch + at, request: { provider, priority }, state })]);
+    await add('a', 3, 'anthropic');
+    await add('b', 1, 'anthropic');
+    await add('c', 2, 'anthropic', 'high');
+    await add('d', 4, 'openai');
+    await add('e', 0, 'openai', 'normal', 'pending.delayed');
+    const backlog = async () => {
+      const groups = await store.backlog();
+      return groups
+        .map((group) => [group.provider, group.priority, group.ready, group.oldestEnqueuedAt - epoch])
+        .sort();
+    };
+    t.deepEqual(await backlog(), [
+      ['anthropic', 'high', 1, 2],
+      ['anthropic', 'normal', 2, 1],
+      ['openai', 'normal', 1, 4],
+    ]);
+    await store.claim({ lanes: [anthropic], limit: 2 }, claimAs('running.active'));
+    const e = await store.job('e');
+    if (e === undefined) return t.fail();
+    await store.commit([transition(e, 'pending.ready')]);
+    t.deepEqual(await backlog(), [
+      ['anthropic', 'normal', 1, 3],
+      ['openai', 'normal', 2, 0],
+    ]);
+  });
+
   test(`${name}: a skipped job stays, a closed lane gives no more in this claim`, async (t) => {
     const { store } = await setup(t);
     await store.commit(['a', 'b', 'c'].map((id) => creation(id)));
@@ -420,6 +456,15 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
     t.deepEqual(await store.counts(), {
       total: 20,
       byStatus: { pending: 8, running: 4, completed: 4, failed: 4, cancelled: 0 },
+      byState: {
+        'pending.ready': 4,
+        'pending.delayed': 4,
+        'running.active': 4,
+        'running.stuck': 0,
+        completed: 4,
+        failed: 4,
+        cancelled: 0,
+      },
     });
     t.deepEqual(idsOf(await store.delayedJobs()).sort(), ['job-1', 'job-11', 'job-16', 'job-6']);
   });

@@ -1,5 +1,5 @@
 import type { JobRecord } from '../../domain/job.ts';
-import { type JobStatus, jobStatuses, statusOf } from '../../domain/states.ts';
+import { type JobState, type JobStatus, jobStates, jobStatuses, statusOf } from '../../domain/states.ts';
 import { SortedList } from '../../lib/sortedList.ts';
 import type { JobCounts } from '../store.ts';
 
@@ -55,6 +55,7 @@ export class JobIndex {
   readonly #byStatus = createByStatus();
   readonly #byProvider = new Map<string, { all: SortedList; byStatus: ByStatus }>();
   readonly #delayed = new SortedList();
+  readonly #byState = Object.fromEntries(jobStates.map((state) => [state, 0])) as Record<JobState, number>;
   #isIndexed = false;
 
   /** The last ordinal that was given; 0 before the first. */
@@ -112,6 +113,7 @@ export class JobIndex {
         failed: failed.size,
         cancelled: cancelled.size,
       },
+      byState: { ...this.#byState },
     };
   }
 
@@ -162,6 +164,7 @@ export class JobIndex {
     const { ordinal } = job;
     const status = statusOf(job.state);
     this.#byStatus[status].insert(ordinal, 0);
+    this.#byState[job.state] += 1;
     if (job.state === 'pending.delayed') this.#delayed.insert(ordinal, 0);
     const { provider } = job.request;
     if (provider === null) return;
@@ -177,6 +180,8 @@ export class JobIndex {
   #move(previous: JobRecord, job: JobRecord): void {
     const { ordinal } = job;
     if (previous.state === job.state) return;
+    this.#byState[previous.state] -= 1;
+    this.#byState[job.state] += 1;
     if (previous.state === 'pending.delayed') this.#delayed.remove(ordinal, 0);
     if (job.state === 'pending.delayed') this.#delayed.insert(ordinal, 0);
     const from = statusOf(previous.state);

@@ -7,6 +7,7 @@ import { type FolderLock, FolderLocked, lockFolder } from '../../lib/folderLock.
 import { type Logger, silent } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
 import {
+  type BacklogGroup,
   type Change,
   type Decide,
   type Demand,
@@ -228,6 +229,10 @@ class FolderStore implements JsonStore {
 
   async counts(): Promise<JobCounts> {
     return this.#memory.jobs.counts();
+  }
+
+  async backlog(): Promise<BacklogGroup[]> {
+    return this.#memory.backlog.groups();
   }
 
   async lanes(): Promise<LaneSummary[]> {

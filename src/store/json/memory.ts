@@ -1,6 +1,7 @@
 import type { JobRecord } from '../../domain/job.ts';
 import type { IdempotencyRecord } from '../store.ts';
 import { applyToRegistry, createRegistry, nextJob, type Registry, Sharing } from './apply.ts';
+import { BacklogIndex } from './backlogIndex.ts';
 import { JobIndex } from './jobIndex.ts';
 import { LaneIndex } from './laneIndex.ts';
 import type { StoredChange } from './record.ts';
@@ -17,6 +18,7 @@ export interface MemoryOptions {
 export class Memory {
   readonly jobs = new JobIndex();
   readonly lanes: LaneIndex;
+  readonly backlog = new BacklogIndex();
   /** What comes out of JSON.parse goes through here before it goes into memory. */
   readonly sharing = new Sharing();
   readonly #now: () => number;
@@ -49,7 +51,7 @@ export class Memory {
   buildIndexes(): void {
     this.#isIndexed = true;
     this.jobs.buildSets((job) => {
-      if (job.state === 'pending.ready') this.lanes.add(job);
+      if (job.state === 'pending.ready') this.#enterQueue(job);
     });
   }
 
@@ -59,9 +61,12 @@ export class Memory {
     if (change.kind !== 'job') return;
     const previous = this.jobs.get(change.id);
     const job = nextJob(previous, change, previous?.ordinal ?? this.jobs.lastOrdinal + 1);
-    if (this.#isIndexed && previous?.state === 'pending.ready') this.lanes.remove(previous);
+    if (this.#isIndexed && previous?.state === 'pending.ready') {
+      this.lanes.remove(previous);
+      this.backlog.remove(previous);
+    }
     this.jobs.put(job);
-    if (this.#isIndexed && job.state === 'pending.ready') this.lanes.add(job);
+    if (this.#isIndexed && job.state === 'pending.ready') this.#enterQueue(job);
     if (change.created?.idempotency !== undefined) this.#remember(change.created.idempotency);
   }
 
@@ -81,6 +86,11 @@ export class Memory {
   idempotent(key: string): IdempotencyRecord | undefined {
     const record = this.#idempotency.get(key);
     return record !== undefined && record.expiresAt > this.#now() ? record : undefined;
+  }
+
+  #enterQueue(job: JobRecord): void {
+    this.lanes.add(job);
+    this.backlog.add(job);
   }
 
   #remember(record: IdempotencyRecord): void {

@@ -33,6 +33,8 @@ export class FailingFiles implements Files {
   readonly counts = new Map<Operation['name'], number>();
   /** False: syncs only seem to be done. For tests that open a folder thousands of times. */
   isDurable = true;
+  /** False: every write needs a sync after it, as where the system has no durable writes. */
+  hasDurableWrites = false;
   /** Resolved when a gate is open: syncs wait for it. */
   gate: Promise<void> = Promise.resolve();
 
@@ -65,6 +67,7 @@ export class FailingFiles implements Files {
     this.#begin('open', path);
     const file = await nodeFiles.open(path, mode);
     return {
+      writesAreDurable: this.hasDurableWrites && file.writesAreDurable === true,
       size: async () => {
         this.#begin('size', path);
         return file.size();

@@ -206,6 +206,36 @@ test('a failed sync is final: nothing is acknowledged any more, reads go on, the
   t.is(await store.job('b'), undefined);
 });
 
+test('where writes are durable a failed one is final, but for a disk that is full', async (t) => {
+  const path = await emptyFolder(t);
+  const files = new FailingFiles();
+  files.hasDurableWrites = true;
+  const store = await openStore(t, path, { files });
+  await store.commit([creation('a')]);
+  const failWith = (code: string) => {
+    files.before = ({ name }) => {
+      if (name === 'write') throw systemError(code);
+    };
+  };
+  failWith('ENOSPC');
+  await t.throwsAsync(store.commit([creation('b')]), { name: 'StoreUnavailable' });
+  t.is(store.health().status, 'failing');
+  files.before = () => {};
+  const syncs = files.counts.get('sync');
+  await store.commit([creation('c')]);
+  t.is(files.counts.get('sync'), syncs, 'a durable write needs no sync');
+  failWith('EIO');
+  await t.throwsAsync(store.commit([creation('d')]), { name: 'StoreUnavailable' });
+  t.regex((await store.failed).message, /EIO/);
+  files.before = () => {};
+  await store.close();
+  const again = await openStore(t, path);
+  t.deepEqual(
+    (await again.jobs(queryOf())).jobs.map(({ id }) => id),
+    ['c', 'a'],
+  );
+});
+
 test('no space that only the sync reports is no failure of the disk: the group is refused and cut off', async (t) => {
   const path = await emptyFolder(t);
   const files = new FailingFiles();

@@ -3,6 +3,11 @@ import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
 
 /** An open file. Positions and lengths are bytes. Every method throws what the operating system said, with its `code`. */
 export interface OpenFile {
+  /**
+   * Whether a write is durable when it resolves, so that no `sync` is needed after it. An error of such a write other than
+   * out of space is that of a sync.
+   */
+  readonly writesAreDurable?: boolean;
   size(): Promise<number>;
   /** Fill `into` from `position` on. @returns how many bytes it got; 0 at the end of the file. */
   read(into: Uint8Array, position: number): Promise<number>;
@@ -15,10 +20,11 @@ export interface OpenFile {
 }
 
 /**
- * How a file is opened: `read` an existing one; `edit`, created when it is missing; `replace`, emptied or created.
+ * How a file is opened: `read` an existing one; `edit`, created when it is missing; `append` the same, with durable writes
+ * where the system has them; `replace`, emptied or created.
  * Files are made with mode 0600: prompts are nobody else's business.
  */
-type OpenMode = 'read' | 'edit' | 'replace';
+type OpenMode = 'read' | 'edit' | 'append' | 'replace';
 
 /** What the store needs of a file system, so that tests can give it one that fails. */
 export interface Files {
@@ -34,9 +40,16 @@ export interface Files {
   syncFolder(path: string): Promise<void>;
 }
 
+/**
+ * One write that is durable when it returns, instead of a write and an fdatasync: one trip to the thread pool and back
+ * instead of two. Measured for 20 KB: 174 µs and 66 µs of processor time against 354 and 118. Windows has no such flag.
+ */
+const dataSync: number = constants.O_DSYNC ?? 0;
+
 const flagsOf: Record<OpenMode, number> = {
   read: constants.O_RDONLY,
   edit: constants.O_RDWR | constants.O_CREAT,
+  append: constants.O_RDWR | constants.O_CREAT | dataSync,
   replace: constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC,
 };
 
@@ -49,6 +62,7 @@ export const nodeFiles: Files = {
   async open(path, mode) {
     const handle = await open(path, flagsOf[mode], 0o600);
     return {
+      writesAreDurable: mode === 'append' && dataSync !== 0,
       size: async () => (await handle.stat()).size,
       read: async (into, position) => (await handle.read(into, 0, into.byteLength, position)).bytesRead,
       write: async (bytes, position) =>

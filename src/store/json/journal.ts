@@ -43,7 +43,7 @@ export class Journal {
   }
 
   /**
-   * Append records with one fdatasync for all; durable when it resolves.
+   * Append records with one sync for all; durable when it resolves.
    * @param records of each the JSON of its changes, `StoredChange`.
    * @throws SyncFailed, which is final. @throws anything else when nothing was appended and a later call may succeed.
    */
@@ -54,10 +54,10 @@ export class Journal {
     this.#isDirty = true;
     try {
       for (const part of parts) {
-        await writeAll(this.#file, part, end);
+        await this.#write(part, end);
         end += part.length;
       }
-      await this.#sync();
+      if (this.#file.writesAreDurable !== true) await this.#sync();
     } catch (error) {
       if (error instanceof SyncFailed) throw error;
       // At once and not before the next append: whole records of commits that are refused now must not be found by a
@@ -88,7 +88,7 @@ export class Journal {
     if (this.#isDirty) await this.#repair();
     const name = journalName(this.#nextSeq);
     const path = join(this.#folder, name);
-    const file = await this.#files.open(path, 'edit');
+    const file = await this.#files.open(path, 'append');
     try {
       await this.#files.syncFolder(this.#folder);
     } catch (error) {
@@ -132,10 +132,23 @@ export class Journal {
     try {
       await this.#file.sync();
     } catch (error) {
-      const code = codeOf(error);
-      if (code === 'ENOSPC' || code === 'EDQUOT') throw error;
-      this.#hasFailed = true;
-      throw new SyncFailed(join(this.#folder, this.#active.name), error);
+      throw this.#judge(error);
     }
+  }
+
+  /** Where writes are durable, their errors are those of a sync. */
+  async #write(bytes: Uint8Array, position: number): Promise<void> {
+    try {
+      await writeAll(this.#file, bytes, position);
+    } catch (error) {
+      throw this.#file.writesAreDurable === true ? this.#judge(error) : error;
+    }
+  }
+
+  #judge(error: unknown): unknown {
+    const code = codeOf(error);
+    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') return error;
+    this.#hasFailed = true;
+    return new SyncFailed(join(this.#folder, this.#active.name), error);
   }
 }

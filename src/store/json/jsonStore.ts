@@ -114,7 +114,7 @@ class FolderStore implements JsonStore {
     try {
       const { clock } = this.#options;
       const { active, nextSeq, sealed } = await restore(this.#files, layout, this.#memory, this.#logger);
-      const file = await this.#files.open(join(layout.journal, active.name), 'edit');
+      const file = await this.#files.open(join(layout.journal, active.name), 'append');
       const journal = new Journal(this.#files, layout.journal, file, active, nextSeq);
       const run: RunCheckpoint =
         this.#files === nodeFiles ? runInThread : (plan) => makeCheckpoint(this.#files, plan);

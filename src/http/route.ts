@@ -11,8 +11,8 @@ export interface RouteContext {
   headers: IncomingHttpHeaders;
   body: unknown;
   principal: Principal;
-  /** Aborted when the client has gone. */
-  signal: AbortSignal;
+  /** A signal that is aborted when the client goes before its answer. */
+  whenGone(): AbortSignal;
 }
 
 /** What a handler answers: JSON, and 200 unless it says otherwise. */
@@ -93,18 +93,28 @@ function roleGuard(needed: Role): Middleware {
 }
 
 async function answer(ctx: ParameterizedContext, route: Route): Promise<void> {
-  const gone = new AbortController();
-  ctx.res.once('close', () => gone.abort());
   const { status, headers, json } = await route.handle({
     params: ctx.params,
     query: ctx.query,
     headers: ctx.headers,
     body: ctx.request.body,
     principal: ctx.state.principal,
-    signal: gone.signal,
+    whenGone: () => whenGone(ctx.res),
   });
   ctx.status = status ?? 200;
   if (headers !== undefined) ctx.set(headers);
   ctx.type = 'application/json';
   ctx.body = JSON.stringify(json);
+}
+
+/**
+ * Aborted when the client has gone before its answer. Made only for handlers that ask for it: aborting makes a
+ * DOMException with a stack, 16 µs that every request would pay.
+ */
+function whenGone(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => {
+    if (!response.writableEnded) gone.abort();
+  });
+  return gone.signal;
 }

@@ -17,7 +17,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       path: '/api/jobs',
       role: 'client',
       body: 'required',
-      handle: async ({ body, query, headers, signal }) => {
+      handle: async ({ body, query, headers, whenGone }) => {
         const waitMs = parseWait(query);
         const key = parseIdempotencyKey(headers);
         const request = parseDispatch(body, config());
@@ -26,7 +26,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
             ? { view: await coordinator.dispatch(request), isNew: true }
             : await coordinator.dispatchOnce(key, request);
         const { id } = view.job;
-        const shown = waitMs === 0 ? view : await coordinator.jobAtEnd(id, waitMs, signal);
+        const shown = waitMs === 0 ? view : await coordinator.jobAtEnd(id, waitMs, whenGone());
         return {
           status: isNew ? 201 : 200,
           headers: { Location: `/api/jobs/${id}` },
@@ -72,9 +72,11 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       method: 'GET',
       path: '/api/jobs/:id',
       role: 'viewer',
-      handle: async ({ params: { id = '' }, query, signal }) => {
+      handle: async ({ params: { id = '' }, query, whenGone }) => {
         const waitMs = parseWait(query);
-        const view = await (waitMs === 0 ? coordinator.job(id) : coordinator.jobAtEnd(id, waitMs, signal));
+        const view = await (waitMs === 0
+          ? coordinator.job(id)
+          : coordinator.jobAtEnd(id, waitMs, whenGone()));
         return { json: presentJob(view) };
       },
     },

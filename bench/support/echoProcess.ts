@@ -11,10 +11,10 @@ import { errors } from '../../src/http/middleware/errors.ts';
 import { jsonBody } from '../../src/http/middleware/jsonBody.ts';
 import { requestId } from '../../src/http/middleware/requestId.ts';
 import { routing } from '../../src/http/route.ts';
-import { presentJob } from '../../src/http/routes/jobs/present.ts';
 import { parseDispatch, parseWait } from '../../src/http/routes/jobs/schema.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { systemClock, systemRandom } from '../../src/lib/systemClock.ts';
+import { presentJob } from '../../src/present/job.ts';
 import { pendingJob } from './jobs.ts';
 import { serveSamples } from './samples.ts';
 
@@ -55,7 +55,7 @@ app.use(
         },
       },
     ],
-    jsonBody(config.http.maxBodyBytes),
+    jsonBody(() => config.http.maxBodyBytes),
   ),
 );
 app.use((ctx) => {

@@ -1,3 +1,4 @@
+import { jobMachineVersion } from '../../machines/jobMachine.ts';
 import type { JobRecord, JobRequest } from '../../src/domain/job.ts';
 
 /** The provider that the bench's workers serve. */
@@ -50,6 +51,7 @@ export function pendingJob(id: string, ordinal: number, request: JobRequest): Jo
     id,
     ordinal,
     version: 1,
+    machineVersion: jobMachineVersion,
     createdAt: now,
     request,
     state: 'pending.ready',

@@ -49,7 +49,7 @@ async function dispatch(provider: string, count: number): Promise<void> {
 
 /** Run `count` of the served provider's jobs on a worker inside this process. */
 async function complete(count: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   let ended = 0;
   const link: WorkerLink = {
     send: (frame) => {
@@ -57,6 +57,8 @@ async function complete(count: number): Promise<void> {
       if (ended === count) resolve();
     },
     assign: (jobs) => {
+      // It sends no heartbeats: that it takes jobs is its sign of life.
+      connection.heard();
       for (const { job_id: jobId, lease, model } of jobs) {
         const output = promptOf('an echo', seed.promptBytes);
         const usage = {
@@ -71,7 +73,7 @@ async function complete(count: number): Promise<void> {
         void connection.conclude({ jobId, lease }, outcome);
       }
     },
-    close: () => {},
+    close: (code, reason) => reject(new Error(`the coordinator closed with ${code}: ${reason}`)),
   };
   const connection = coordinator.connect(link);
   const what = { kind: 'local' as const, providers: [served], models: {}, tags: [], concurrency: slots };

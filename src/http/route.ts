@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import Router from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { CoordinatorError } from '../domain/errors.ts';

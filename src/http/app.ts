@@ -17,6 +17,7 @@ import { type Route, routing } from './route.ts';
 import { configRoutes } from './routes/config/routes.ts';
 import { jobRoutes } from './routes/jobs/routes.ts';
 import { keyRoutes } from './routes/keys/routes.ts';
+import { openapiRoutes } from './routes/openapi/routes.ts';
 import { providerRoutes } from './routes/providers/routes.ts';
 import { routingRoutes } from './routes/routing/routes.ts';
 import { workerRoutes } from './routes/workers/routes.ts';
@@ -40,6 +41,7 @@ export function routes({ coordinator, config, live, keys, tickets }: HttpParts):
     ...routingRoutes(coordinator, config),
     ...keyRoutes(keys, tickets),
     ...configRoutes(live),
+    ...openapiRoutes(),
   ];
 }
 

@@ -6,6 +6,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { silent } from '../../src/lib/log.ts';
 import { startService } from '../../src/service.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { checkedFetch } from '../support/openapi.ts';
 
 const apiKey = 'an-admin-key-for-tests';
 
@@ -27,7 +28,7 @@ async function setup(t: ExecutionContext, yaml: string) {
   t.teardown(() => service.stop(0));
   const api = async (method: string, path: string, body?: string) => {
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-    const response = await fetch(service.url + path, { method, headers, ...(body ? { body } : {}) });
+    const response = await checkedFetch(service.url + path, { method, headers, ...(body ? { body } : {}) });
     return { status: response.status, json: (await response.json()) as Json };
   };
   return { api, write, cwd };

@@ -6,6 +6,7 @@ import { startService } from '../../src/service.ts';
 import { setupApi } from '../support/api.ts';
 import { testConfig } from '../support/config.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { checkedFetch } from '../support/openapi.ts';
 
 const workerKey = 'the-key-of-all-the-workers';
 const provider = {
@@ -77,7 +78,7 @@ test('its ETag is strong, answers 304 while nothing has changed, and changes wit
   const service = await startService({ config: live, apiKey, logger: silent });
   t.teardown(() => service.stop(0));
   const ask = (ifNoneMatch?: string) =>
-    fetch(`${service.url}/api/worker-config`, {
+    checkedFetch(`${service.url}/api/worker-config`, {
       headers: {
         authorization: `Bearer ${apiKey}`,
         ...(ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }),

@@ -11,6 +11,7 @@ import { silent } from '../../src/lib/log.ts';
 import { systemRandom } from '../../src/lib/systemClock.ts';
 import { routeUpgrades, type UpgradeHandler } from '../../src/lib/upgrades.ts';
 import { type Bundle, setup } from './coordinator.ts';
+import { checkedFetch } from './openapi.ts';
 
 export const environmentKey = 'an-admin-key-for-tests';
 
@@ -28,7 +29,10 @@ export interface ApiBundle extends Bundle {
   parts: HttpParts;
   /** A key of each role. */
   keys: Record<Role, string>;
-  /** A request with the admin key, or with the one in `headers`. A string goes out as it is. */
+  /**
+   * A request with the admin key, or with the one in `headers`. A string goes out as it is. Rejects when the answer is
+   * not as docs/openapi.yaml says.
+   */
   api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
 }
 
@@ -77,7 +81,7 @@ export async function setupApi(
     parts,
     keys,
     api: async (method, path, body, headers = {}) => {
-      const response = await fetch(url + path, {
+      const response = await checkedFetch(url + path, {
         method,
         headers: {
           authorization: `Bearer ${environmentKey}`,

@@ -15,6 +15,7 @@ import { isLoopback } from './lib/hosts.ts';
 import type { Logger } from './lib/log.ts';
 import { systemClock, systemRandom } from './lib/systemClock.ts';
 import { routeUpgrades, type UpgradeHandler } from './lib/upgrades.ts';
+import { watchVitals } from './lib/vitals.ts';
 import { createJsonStore } from './store/json/jsonStore.ts';
 import type { Store } from './store/store.ts';
 import { startEchoWorker } from './worker/embedded.ts';
@@ -68,6 +69,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     logger,
     headStart: (priority) => (jobs.priorities[priority] ?? 0) * 1000,
   });
+  const vitals = watchVitals();
   const coordinator = new Coordinator({
     config,
     store,
@@ -75,6 +77,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     random,
     logger,
     pricing: createPricing(config, clock),
+    vitals: vitals.read,
   });
   await coordinator.start();
   try {
@@ -124,6 +127,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       keys.close();
       await coordinator.close();
       gateway.close();
+      vitals.close();
     };
     return {
       url,

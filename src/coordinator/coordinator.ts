@@ -8,6 +8,7 @@ import { CoordinatorError, InvalidTransition } from '../domain/errors.ts';
 import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
 import type { ProviderView } from '../domain/provider.ts';
 import { isTerminal, type JobStatus, type SupervisorStatus, statusOf } from '../domain/states.ts';
+import type { Stats, Vitals } from '../domain/stats.ts';
 import type { Waiting } from '../domain/waiting.ts';
 import type { WorkerView } from '../domain/worker.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
@@ -15,6 +16,7 @@ import type { Logger } from '../lib/log.ts';
 import type { Member } from '../routing/member.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
 import type { JobCounts, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
+import { Activity } from './activity.ts';
 import { Attempts } from './attempts.ts';
 import { Candidates } from './candidates.ts';
 import { Deadlines } from './deadlines.ts';
@@ -26,6 +28,7 @@ import { type Applied, type Committed, JobHost } from './jobHost.ts';
 import { Leases } from './leases.ts';
 import { Liveness } from './liveness.ts';
 import { Providers } from './providers.ts';
+import { takeStats } from './stats.ts';
 import { WaitingReasons } from './waitingReason.ts';
 import { WorkerConnection } from './workerConnection.ts';
 import type { WorkerLink } from './workerSession.ts';
@@ -74,6 +77,9 @@ export class Coordinator {
   readonly #liveness: Liveness;
   readonly #waiting: WaitingReasons;
   readonly #delays: Delays;
+  readonly #activity: Activity;
+  readonly #startedAt: number;
+  readonly #vitals: (() => Vitals) | null;
   readonly #connections = new Set<WorkerConnection>();
   #pending = 0;
   #isDismissing = false;
@@ -89,6 +95,8 @@ export class Coordinator {
     random: Random;
     logger: Logger;
     pricing: Pricing;
+    /** What the process says of itself; null in the figures without it. */
+    vitals?: (() => Vitals) | undefined;
   }) {
     const { config, store, clock, random, logger, pricing } = options;
     this.#config = config;
@@ -166,6 +174,9 @@ export class Coordinator {
         }
       },
     });
+    this.#activity = new Activity(clock);
+    this.#startedAt = clock.monotonic();
+    this.#vitals = options.vitals ?? null;
     this.#waiting = new WaitingReasons({ candidates, leases, providers, workers, isAssigning });
   }
 
@@ -314,6 +325,21 @@ export class Coordinator {
     return this.#store.counts();
   }
 
+  /** Everything in figures, at this moment: some 50 µs, however many jobs there are. */
+  stats(): Promise<Stats> {
+    return takeStats({
+      store: this.#store,
+      clock: this.#clock,
+      leases: this.#leases,
+      workers: this.#workers,
+      providers: this.#providers,
+      activity: this.#activity,
+      status: () => this.status,
+      startedAt: this.#startedAt,
+      vitals: this.#vitals,
+    });
+  }
+
   /** Every provider that is configured, served or was met by a job. */
   providers(): ProviderView[] {
     return this.#providers.views(this.#workers.connected().flatMap(({ providers }) => providers));
@@ -431,6 +457,7 @@ export class Coordinator {
     const isPending = statusOf(after.state) === 'pending';
     if (isPending !== wasPending) this.#pending += isPending ? 1 : -1;
     this.#attempts.follow(committed);
+    this.#activity.follow(committed);
     this.#delays.follow(after);
     this.bus.handled('job', after.id, {
       before: before?.state ?? null,

@@ -6,7 +6,7 @@ import type { JobLife, JobRecord, JobRequest } from '../domain/job.ts';
 import { type JobState, statusOf } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
 import { nextTurn } from '../lib/nextTurn.ts';
-import type { IdempotencyRecord, JobChange, Store } from '../store/store.ts';
+import type { IdempotencyRecord, JobChange, LedgerEntry, Store } from '../store/store.ts';
 import { ledgerOf } from './ledger.ts';
 
 /** What leaves the process once a change is committed. The machine names it; the coordinator does it. */
@@ -27,6 +27,8 @@ export interface Committed {
   /** null when the job was created. */
   event: JobEvent | null;
   effects: JobEffect[];
+  /** What attempts that ended with this change used and cost. */
+  ledger: readonly LedgerEntry[];
 }
 
 /** A job that is to be. */
@@ -145,7 +147,7 @@ export class JobHost {
         const after = await this.#store.job(id);
         if (after === undefined) throw new Error(`job ${id} was committed and is not in the store`);
         records.push(after);
-        this.#onCommitted({ before: null, after, event: null, effects: [] });
+        this.#onCommitted({ before: null, after, event: null, effects: [], ledger: [] });
         this.#endTail(id, promise);
         if (records.length % createdPerTurn === 0) await nextTurn();
       }
@@ -264,7 +266,8 @@ export class JobHost {
       state: change.state,
       life: change.life,
     };
-    const committed = { before, after, event: step.event, effects: step.effects };
+    const { event, effects } = step;
+    const committed = { before, after, event, effects, ledger: change.ledger ?? [] };
     this.#onCommitted(committed);
     return committed;
   }

@@ -20,6 +20,7 @@ import { keyRoutes } from './routes/keys/routes.ts';
 import { openapiRoutes } from './routes/openapi/routes.ts';
 import { providerRoutes } from './routes/providers/routes.ts';
 import { routingRoutes } from './routes/routing/routes.ts';
+import { statsRoutes } from './routes/stats/routes.ts';
 import { workerRoutes } from './routes/workers/routes.ts';
 
 export interface HttpParts {
@@ -38,6 +39,7 @@ export function routes({ coordinator, config, live, keys, tickets }: HttpParts):
     ...jobRoutes(coordinator, config),
     ...workerRoutes(coordinator),
     ...providerRoutes(coordinator),
+    ...statsRoutes(coordinator),
     ...routingRoutes(coordinator, config),
     ...keyRoutes(keys, tickets),
     ...configRoutes(live),

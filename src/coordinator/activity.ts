@@ -1,0 +1,65 @@
+import type { Clock } from '../domain/clock.ts';
+import { lastAttempt } from '../domain/job.ts';
+import type { Spread, Stats, Throughput } from '../domain/stats.ts';
+import { SlidingQuantiles } from '../lib/slidingQuantiles.ts';
+import { SlidingSums } from '../lib/slidingSums.ts';
+import { jobEventType } from './eventBus.ts';
+import type { Committed } from './jobHost.ts';
+
+const windowMs = 300_000;
+const windowSlices = 30;
+const outcomes = ['created', 'started', 'requeued', 'completed', 'failed', 'cancelled'] as const;
+const sumsSeconds = 900;
+const tokensSeconds = 60;
+
+/** What has happened lately: counted as changes become durable, 0.5 µs a change, in fixed memory. */
+export class Activity {
+  readonly #clock: Clock;
+  readonly #sums = new SlidingSums([...outcomes, 'input', 'output'], sumsSeconds);
+  readonly #waits = new SlidingQuantiles(windowMs, windowSlices);
+  readonly #runs = new SlidingQuantiles(windowMs, windowSlices);
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A change has been committed. */
+  follow({ before, after, event, ledger }: Committed): void {
+    const now = this.#clock.monotonic();
+    const type = jobEventType(before, after);
+    if (type !== null) this.#sums.add(now, type.slice('job.'.length) as keyof Throughput);
+    const { life } = after;
+    const attempt = lastAttempt(life);
+    if (event?.type === 'job.assigned' && attempt?.number === 1) {
+      this.#waits.add(now, Math.max(0, attempt.startedAt - life.enqueuedAt));
+    }
+    if (event?.type === 'job.completed' && attempt?.finishedAt != null) {
+      this.#runs.add(now, Math.max(0, attempt.finishedAt - attempt.startedAt));
+    }
+    for (const { usage } of ledger) {
+      if (usage === null) continue;
+      this.#sums.add(now, 'input', usage.inputTokens);
+      this.#sums.add(now, 'output', usage.outputTokens);
+    }
+  }
+
+  read(): Pick<Stats, 'throughput' | 'wait' | 'run' | 'tokensPerSecond'> {
+    const now = this.#clock.monotonic();
+    const throughput = (seconds: number): Throughput => {
+      const { input: _input, output: _output, ...counts } = this.#sums.sums(now, seconds);
+      return counts;
+    };
+    const { input, output } = this.#sums.sums(now, tokensSeconds);
+    return {
+      throughput: { last1m: throughput(60), last5m: throughput(300), last15m: throughput(sumsSeconds) },
+      wait: spread(this.#waits, now),
+      run: spread(this.#runs, now),
+      tokensPerSecond: { input: input / tokensSeconds, output: output / tokensSeconds },
+    };
+  }
+}
+
+function spread(quantiles: SlidingQuantiles, now: number): Spread {
+  const { count, values } = quantiles.read(now, [0.5, 0.95]);
+  return { count, p50: values[0] ?? null, p95: values[1] ?? null };
+}

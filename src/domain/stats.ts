@@ -1,0 +1,70 @@
+import type { JobState, JobStatus, SupervisorStatus } from './states.ts';
+
+/** The coordinator in figures, at one moment. Durations in ms. */
+export interface Stats {
+  /** Epoch ms. */
+  at: number;
+  jobs: { total: number; byStatus: Record<JobStatus, number>; byState: Record<JobState, number> };
+  /** Ready jobs, the largest groups first; small ones beyond a bound are together as provider `other`. */
+  pending: PendingGroup[];
+  slots: { total: number; taken: number; workers: WorkerSlots[]; providers: ProviderSlots[] };
+  throughput: Record<'last1m' | 'last5m' | 'last15m', Throughput>;
+  /** From being ready to the first attempt, of the last five minutes. */
+  wait: Spread;
+  /** From the begin to the end of attempts that completed, of the last five minutes. */
+  run: Spread;
+  /** Mean of the last minute, as workers reported usage. */
+  tokensPerSecond: { input: number; output: number };
+  coordinator: {
+    status: SupervisorStatus;
+    uptimeMs: number;
+    journalBytes: number;
+    store: string;
+    vitals: Vitals | null;
+  };
+}
+
+export interface PendingGroup {
+  provider: string;
+  priority: string;
+  ready: number;
+  oldestWaitMs: number;
+}
+
+export interface WorkerSlots {
+  id: string;
+  name: string;
+  total: number;
+  taken: number;
+}
+
+/**
+ * Of the connected workers that serve it; a worker that serves several counts for each. `free` goes by the provider's
+ * max_concurrent too.
+ */
+export interface ProviderSlots {
+  provider: string;
+  total: number;
+  taken: number;
+  free: number;
+}
+
+/** What happened to how many jobs. */
+export type Throughput = Record<
+  'created' | 'started' | 'requeued' | 'completed' | 'failed' | 'cancelled',
+  number
+>;
+
+export interface Spread {
+  count: number;
+  /** null when there was none. */
+  p50: number | null;
+  p95: number | null;
+}
+
+/** What the process says of itself; the coordinator asks it through a port. */
+export interface Vitals {
+  /** 99th percentile of how late the event loop was, over the last half minute or so. */
+  eventLoopDelayP99Ms: number;
+  rssBytes: number;
+}

@@ -1,0 +1,52 @@
+import type { Spread, Stats, Throughput } from '../domain/stats.ts';
+import { iso, type WireSpread, type WireStats, type WireThroughput } from '../domain/wire.ts';
+
+/** The coordinator in figures, as the API and the live events show it. */
+export function presentStats(stats: Stats): WireStats {
+  const { jobs, slots, throughput, tokensPerSecond, coordinator } = stats;
+  const { vitals } = coordinator;
+  return {
+    at: iso(stats.at),
+    jobs: { total: jobs.total, by_status: jobs.byStatus, by_state: jobs.byState },
+    pending: stats.pending.map(({ provider, priority, ready, oldestWaitMs }) => ({
+      provider,
+      priority,
+      ready,
+      oldest_wait_ms: oldestWaitMs,
+    })),
+    slots,
+    throughput: {
+      last_1m: presentThroughput(throughput.last1m),
+      last_5m: presentThroughput(throughput.last5m),
+      last_15m: presentThroughput(throughput.last15m),
+    },
+    wait: presentSpread(stats.wait),
+    run: presentSpread(stats.run),
+    tokens_per_second: { input: rounded(tokensPerSecond.input), output: rounded(tokensPerSecond.output) },
+    coordinator: {
+      status: coordinator.status,
+      uptime_seconds: Math.round(coordinator.uptimeMs / 1000),
+      store: coordinator.store,
+      journal_bytes: coordinator.journalBytes,
+      event_loop_delay_p99_ms: vitals === null ? null : rounded(vitals.eventLoopDelayP99Ms),
+      rss_bytes: vitals?.rssBytes ?? null,
+    },
+  };
+}
+
+/** A throughput has one word a count, the same inside and on the wire. */
+function presentThroughput(throughput: Throughput): WireThroughput {
+  return throughput;
+}
+
+function presentSpread({ count, p50, p95 }: Spread): WireSpread {
+  return {
+    count,
+    p50_ms: p50 === null ? null : rounded(p50),
+    p95_ms: p95 === null ? null : rounded(p95),
+  };
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
+import { formatVersion } from '../../src/store/json/layout.ts';
 import { signManifest } from '../../src/store/json/manifest.ts';
 import { StoreCorrupt, StoreFormatTooNew } from '../../src/store/store.ts';
 import { createTestClock } from '../conformance/store.ts';
@@ -65,7 +66,11 @@ test('a checkpoint made by the thread is what a start begins from, and the journ
 test('the files of a checkpoint are plain JSON', async (t) => {
   const { path } = await checkpointed(t);
   const manifest = JSON.parse(await readFile(join(path, 'coordinator.json'), 'utf8'));
-  t.like(manifest, { format: 1, seq: 22, segments: [{ file: '000000-22.json', first: 1, count: 20 }] });
+  t.like(manifest, {
+    format: formatVersion,
+    seq: 22,
+    segments: [{ file: '000000-22.json', first: 1, count: 20 }],
+  });
   const { jobs } = JSON.parse(await readFile(join(path, 'jobs', '000000-22.json'), 'utf8'));
   t.is(jobs.length, 20);
   t.like(jobs[3], { id: 'job-3', state: 'completed', version: 2, ordinal: 4, machineVersion: 1 });
@@ -273,14 +278,14 @@ test('a newer format is refused before anything else is looked at', async (t) =>
   const { path } = await checkpointed(t);
   const manifest = join(path, 'coordinator.json');
   const newer = {
-    ...signManifest({ seq: 0, workers: [], keys: [], segments: [] }),
-    format: 2,
+    ...signManifest({ seq: 0, workers: [], keys: [], lastOrdinal: 0, segments: [] }),
+    format: formatVersion + 1,
     shape: 'unknown',
   };
   await writeFile(manifest, JSON.stringify(newer));
   const store = createJsonStore({ path, clock: createTestClock(), headStart });
-  await t.throwsAsync(store.open(), { instanceOf: StoreFormatTooNew, message: /format 2/ });
-  t.is(JSON.parse(await readFile(manifest, 'utf8')).format, 2);
+  await t.throwsAsync(store.open(), { instanceOf: StoreFormatTooNew, message: /format 3/ });
+  t.is(JSON.parse(await readFile(manifest, 'utf8')).format, 3);
 });
 
 test('closing during a checkpoint stops it, and the next start has everything', async (t) => {

@@ -1,5 +1,6 @@
 import { type JobLife, type JobRecord, type JobRequest, laneKey, type Target } from '../../domain/job.ts';
 import type { KeyRecord } from '../../domain/key.ts';
+import { isTerminal } from '../../domain/states.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
 import type { LedgerEntry } from '../store.ts';
 import type { StoredChange, StoredJobChange } from './record.ts';
@@ -31,6 +32,8 @@ export function applyToRegistry(registry: Registry, change: StoredChange): void 
   switch (change.kind) {
     case 'job':
       for (const entry of change.ledger ?? []) tally(registry, entry);
+      return;
+    case 'archived':
       return;
     case 'worker': {
       const { completed = 0, failed = 0 } = registry.workers.get(change.life.id) ?? {};
@@ -88,6 +91,16 @@ export function nextJob(
     state: change.state,
     life: change.life,
   };
+}
+
+/**
+ * The job that leaves for the archive. @param previous what was stored under this ordinal.
+ * @throws Error when there is none or it has not ended: the journal is not the one of these files then.
+ */
+export function leavingJob(previous: JobRecord | undefined, ordinal: number): JobRecord {
+  if (previous === undefined) throw new Error(`job number ${ordinal} is archived, and there is none`);
+  if (!isTerminal(previous.state)) throw new Error(`job ${previous.id} is archived while ${previous.state}`);
+  return previous;
 }
 
 /** Texts and targets that are shared stop being added here: clients may send any number of models and tags. */

@@ -78,13 +78,13 @@ class Folding {
   #segments: SegmentPlans;
 
   private constructor(files: Files, layout: Layout, now: number, manifest: Low<Manifest>) {
-    const { seq, workers, keys, segments } = manifest.data;
+    const { seq, workers, keys, lastOrdinal, segments } = manifest.data;
     this.#files = files;
     this.#layout = layout;
     this.#now = now;
     this.#manifest = manifest;
     this.#registry = createRegistry(workers, keys);
-    this.#segments = new SegmentPlans(segments);
+    this.#segments = new SegmentPlans(segments, lastOrdinal);
     this.report = { seq, segments: 0, bytes: 0, leftovers: [] };
   }
 
@@ -105,6 +105,7 @@ class Folding {
     for (const change of changes) {
       applyToRegistry(this.#registry, change);
       if (change.kind === 'job') this.#segments.add(change);
+      if (change.kind === 'archived') this.#segments.archive(change.ordinals);
     }
   }
 
@@ -112,26 +113,32 @@ class Folding {
   async finish(): Promise<void> {
     const { report } = this;
     const segments: SegmentEntry[] = [];
-    const replaced: string[] = [];
-    for (const [index, { entry, changes }] of this.#segments.all.entries()) {
+    const dropped: SegmentEntry[] = [];
+    for (const [index, { entry, first, changes }] of this.#segments.all.entries()) {
       if (changes.size === 0) {
-        if (entry !== null) segments.push(entry);
+        if (entry !== null) (this.#isNeeded(entry) ? segments : dropped).push(entry);
         continue;
       }
       const name = segmentName(index, report.seq);
-      const segment = await writeSegment(this.#files, this.#layout.jobs, name, entry, changes, this.#now);
-      if (entry !== null) replaced.push(join(this.#layout.jobs, entry.file));
-      segments.push(segment);
+      const place = { files: this.#files, folder: this.#layout.jobs, name, first };
+      const segment = await writeSegment(place, entry, changes, this.#now);
+      if (entry !== null) dropped.push(entry);
+      (this.#isNeeded(segment) ? segments : dropped).push(segment);
       report.segments += 1;
       report.bytes += segment.bytes;
     }
     const workers = [...this.#registry.workers.values()];
     const keys = [...this.#registry.keys.values()];
-    this.#manifest.data = signManifest({ seq: report.seq, workers, keys, segments });
+    const { lastOrdinal } = this.#segments;
+    this.#manifest.data = signManifest({ seq: report.seq, workers, keys, lastOrdinal, segments });
     await this.#manifest.write();
-    this.#segments = new SegmentPlans(segments);
+    this.#segments = new SegmentPlans(segments, lastOrdinal);
     this.bytes = 0;
-    await this.removeAll(replaced);
+    await this.removeAll(dropped.map(({ file }) => join(this.#layout.jobs, file)));
+  }
+
+  #isNeeded({ forgetAt }: SegmentEntry): boolean {
+    return forgetAt === null || forgetAt > this.#now;
   }
 
   /** Remove files that are not needed any more; what cannot be removed is reported. */

@@ -1,7 +1,16 @@
 import type { JobRecord } from '../../domain/job.ts';
-import { type JobState, type JobStatus, jobStates, jobStatuses, statusOf } from '../../domain/states.ts';
+import {
+  isTerminal,
+  type JobState,
+  type JobStatus,
+  jobStates,
+  jobStatuses,
+  statusOf,
+} from '../../domain/states.ts';
+import { PagedList } from '../../lib/pagedList.ts';
 import { SortedList } from '../../lib/sortedList.ts';
 import type { JobCounts } from '../store.ts';
+import { endedAt } from './record.ts';
 
 type ByStatus = Record<JobStatus, SortedList>;
 
@@ -46,51 +55,88 @@ class SortedOrdinals implements OrdinalSet {
 
 /**
  * All jobs by id and by order of creation, with the sets that lists and counts are made of: by status, by the provider
- * asked for, by both. A change of status costs four inserts or removals, some 2 µs; no total is ever counted.
+ * asked for, by both; and the ended ones by the time of their end. A change of status costs four inserts or removals,
+ * some 2 µs; no total is ever counted.
  */
 export class JobIndex {
-  /** The job of ordinal n stands at n − 1. */
-  readonly #jobs: JobRecord[] = [];
+  /** By ordinal. */
+  readonly #jobs = new PagedList<JobRecord>();
   readonly #ordinals = new Map<string, number>();
   readonly #byStatus = createByStatus();
   readonly #byProvider = new Map<string, { all: SortedList; byStatus: ByStatus }>();
   readonly #delayed = new SortedList();
   readonly #byState = Object.fromEntries(jobStates.map((state) => [state, 0])) as Record<JobState, number>;
+  /** major: when the job ended, epoch ms; minor: its ordinal. */
+  readonly #ended = new SortedList();
+  #lastOrdinal = 0;
   #isIndexed = false;
 
-  /** The last ordinal that was given; 0 before the first. */
+  /** The last ordinal that was given, also when its job is gone; 0 before the first. */
   get lastOrdinal(): number {
-    return this.#jobs.length;
+    return this.#lastOrdinal;
+  }
+
+  /** Ordinals up to this one were given, whatever was put. */
+  skipTo(lastOrdinal: number): void {
+    this.#lastOrdinal = Math.max(this.#lastOrdinal, lastOrdinal);
   }
 
   get(id: string): JobRecord | undefined {
     const ordinal = this.#ordinals.get(id);
-    return ordinal === undefined ? undefined : this.#jobs[ordinal - 1];
+    return ordinal === undefined ? undefined : this.#jobs.get(ordinal);
   }
 
   /** @throws Error when there is no such job: ordinals come from this index only. */
   at(ordinal: number): JobRecord {
-    const job = this.#jobs[ordinal - 1];
+    const job = this.#jobs.get(ordinal);
     if (job === undefined) throw new Error(`there is no job number ${ordinal}`);
     return job;
   }
 
-  /** Take in a new job or the next record of a known one. A new one must have the ordinal after the last. */
+  /** Take in a new job or the next record of a known one. A new one must have an ordinal after the last. */
   put(job: JobRecord): void {
-    const previous = this.#jobs[job.ordinal - 1];
+    const previous = this.#jobs.get(job.ordinal);
     if (previous === undefined) {
-      if (job.ordinal !== this.#jobs.length + 1)
-        throw new Error(`job number ${job.ordinal} comes out of order`);
-      this.#jobs.push(job);
+      if (job.ordinal <= this.#lastOrdinal) throw new Error(`job number ${job.ordinal} comes out of order`);
+      this.#lastOrdinal = job.ordinal;
       this.#ordinals.set(job.id, job.ordinal);
-    } else {
-      if (previous.id !== job.id)
-        throw new Error(`job number ${job.ordinal} is ${previous.id}, not ${job.id}`);
-      this.#jobs[job.ordinal - 1] = job;
+    } else if (previous.id !== job.id) {
+      throw new Error(`job number ${job.ordinal} is ${previous.id}, not ${job.id}`);
     }
+    this.#jobs.set(job.ordinal, job);
     if (!this.#isIndexed) return;
     if (previous === undefined) this.#enter(job);
     else this.#move(previous, job);
+  }
+
+  /** Take out a job that has ended; its ordinal is not given again. */
+  remove({ id, ordinal }: JobRecord): void {
+    const job = this.at(ordinal);
+    this.#jobs.delete(ordinal);
+    this.#ordinals.delete(id);
+    if (!this.#isIndexed) return;
+    const status = statusOf(job.state);
+    this.#byStatus[status].remove(ordinal, 0);
+    this.#byState[job.state] -= 1;
+    this.#ended.remove(endedAt(job), ordinal);
+    const { provider } = job.request;
+    const lists = provider === null ? undefined : this.#byProvider.get(provider);
+    if (provider === null || lists === undefined) return;
+    lists.all.remove(ordinal, 0);
+    lists.byStatus[status].remove(ordinal, 0);
+    if (lists.all.size === 0) this.#byProvider.delete(provider);
+  }
+
+  /** How many jobs have ended. */
+  get endedCount(): number {
+    return this.#ended.size;
+  }
+
+  /** The jobs that have ended, the one that ended first first. Jobs may be taken out meanwhile. */
+  *ended(): Generator<JobRecord> {
+    for (let entry = this.#ended.first(); entry; entry = this.#ended.after(entry.major, entry.minor)) {
+      yield this.at(entry.minor);
+    }
   }
 
   /** Build the sets of what was put so far, in one pass; from here on they are kept. @param each is shown every job. */
@@ -105,7 +151,7 @@ export class JobIndex {
   counts(): JobCounts {
     const { pending, running, completed, failed, cancelled } = this.#byStatus;
     return {
-      total: this.#jobs.length,
+      total: this.#jobs.size,
       byStatus: {
         pending: pending.size,
         running: running.size,
@@ -135,21 +181,13 @@ export class JobIndex {
     const wanted = jobStatuses.filter((status) => statuses.includes(status));
     const isAnyStatus = wanted.length === 0 || wanted.length === jobStatuses.length;
     if (provider === null) {
-      return isAnyStatus ? [this.#all()] : wanted.map((status) => new SortedOrdinals(this.#byStatus[status]));
+      const statusesOf = isAnyStatus ? jobStatuses : wanted;
+      return statusesOf.map((status) => new SortedOrdinals(this.#byStatus[status]));
     }
     const lists = this.#byProvider.get(provider);
     if (lists === undefined) return [];
     if (isAnyStatus) return [new SortedOrdinals(lists.all)];
     return wanted.map((status) => new SortedOrdinals(lists.byStatus[status]));
-  }
-
-  #all(): OrdinalSet {
-    const last = this.#jobs.length;
-    return {
-      size: last,
-      below: (ordinal) => Math.min(ordinal - 1, last),
-      countFrom: (ordinal) => Math.max(last + 1 - ordinal, 0),
-    };
   }
 
   #oldestFirst(list: SortedList): JobRecord[] {
@@ -166,6 +204,7 @@ export class JobIndex {
     this.#byStatus[status].insert(ordinal, 0);
     this.#byState[job.state] += 1;
     if (job.state === 'pending.delayed') this.#delayed.insert(ordinal, 0);
+    if (isTerminal(job.state)) this.#ended.insert(endedAt(job), ordinal);
     const { provider } = job.request;
     if (provider === null) return;
     let lists = this.#byProvider.get(provider);
@@ -179,6 +218,12 @@ export class JobIndex {
 
   #move(previous: JobRecord, job: JobRecord): void {
     const { ordinal } = job;
+    const endedBefore = isTerminal(previous.state) ? endedAt(previous) : null;
+    const endedNow = isTerminal(job.state) ? endedAt(job) : null;
+    if (endedBefore !== endedNow) {
+      if (endedBefore !== null) this.#ended.remove(endedBefore, ordinal);
+      if (endedNow !== null) this.#ended.insert(endedNow, ordinal);
+    }
     if (previous.state === job.state) return;
     this.#byState[previous.state] -= 1;
     this.#byState[job.state] += 1;

@@ -14,8 +14,10 @@ export interface SegmentEntry {
   file: string;
   /** Ordinal of its first job. */
   first: number;
-  /** How many jobs it has; their ordinals have no gaps. */
+  /** How many lines it has: jobs, and keys of archived ones. */
   count: number;
+  /** Epoch ms from which on nothing in it is needed, as all that is left are keys of archived jobs; null while it has jobs. */
+  forgetAt: number | null;
   /** Bytes of the JSON of their requests. */
   requestBytes: number;
   /** Length of the file. */
@@ -31,24 +33,33 @@ export interface Manifest {
   seq: number;
   workers: WorkerRecord[];
   keys: KeyRecord[];
+  /** The last ordinal that was given; its job may be archived. */
+  lastOrdinal: number;
   segments: SegmentEntry[];
   /** CRC-32 of the JSON of everything above. */
   sum: string;
 }
 
 /** The manifest of a store that has no checkpoint yet. */
-export const emptyManifest: Manifest = signManifest({ seq: 0, workers: [], keys: [], segments: [] });
+export const emptyManifest: Manifest = signManifest({
+  seq: 0,
+  workers: [],
+  keys: [],
+  lastOrdinal: 0,
+  segments: [],
+});
 
 /** Put format and checksum to the contents of a manifest. */
 export function signManifest(contents: Omit<Manifest, 'format' | 'sum'>): Manifest {
-  const { seq, workers, keys, segments } = contents;
-  const unsigned = { format: formatVersion, seq, workers, keys, segments };
+  const { seq, workers, keys, lastOrdinal, segments } = contents;
+  const unsigned = { format: formatVersion, seq, workers, keys, lastOrdinal, segments };
   return { ...unsigned, sum: sumOf(unsigned) };
 }
 
+/** What an older format does not have is undefined, and so not in the text. */
 function sumOf(unsigned: Omit<Manifest, 'sum'>): string {
-  const { format, seq, workers, keys, segments } = unsigned;
-  return hex(crc32(JSON.stringify({ format, seq, workers, keys, segments })));
+  const { format, seq, workers, keys, lastOrdinal, segments } = unsigned;
+  return hex(crc32(JSON.stringify({ format, seq, workers, keys, lastOrdinal, segments })));
 }
 
 /**
@@ -81,7 +92,18 @@ function decodeManifest(path: string, text: string): Manifest {
   if (sumOf(manifest) !== manifest.sum) {
     throw new StoreCorrupt(path, 0, `its checksum is not the one it was written with; ${whatToDo}`);
   }
-  return manifest;
+  return manifest.format < formatVersion ? completed(manifest) : manifest;
+}
+
+/** A manifest of an older format with what has been added since; its format stays the old one until it is signed. */
+function completed(manifest: Manifest): Manifest {
+  const last = manifest.segments[manifest.segments.length - 1];
+  return {
+    ...manifest,
+    // Format 1 had no archive, so ordinals had no gaps.
+    lastOrdinal: last === undefined ? 0 : last.first + last.count - 1,
+    segments: manifest.segments.map((segment) => ({ ...segment, forgetAt: null })),
+  };
 }
 
 /** The end of every message about damage. */

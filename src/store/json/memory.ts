@@ -1,6 +1,6 @@
 import type { JobRecord } from '../../domain/job.ts';
 import type { IdempotencyRecord } from '../store.ts';
-import { applyToRegistry, createRegistry, nextJob, type Registry, Sharing } from './apply.ts';
+import { applyToRegistry, createRegistry, leavingJob, nextJob, type Registry, Sharing } from './apply.ts';
 import { BacklogIndex } from './backlogIndex.ts';
 import { JobIndex } from './jobIndex.ts';
 import { LaneIndex } from './laneIndex.ts';
@@ -42,9 +42,13 @@ export class Memory {
   }
 
   /** Take in a job of a checkpoint, in order of creation. */
-  loadJob(job: JobRecord, idempotency: IdempotencyRecord | undefined): void {
+  loadJob(job: JobRecord): void {
     this.jobs.put(job);
-    if (idempotency !== undefined) this.#remember(idempotency);
+  }
+
+  /** Take in the idempotency key of a job of a checkpoint. */
+  loadKey(idempotency: IdempotencyRecord): void {
+    this.#remember(idempotency);
   }
 
   /** Build the indexes: between loading (which goes faster without) and the first commit. */
@@ -55,9 +59,10 @@ export class Memory {
     });
   }
 
-  /** Do what a durable change says. @throws Error when it does not fit, see `nextJob`. */
+  /** Do what a durable change says. @throws Error when it does not fit, see `nextJob` and `leavingJob`. */
   apply(change: StoredChange): void {
     applyToRegistry(this.#registry, change);
+    if (change.kind === 'archived') for (const ordinal of change.ordinals) this.#remove(ordinal);
     if (change.kind !== 'job') return;
     const previous = this.jobs.get(change.id);
     const job = nextJob(previous, change, previous?.ordinal ?? this.jobs.lastOrdinal + 1);
@@ -91,6 +96,10 @@ export class Memory {
   #enterQueue(job: JobRecord): void {
     this.lanes.add(job);
     this.backlog.add(job);
+  }
+
+  #remove(ordinal: number): void {
+    this.jobs.remove(leavingJob(this.jobs.at(ordinal), ordinal));
   }
 
   #remember(record: IdempotencyRecord): void {

@@ -2,17 +2,34 @@ import { crc32 } from 'node:zlib';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Change, IdempotencyRecord, JobChange } from '../store.ts';
 
+/** When a job that has ended did so, epoch ms: the day of its archive. */
+export function endedAt({ life }: JobRecord): number {
+  return life.finishedAt ?? life.updatedAt;
+}
+
 /** A job as it stands on a line of a segment file. */
 export interface SegmentJob extends JobRecord {
   /** The key it was dispatched with, until that expires. */
   idempotency?: IdempotencyRecord | undefined;
 }
 
+/** What stays on the line of a job that was archived before its idempotency key has expired. */
+export interface SegmentKey {
+  ordinal: number;
+  idempotency: IdempotencyRecord;
+}
+
 /**
  * A change as it stands in the journal. That of an existing job carries the job's ordinal, so that a checkpoint knows
  * the job's segment without an index of all ids.
  */
-export type StoredChange = Exclude<Change, JobChange> | StoredJobChange;
+export type StoredChange = Exclude<Change, JobChange> | StoredJobChange | JobsArchived;
+
+/** Jobs have left for the archive, where they are durable since before this record was written. */
+export interface JobsArchived {
+  kind: 'archived';
+  ordinals: number[];
+}
 
 export interface StoredJobChange extends JobChange {
   ordinal?: number | undefined;

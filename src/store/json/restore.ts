@@ -1,12 +1,13 @@
 import { join } from 'node:path';
+import type { Low } from 'lowdb';
 import type { Logger } from '../../lib/log.ts';
 import { StoreCorrupt } from '../store.ts';
 import { createRegistry } from './apply.ts';
 import type { Files } from './files.ts';
-import { isSegmentName, isTemporaryName, journalName, type Layout } from './layout.ts';
-import { emptyManifest, type Manifest, manifestDatabase, whatToDo } from './manifest.ts';
+import { formatVersion, isSegmentName, isTemporaryName, journalName, type Layout } from './layout.ts';
+import { emptyManifest, type Manifest, manifestDatabase, signManifest, whatToDo } from './manifest.ts';
 import type { Memory } from './memory.ts';
-import type { SegmentJob } from './record.ts';
+import type { SegmentJob, SegmentKey } from './record.ts';
 import { type JournalFile, listJournal, missingRecords, replayFile } from './replay.ts';
 import { readSegment } from './segmentFile.ts';
 
@@ -32,11 +33,14 @@ export async function restore(
 ): Promise<Restored> {
   await files.makeFolder(layout.journal);
   await files.makeFolder(layout.jobs);
-  const manifest = await readManifest(files, layout);
+  const database = manifestDatabase(files, layout.manifest);
+  const manifest = await readManifest(files, layout, database);
   memory.loadRegistry(createRegistry(manifest.workers, manifest.keys));
   await loadSegments(files, layout, manifest, memory);
+  memory.jobs.skipTo(manifest.lastOrdinal);
   const restored = await replay(files, layout, manifest, memory, logger);
   memory.buildIndexes();
+  await raiseFormat(database, logger);
   await removeLeftovers(files, layout, manifest, restored, logger);
   return restored;
 }
@@ -45,8 +49,7 @@ export async function restore(
  * Read the manifest. An empty folder gets its first journal file and then its first manifest, so that from then on a
  * missing one of either is damage and not a beginning.
  */
-async function readManifest(files: Files, layout: Layout): Promise<Manifest> {
-  const database = manifestDatabase(files, layout.manifest);
+async function readManifest(files: Files, layout: Layout, database: Low<Manifest>): Promise<Manifest> {
   await database.read();
   if (database.data !== emptyManifest) return database.data;
   const segments = (await files.list(layout.jobs)).filter(isSegmentName);
@@ -65,16 +68,22 @@ async function readManifest(files: Files, layout: Layout): Promise<Manifest> {
   return database.data;
 }
 
+/** From here on the folder is of the present format: an older program, which would not know what it reads, refuses it. */
+async function raiseFormat(database: Low<Manifest>, logger: Logger): Promise<void> {
+  const { format } = database.data;
+  if (format === formatVersion) return;
+  database.data = signManifest(database.data);
+  await database.write();
+  logger.info({ from: format, to: formatVersion }, 'raised the format of the data folder');
+}
+
 async function loadSegments(files: Files, layout: Layout, manifest: Manifest, memory: Memory): Promise<void> {
   for (const segment of manifest.segments) {
     const path = join(layout.jobs, segment.file);
     for await (const lines of readSegment(files, layout.jobs, segment)) {
       for (const { bytes, offset } of lines) {
         try {
-          const { idempotency, ...job }: SegmentJob = JSON.parse(bytes.toString('utf8'));
-          memory.sharing.request(job.request);
-          memory.sharing.life(job.life);
-          memory.loadJob(job, idempotency);
+          loadLine(memory, JSON.parse(bytes.toString('utf8')));
         } catch (error) {
           const what = error instanceof Error ? error.message : String(error);
           throw new StoreCorrupt(path, offset, `${what}; ${whatToDo}`);
@@ -82,6 +91,16 @@ async function loadSegments(files: Files, layout: Layout, manifest: Manifest, me
       }
     }
   }
+}
+
+function loadLine(memory: Memory, line: SegmentJob | SegmentKey): void {
+  if ('id' in line) {
+    const { idempotency: _, ...job } = line;
+    memory.sharing.request(job.request);
+    memory.sharing.life(job.life);
+    memory.loadJob(job);
+  }
+  if (line.idempotency !== undefined) memory.loadKey(line.idempotency);
 }
 
 async function replay(

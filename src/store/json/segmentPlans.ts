@@ -3,8 +3,11 @@ import { segmentJobsMax, segmentRequestBytesMax } from './layout.ts';
 import type { SegmentEntry } from './manifest.ts';
 import type { StoredJobChange } from './record.ts';
 
+/** A change of a job; `archived` when it has left, which is the last one. */
+export type SegmentChange = StoredJobChange | 'archived';
+
 /** The changes of the jobs of one segment, by ordinal, each job's in order. */
-export type SegmentChanges = Map<number, StoredJobChange[]>;
+export type SegmentChanges = Map<number, SegmentChange[]>;
 
 /** Bytes of a request's JSON, by which segments are closed. */
 export function requestBytes(request: JobRequest): number {
@@ -16,22 +19,37 @@ export class SegmentPlans {
   readonly all: { entry: SegmentEntry | null; first: number; changes: SegmentChanges }[] = [];
   /** Of jobs that the journals create, by id: their later changes may be in the same record, without an ordinal. */
   readonly #created = new Map<string, number>();
-  #lastOrdinal = 0;
+  #lastOrdinal: number;
   /** Of the last segment. */
   #requestBytes = 0;
 
-  constructor(entries: readonly SegmentEntry[]) {
+  constructor(entries: readonly SegmentEntry[], lastOrdinal: number) {
+    this.#lastOrdinal = lastOrdinal;
     for (const entry of entries) {
       this.all.push({ entry, first: entry.first, changes: new Map() });
-      this.#lastOrdinal = entry.first + entry.count - 1;
       this.#requestBytes = entry.requestBytes;
     }
   }
 
   /** @throws Error when the change is of a job that nobody created. */
   add(change: StoredJobChange): void {
-    const ordinal =
-      change.created === undefined ? this.#ordinalOf(change) : this.#create(change.id, change.created);
+    this.#put(
+      change.created === undefined ? this.#ordinalOf(change) : this.#create(change.id, change.created),
+      change,
+    );
+  }
+
+  /** Jobs have left for the archive. */
+  archive(ordinals: readonly number[]): void {
+    for (const ordinal of ordinals) this.#put(ordinal, 'archived');
+  }
+
+  /** The last ordinal that was given. */
+  get lastOrdinal(): number {
+    return this.#lastOrdinal;
+  }
+
+  #put(ordinal: number, change: SegmentChange): void {
     const segment = this.#segmentOf(ordinal);
     const earlier = segment.changes.get(ordinal);
     if (earlier === undefined) segment.changes.set(ordinal, [change]);

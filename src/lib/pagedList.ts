@@ -1,0 +1,62 @@
+/** Items a page holds: one item that stays where all others are gone keeps 2 KiB. */
+const pageSize = 256;
+
+interface Page<T> {
+  items: (T | undefined)[];
+  count: number;
+}
+
+/**
+ * Items by a number that only rises, in an order that is theirs for ever, while older ones go. A page whose items are
+ * all gone is given back: an array would keep 8 bytes for everything there ever was, a map costs five times that for
+ * what there is.
+ */
+export class PagedList<T> {
+  readonly #pages = new Map<number, Page<T>>();
+  #size = 0;
+
+  /** How many items it holds. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get(index: number): T | undefined {
+    return this.#pages.get(Math.floor(index / pageSize))?.items[index % pageSize];
+  }
+
+  /** Put an item there, or another one in its place. */
+  set(index: number, item: T): void {
+    const number = Math.floor(index / pageSize);
+    let page = this.#pages.get(number);
+    if (page === undefined) {
+      page = { items: [], count: 0 };
+      this.#pages.set(number, page);
+    }
+    const place = index % pageSize;
+    if (page.items[place] === undefined) {
+      page.count += 1;
+      this.#size += 1;
+    }
+    page.items[place] = item;
+  }
+
+  /** Take an item out. @returns whether it was there. */
+  delete(index: number): boolean {
+    const number = Math.floor(index / pageSize);
+    const page = this.#pages.get(number);
+    const place = index % pageSize;
+    if (page?.items[place] === undefined) return false;
+    page.items[place] = undefined;
+    page.count -= 1;
+    this.#size -= 1;
+    if (page.count === 0) this.#pages.delete(number);
+    return true;
+  }
+
+  /** All items; in ascending order when no page was begun after one that comes after it. */
+  *[Symbol.iterator](): Generator<T> {
+    for (const { items } of this.#pages.values()) {
+      for (const item of items) if (item !== undefined) yield item;
+    }
+  }
+}

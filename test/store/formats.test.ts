@@ -1,0 +1,52 @@
+import { cp, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { formatVersion } from '../../src/store/json/layout.ts';
+import { emptyFolder, openStore, stateOf } from './folders.ts';
+import { creation, epoch, queryOf, transition } from './jobs.ts';
+
+/*
+ * A folder of each format that a version has written, as it was: a checkpoint, and a journal after it. Never written
+ * anew; a new format gets a folder of its own.
+ */
+const fixtures = fileURLToPath(new URL('../fixtures/store/', import.meta.url));
+
+const idOf = (n: number) => `018bcfe5-6800-7000-8000-${String(n).padStart(12, '0')}`;
+
+test('a folder of format 1 opens with everything in it, and is of the present format from then on', async (t) => {
+  const path = await emptyFolder(t);
+  await cp(join(fixtures, 'format-1'), path, { recursive: true });
+  const store = await openStore(t, path);
+  const { jobs } = await store.jobs(queryOf());
+  t.deepEqual(
+    jobs.map(({ id, ordinal, state, machineVersion }) => [id, ordinal, state, machineVersion]),
+    [
+      [idOf(7), 7, 'pending.delayed', 1],
+      [idOf(6), 6, 'pending.ready', 1],
+      [idOf(5), 5, 'running.active', 1],
+      [idOf(4), 4, 'cancelled', 1],
+      [idOf(3), 3, 'failed', 1],
+      [idOf(2), 2, 'pending.ready', 1],
+      [idOf(1), 1, 'completed', 1],
+    ],
+  );
+  t.is(jobs[6]?.life.result?.output, 'Grüße, 世界');
+  t.is((await store.idempotent('key-1'))?.jobId, idOf(1));
+  t.like((await store.workers())[0], { completed: 1, failed: 1 });
+  t.is((await store.keys())[0]?.name, 'first');
+  const manifest = async () => JSON.parse(await readFile(join(path, 'coordinator.json'), 'utf8'));
+  t.like(await manifest(), { format: formatVersion, lastOrdinal: 6 });
+
+  await store.commit([creation('new', { at: epoch + 8 })]);
+  const first = jobs[6];
+  if (first === undefined) return t.fail();
+  await store.commit([transition(first, 'failed')]);
+  await store.checkpoint();
+  const state = await stateOf(store);
+  await store.close();
+  const again = await openStore(t, path);
+  t.deepEqual(await stateOf(again), state);
+  t.is((await again.job('new'))?.ordinal, 8);
+  t.like(await manifest(), { format: formatVersion, lastOrdinal: 8 });
+});

@@ -36,10 +36,9 @@ export class Activity {
     if (event?.type === 'job.completed' && attempt?.finishedAt != null) {
       this.#runs.add(now, Math.max(0, attempt.finishedAt - attempt.startedAt));
     }
-    for (const { usage } of ledger) {
-      if (usage === null) continue;
-      this.#sums.add(now, 'input', usage.inputTokens);
-      this.#sums.add(now, 'output', usage.outputTokens);
+    for (const { amounts } of ledger) {
+      this.#sums.add(now, 'input', amounts.inputTokens);
+      this.#sums.add(now, 'output', amounts.outputTokens);
     }
   }
 

@@ -236,7 +236,7 @@ export class JobHost {
       );
     }
     const state = statePath(snapshot.value);
-    const ledger = ledgerOf(before.life, snapshot.context);
+    const ledger = ledgerOf(before, snapshot.context);
     if (statusOf(state) === 'running') this.#live.set(before.id, { actor, version: before.version + 1 });
     return {
       before,

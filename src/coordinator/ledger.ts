@@ -1,34 +1,72 @@
-import type { Attempt, JobLife } from '../domain/job.ts';
+import { addAmounts, type CostAmounts, isNothing, noAmounts } from '../domain/cost.ts';
+import { type Attempt, type JobLife, type JobRecord, lastAttempt } from '../domain/job.ts';
 import type { LedgerEntry } from '../store/store.ts';
 
 /**
- * What a change adds to the ledger: one entry for every attempt that ended with it, and one for an attempt that had
- * ended and was still charged for. A late result turns `reaped` or `lost` into `completed`; it is the attempt's one
- * entry with a cost, since taking it back cost nothing.
+ * What a change adds to the ledger: for every attempt and for the job itself the difference between what it contributes
+ * after the change and what it contributed before. So the ledger is the sum of the attempts as they stand, whatever
+ * happened to them: a result that comes late moves an attempt from `reaped` to `completed`, usage that is told late
+ * turns unknown into an amount, a retry takes back the end of a job.
+ * @param life of the job after the change. @returns at most an entry for each place in the ledger; none for no difference.
  */
-export function ledgerOf(before: JobLife, after: JobLife): LedgerEntry[] {
+export function ledgerOf({ life: before, request }: JobRecord, life: JobLife): LedgerEntry[] {
   const entries: LedgerEntry[] = [];
-  for (const [index, attempt] of after.attempts.entries()) {
+  const add = (place: Place | null, amounts: CostAmounts, sign: 1 | -1): void => {
+    if (place === null) return;
+    const known = entries.find((entry) => isSamePlace(entry, place));
+    if (known !== undefined) known.amounts = addAmounts(known.amounts, amounts, sign);
+    else {
+      const { tier, tags } = request;
+      entries.push({ ...place, tier, tags, amounts: addAmounts(noAmounts, amounts, sign) });
+    }
+  };
+  for (const [index, attempt] of life.attempts.entries()) {
     const old = before.attempts[index];
-    if (old === attempt || attempt.outcome === null) continue;
-    if (old !== undefined && old.outcome === attempt.outcome && old.usage === attempt.usage) continue;
-    entries.push(
-      entryOf(attempt, old?.outcome === attempt.outcome ? null : attempt.outcome, after.updatedAt),
-    );
+    if (old === attempt) continue;
+    if (old !== undefined) add(placeOf(old, old.finishedAt), amountsOf(old), -1);
+    add(placeOf(attempt, attempt.finishedAt), amountsOf(attempt), 1);
   }
-  return entries;
+  if (before.finishedAt !== null || life.finishedAt !== null) {
+    add(placeOfJob(before), oneJob, -1);
+    add(placeOfJob(life), oneJob, 1);
+  }
+  return entries.filter(({ amounts }) => !isNothing(amounts));
 }
 
-function entryOf(attempt: Attempt, outcome: LedgerEntry['outcome'], at: number): LedgerEntry {
+type Place = Pick<LedgerEntry, 'at' | 'provider' | 'model' | 'workerId' | 'outcome'>;
+
+const oneJob: CostAmounts = { ...noAmounts, jobs: 1 };
+
+/** An attempt counts in the period of its end; null while it runs. */
+function placeOf({ provider, model, workerId, outcome }: Attempt, at: number | null): Place | null {
+  return outcome === null || at === null ? null : { at, provider, model, workerId, outcome };
+}
+
+/** A job counts when it has ended, where its last attempt ran; one that never ran cost nothing and counts nowhere. */
+function placeOfJob(life: JobLife): Place | null {
+  const attempt = lastAttempt(life);
+  return attempt === undefined || life.finishedAt === null ? null : placeOf(attempt, life.finishedAt);
+}
+
+function amountsOf({ usage, cost }: Attempt): CostAmounts {
   return {
-    at,
-    lease: attempt.lease,
-    workerId: attempt.workerId,
-    provider: attempt.provider,
-    model: attempt.model,
-    outcome,
-    usage: attempt.usage,
-    nanoDollars: attempt.cost.nanoDollars,
-    costStatus: attempt.cost.status,
+    jobs: 0,
+    attempts: 1,
+    nanoDollars: cost.nanoDollars ?? 0,
+    unknown: cost.status === 'unknown' || cost.status === 'partial' ? 1 : 0,
+    inputTokens: usage?.inputTokens ?? 0,
+    outputTokens: usage?.outputTokens ?? 0,
+    cachedInputTokens: usage?.cachedInputTokens ?? 0,
+    reasoningTokens: usage?.reasoningTokens ?? 0,
   };
+}
+
+function isSamePlace(a: Place, b: Place): boolean {
+  return (
+    a.at === b.at &&
+    a.provider === b.provider &&
+    a.model === b.model &&
+    a.workerId === b.workerId &&
+    a.outcome === b.outcome
+  );
 }

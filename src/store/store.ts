@@ -1,8 +1,7 @@
+import type { CostAmounts, CostBucket, CostDimension } from '../domain/cost.ts';
 import type { AttemptOutcome, JobLife, JobRecord, JobRequest, StrategyName, Target } from '../domain/job.ts';
 import type { KeyRecord } from '../domain/key.ts';
-import type { CostStatus, NanoDollars } from '../domain/money.ts';
 import type { JobState, JobStatus } from '../domain/states.ts';
-import type { Usage } from '../domain/usage.ts';
 import type { WorkerLife, WorkerRecord } from '../domain/worker.ts';
 
 /**
@@ -52,6 +51,13 @@ export interface Store {
   /** Ready jobs of the same lane that go first, plus one; null when the job is not ready. */
   position(id: string): Promise<number | null>;
 
+  /**
+   * What the ledger came to between two times, in quarter-hours that begin at or after `from` and before `to` (epoch
+   * ms), in no order, those without entries left out. It answers for this month and the two before it (UTC); what is
+   * older is kept for ever, and no report asks for it.
+   */
+  costBuckets(from: number, to: number, dimension: CostDimension): Promise<CostBucket[]>;
+
   workers(): Promise<WorkerRecord[]>;
   keys(): Promise<KeyRecord[]>;
   /** The job that an idempotency key stands for, while it is remembered. */
@@ -72,7 +78,7 @@ export interface JobChange {
   machineVersion: number;
   state: JobState;
   life: JobLife;
-  /** What attempts that ended with this change used and cost; counted exactly once. */
+  /** By how much this change makes the sums of cost, jobs and attempts differ. */
   ledger?: LedgerEntry[] | undefined;
 }
 
@@ -105,18 +111,19 @@ export interface IdempotencyRecord {
   expiresAt: number;
 }
 
-/** One line of the ledger: the end of one attempt, or what an ended one was still charged for. */
+/** One line of the ledger: a difference, so that the sum of all lines is what the attempts and jobs come to. */
 export interface LedgerEntry {
+  /** Epoch ms: the quarter-hour it counts in. */
   at: number;
-  lease: number;
-  workerId: string;
   provider: string;
   model: string | null;
-  /** null when only the usage of an attempt that had already ended is added. */
+  workerId: string;
+  /** Of the attempt: what it was counted as for its worker. */
   outcome: AttemptOutcome | null;
-  usage: Usage | null;
-  nanoDollars: NanoDollars | null;
-  costStatus: CostStatus;
+  tier: string | null;
+  tags: string[];
+  /** Negative for what is taken back. */
+  amounts: CostAmounts;
 }
 
 export interface StoreHealth {

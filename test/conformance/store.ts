@@ -1,9 +1,17 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Clock } from '../../src/domain/clock.ts';
+import { addAmounts, bucketMs, type CostDimension, noAmounts } from '../../src/domain/cost.ts';
 import type { StoreUnavailable } from '../../src/domain/errors.ts';
 import { laneKey } from '../../src/domain/job.ts';
 import type { JobState } from '../../src/domain/states.ts';
-import { type Change, type JobChange, KeyTaken, type Store, VersionConflict } from '../../src/store/store.ts';
+import {
+  type Change,
+  type JobChange,
+  KeyTaken,
+  type LedgerEntry,
+  type Store,
+  VersionConflict,
+} from '../../src/store/store.ts';
 import {
   creation,
   epoch,
@@ -526,6 +534,100 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
     await store.commit([{ kind: 'worker', life: workerLife('w', { concurrency: 7 }) }]);
     const workers = await (await reopen()).workers();
     t.deepEqual(workers, [{ life: workerLife('w', { concurrency: 7 }), completed: 1, failed: 2 }]);
+  });
+
+  test(`${name}: the ledger is summed up by quarter-hours, in every dimension`, async (t) => {
+    const { store, reopen } = await setup(t);
+    await store.commit([creation('a'), creation('b'), creation('c')]);
+    const [a, b, c] = [await store.job('a'), await store.job('b'), await store.job('c')];
+    if (a === undefined || b === undefined || c === undefined) return t.fail();
+    const quarter = Math.floor(epoch / bucketMs) * bucketMs;
+    const gold = { model: 'm', tier: 'gold', tags: ['x', 'y'] };
+    await store.commit([
+      transition(a, 'completed', {}, [
+        ledgerEntry('v', 'failed', { at: quarter, ...gold, amounts: { nanoDollars: 5 } }),
+        ledgerEntry('w', 'completed', {
+          at: quarter + bucketMs - 1,
+          ...gold,
+          amounts: { jobs: 1, inputTokens: 7 },
+        }),
+      ]),
+      transition(b, 'failed', {}, [ledgerEntry('w', 'failed', { at: quarter + bucketMs, tags: ['x'] })]),
+    ]);
+    await store.commit([
+      transition(c, 'failed', {}, [ledgerEntry('w', 'failed', { at: quarter - 1, provider: 'openai' })]),
+    ]);
+    const seeIn = async (
+      seen: Store,
+      dimension: CostDimension,
+      from = quarter - bucketMs,
+      to = quarter + 2 * bucketMs,
+    ) => {
+      const buckets = await seen.costBuckets(from, to, dimension);
+      const lines = buckets.map(({ from: at, key, amounts }) => {
+        const { attempts, nanoDollars, jobs, inputTokens } = amounts;
+        return [(at - quarter) / bucketMs, ...key, attempts, nanoDollars, jobs, inputTokens].join(' ');
+      });
+      return lines.sort();
+    };
+    const check = async (seen: Store) => {
+      const see = (...what: [CostDimension, number?, number?]) => seeIn(seen, ...what);
+      t.deepEqual(await see('total'), ['-1 1 0 0 0', '0 2 5 1 7', '1 1 0 0 0']);
+      t.deepEqual(await see('model'), [
+        '-1 openai  1 0 0 0',
+        '0 anthropic m 2 5 1 7',
+        '1 anthropic  1 0 0 0',
+      ]);
+      t.deepEqual(await see('worker'), ['-1 w 1 0 0 0', '0 v 1 5 0 0', '0 w 1 0 1 7', '1 w 1 0 0 0']);
+      t.deepEqual(await see('tier'), ['-1  1 0 0 0', '0 gold 2 5 1 7', '1  1 0 0 0']);
+      t.deepEqual(await see('tag'), ['-1  1 0 0 0', '0 x 2 5 1 7', '0 y 2 5 1 7', '1 x 1 0 0 0']);
+      t.deepEqual(await see('total', quarter, quarter + 1), ['0 2 5 1 7']);
+      t.deepEqual(await see('total', quarter, quarter), []);
+      t.deepEqual(await see('total', quarter + 2 * bucketMs, quarter + 9 * bucketMs), []);
+    };
+    await check(store);
+    const again = await reopen();
+    await check(again);
+    t.deepEqual(await again.costBuckets(0, quarter - bucketMs, 'total'), []);
+  });
+
+  test(`${name}: what the ledger takes back is taken from where it was, and what a reader holds stays`, async (t) => {
+    const { store, reopen } = await setup(t);
+    await store.commit([creation('a')]);
+    const move = async (seen: Store, state: JobState, ...entries: LedgerEntry[]) => {
+      const job = await seen.job('a');
+      if (job !== undefined) await seen.commit([transition(job, state, {}, entries)]);
+    };
+    const reaped = { amounts: { nanoDollars: 0, unknown: 1 } };
+    await move(store, 'pending.ready', ledgerEntry('w', 'reaped', reaped));
+    const held = await store.costBuckets(0, epoch + 1, 'worker');
+    const copy = structuredClone(held);
+    const again = await reopen();
+    await move(
+      again,
+      'completed',
+      ledgerEntry('w', 'reaped', { amounts: { attempts: -1, unknown: -1 } }),
+      ledgerEntry('w', 'completed', { at: epoch + bucketMs, amounts: { nanoDollars: 9, unknown: 0 } }),
+    );
+    t.deepEqual(held, copy);
+    for (const seen of [again, await reopen()]) {
+      const buckets = await seen.costBuckets(0, epoch + 2 * bucketMs, 'worker');
+      const sums = buckets
+        .map(({ amounts }) => amounts)
+        .reduce((sum, each) => addAmounts(sum, each), noAmounts);
+      t.deepEqual(sums, { ...noAmounts, attempts: 1, nanoDollars: 9 });
+    }
+  });
+
+  test(`${name}: a commit that fails adds nothing to the ledger`, async (t) => {
+    const { place, store } = await setup(t);
+    await store.commit([creation('a')]);
+    const a = await store.job('a');
+    if (a === undefined) return t.fail();
+    place.breakWrites();
+    await t.throwsAsync(store.commit([transition(a, 'failed', {}, [ledgerEntry('w', 'failed')])]));
+    place.mendWrites();
+    t.deepEqual(await store.costBuckets(0, epoch + bucketMs, 'total'), []);
   });
 
   test(`${name}: workers and keys that are removed are gone, also after it was opened again`, async (t) => {

@@ -74,6 +74,10 @@ test('the files of a checkpoint are plain JSON', async (t) => {
   const { jobs } = JSON.parse(await readFile(join(path, 'jobs', '000000-22.json'), 'utf8'));
   t.is(jobs.length, 20);
   t.like(jobs[3], { id: 'job-3', state: 'completed', version: 2, ordinal: 4, machineVersion: 1 });
+  const { month, dimensions } = JSON.parse(await readFile(join(path, 'cost', '2023-11-22.json'), 'utf8'));
+  t.is(month, '2023-11');
+  // epoch is the 1,336th quarter-hour of that month; one attempt of unknown cost ended in it.
+  t.deepEqual(dimensions.worker, { keys: [['w']], buckets: [1336, 0, 0, 1, 0, 1, 0, 0, 0, 0] });
 });
 
 test('jobs go to segments of 10,000, and only segments with changed jobs are written again', async (t) => {
@@ -165,7 +169,8 @@ test('a checkpoint that ends at any step leaves a folder that starts with all th
     const segments = await readdir(join(path, 'jobs'));
     t.is(segments.length, 1, `leftovers after a crash at step ${crashAt}: ${segments.join(', ')}`);
     t.is((await readdir(join(path, 'journal'))).length, 1);
-    t.deepEqual((await readdir(path)).sort(), ['coordinator.json', 'jobs', 'journal']);
+    t.deepEqual((await readdir(path)).sort(), ['coordinator.json', 'cost', 'jobs', 'journal']);
+    t.is((await readdir(join(path, 'cost'))).length, 1);
     await again.close();
     steps = step;
     if (isDone) break;
@@ -209,11 +214,22 @@ test('leftovers of a crash are removed, other files are left alone', async (t) =
     'a journal that the checkpoint has in it\n',
   );
   await writeFile(join(path, 'jobs', 'notes.txt'), 'mine');
+  await writeFile(join(path, 'cost', '2023-11-21.json'), 'an old month');
+  await writeFile(join(path, 'cost', '2023-11-23.json.77-1.tmp'), '');
+  await writeFile(join(path, 'cost', 'report.csv'), 'mine');
   await mkdir(join(path, 'backup'));
   t.deepEqual(await stateOf(await openStore(t, path)), state);
   t.deepEqual((await readdir(join(path, 'jobs'))).sort(), ['000000-22.json', 'notes.txt']);
+  t.deepEqual((await readdir(join(path, 'cost'))).sort(), ['2023-11-22.json', 'report.csv']);
   t.deepEqual(await readdir(join(path, 'journal')), ['0000000000000023.ndjson']);
-  t.deepEqual((await readdir(path)).sort(), ['backup', 'coordinator.json', 'jobs', 'journal', 'lock.sock']);
+  t.deepEqual((await readdir(path)).sort(), [
+    'backup',
+    'coordinator.json',
+    'cost',
+    'jobs',
+    'journal',
+    'lock.sock',
+  ]);
 });
 
 test('damage in a checkpoint refuses, with the file', async (t) => {
@@ -225,7 +241,8 @@ test('damage in a checkpoint refuses, with the file', async (t) => {
     const error = await t.throwsAsync<StoreCorrupt>(store.open(), { instanceOf: StoreCorrupt });
     t.is(error?.file, file);
   };
-  for (const file of [segment, manifest]) {
+  const cost = join(path, 'cost', '2023-11-22.json');
+  for (const file of [segment, manifest, cost]) {
     const whole = await readFile(file);
     for (let at = 1; at < whole.length; at += Math.ceil(whole.length / 40)) {
       const damaged = Buffer.from(whole);
@@ -278,14 +295,17 @@ test('a newer format is refused before anything else is looked at', async (t) =>
   const { path } = await checkpointed(t);
   const manifest = join(path, 'coordinator.json');
   const newer = {
-    ...signManifest({ seq: 0, workers: [], keys: [], lastOrdinal: 0, segments: [] }),
+    ...signManifest({ seq: 0, workers: [], keys: [], lastOrdinal: 0, segments: [], costs: [] }),
     format: formatVersion + 1,
     shape: 'unknown',
   };
   await writeFile(manifest, JSON.stringify(newer));
   const store = createJsonStore({ path, clock: createTestClock(), headStart });
-  await t.throwsAsync(store.open(), { instanceOf: StoreFormatTooNew, message: /format 3/ });
-  t.is(JSON.parse(await readFile(manifest, 'utf8')).format, 3);
+  await t.throwsAsync(store.open(), {
+    instanceOf: StoreFormatTooNew,
+    message: new RegExp(`format ${formatVersion + 1}`),
+  });
+  t.is(JSON.parse(await readFile(manifest, 'utf8')).format, formatVersion + 1);
 });
 
 test('closing during a checkpoint stops it, and the next start has everything', async (t) => {

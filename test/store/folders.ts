@@ -2,12 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
+import { costDimensions } from '../../src/domain/cost.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { FolderLock } from '../../src/lib/folderLock.ts';
 import { createJsonStore, type JsonStore, type JsonStoreOptions } from '../../src/store/json/jsonStore.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createTestClock } from '../conformance/store.ts';
-import { headStart, queryOf } from './jobs.ts';
+import { epoch, headStart, queryOf } from './jobs.ts';
 
 /** An empty folder that is removed with the test. */
 export async function emptyFolder(t: ExecutionContext): Promise<string> {
@@ -33,7 +34,17 @@ export async function openStore(
   return store;
 }
 
-/** Everything a store shows of its jobs, workers and keys, by which two of them are compared. */
+/** Every bucket of the last two months by dimension, in an order of their own. */
+async function costsOf(store: Store): Promise<unknown> {
+  const month = 31 * 86_400_000;
+  const texts = costDimensions.map(async (dimension) => {
+    const buckets = await store.costBuckets(epoch - month, epoch + month, dimension);
+    return buckets.map((bucket) => JSON.stringify(bucket)).sort();
+  });
+  return Promise.all(texts);
+}
+
+/** Everything a store shows of its jobs, workers, keys and cost, by which two of them are compared. */
 export async function stateOf(store: Store): Promise<unknown> {
   const jobs: JobRecord[] = [];
   for (let offset = 0; ; offset += 1_000) {
@@ -48,6 +59,7 @@ export async function stateOf(store: Store): Promise<unknown> {
     counts: await store.counts(),
     workers: await store.workers(),
     keys: await store.keys(),
+    costs: await costsOf(store),
     running: await store.runningJobs(),
     delayed: await store.delayedJobs(),
   };

@@ -1,8 +1,10 @@
 import test from 'ava';
 import fc from 'fast-check';
+import { bucketMs, type CostDimension, type CostKey, costDimensions } from '../../src/domain/cost.ts';
 import { laneKey } from '../../src/domain/job.ts';
 import { type JobState, jobStates, statusOf } from '../../src/domain/states.ts';
 import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
+import type { LedgerEntry } from '../../src/store/store.ts';
 import { createTestClock } from '../conformance/store.ts';
 import { type FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';
 import { emptyFolder, noLock, stateOf } from './folders.ts';
@@ -33,6 +35,8 @@ interface Model {
   jobs: ModelJob[];
   /** Worker → how many attempts it completed. */
   completed: Map<string, number>;
+  /** Every line of the ledger that was committed. */
+  ledger: LedgerEntry[];
 }
 
 const providers = ['anthropic', 'openai', null] as const;
@@ -47,7 +51,14 @@ const step = fc.oneof(
     state: fc.constantFrom<JobState>('pending.ready', 'pending.ready', 'pending.delayed'),
     count: fc.integer({ min: 1, max: 4 }),
   }),
-  fc.record({ kind: fc.constant('move' as const), job: fc.nat(), state: fc.constantFrom(...jobStates) }),
+  fc.record({
+    kind: fc.constant('move' as const),
+    job: fc.nat(),
+    state: fc.constantFrom(...jobStates),
+    at: fc.nat(40 * 86_400_000),
+    nanoDollars: fc.integer({ min: -100, max: 100 }),
+    tags: fc.constantFrom<string[]>([], ['x'], ['x', 'y']),
+  }),
   fc.record({ kind: fc.constant('claim' as const), limit: fc.nat(4), skip: fc.nat(3) }),
   fc.record({ kind: fc.constant('worker' as const), id: fc.constantFrom('v', 'w'), isRemoved: fc.boolean() }),
   fc.record({ kind: fc.constantFrom('conflict', 'full', 'checkpoint', 'reopen') }),
@@ -78,7 +89,7 @@ test('after any history the store shows what a plain model shows, and the same a
         return store;
       };
       let store = await open();
-      const model: Model = { jobs: [], completed: new Map() };
+      const model: Model = { jobs: [], completed: new Map(), ledger: [] };
       for (const each of steps) {
         if (each.kind === 'reopen') {
           await store.close();
@@ -129,9 +140,11 @@ async function take(store: JsonStore, files: FailingFiles, model: Model, each: S
       const stored = job === undefined ? undefined : await store.job(job.id);
       if (job === undefined || stored === undefined) return;
       const isDone = each.state === 'completed';
-      await store.commit([
-        transition(stored, each.state, {}, isDone ? [ledgerEntry('w', 'completed')] : undefined),
-      ]);
+      const { at, tags, nanoDollars } = each;
+      const place = { at: epoch - at, tags, provider: job.provider ?? 'routed' };
+      const entry = ledgerEntry('w', 'completed', { ...place, amounts: { nanoDollars } });
+      await store.commit([transition(stored, each.state, {}, isDone ? [entry] : undefined)]);
+      if (isDone) model.ledger.push(entry);
       const known = model.completed.get('w');
       if (isDone && known !== undefined) model.completed.set('w', known + 1);
       job.state = each.state;
@@ -208,6 +221,39 @@ async function compare(t: Parameters<typeof emptyFolder>[0], store: JsonStore, m
     const place = ready.filter(({ lane }) => lane === job.lane).indexOf(job);
     t.is(await store.position(job.id), place < 0 ? null : place + 1);
   }
+  for (const dimension of costDimensions) {
+    const buckets = await store.costBuckets(epoch - 50 * 86_400_000, epoch + 1, dimension);
+    const stored = buckets.map(({ from, key, amounts }) => [
+      from,
+      key,
+      amounts.nanoDollars,
+      amounts.attempts,
+    ]);
+    t.deepEqual(stored.map((bucket) => JSON.stringify(bucket)).sort(), summedUp(model.ledger, dimension));
+  }
   const workers = (await store.workers()).map(({ life, completed }) => [life.id, completed]);
   t.deepEqual(workers.sort(), [...model.completed].sort());
+}
+
+const keysOf: Record<CostDimension, (entry: LedgerEntry) => CostKey[]> = {
+  total: () => [[]],
+  model: ({ provider, model }) => [[provider, model]],
+  worker: ({ workerId }) => [[workerId]],
+  tier: ({ tier }) => [[tier]],
+  tag: ({ tags }) => (tags.length === 0 ? [[null]] : tags.map((tag) => [tag])),
+};
+
+/** The ledger by quarter-hour and key: `[from, key, nano-dollars, attempts]` as JSON, sorted. */
+function summedUp(ledger: readonly LedgerEntry[], dimension: CostDimension): string[] {
+  const sums = new Map<string, [from: number, key: CostKey, nanoDollars: number, attempts: number]>();
+  for (const entry of ledger) {
+    const from = Math.floor(entry.at / bucketMs) * bucketMs;
+    for (const key of keysOf[dimension](entry)) {
+      const sum = sums.get(JSON.stringify([from, key])) ?? [from, key, 0, 0];
+      sum[2] += entry.amounts.nanoDollars;
+      sum[3] += entry.amounts.attempts;
+      sums.set(JSON.stringify([from, key]), sum);
+    }
+  }
+  return [...sums.values()].map((sum) => JSON.stringify(sum)).sort();
 }

@@ -1,3 +1,4 @@
+import { type CostAmounts, noAmounts } from '../../src/domain/cost.ts';
 import type { JobLife, JobRecord, JobRequest, Target } from '../../src/domain/job.ts';
 import type { JobState } from '../../src/domain/states.ts';
 import type { WorkerLife } from '../../src/domain/worker.ts';
@@ -95,18 +96,22 @@ export function transition(
   };
 }
 
-/** A line of the ledger for a worker's attempt. */
-export function ledgerEntry(workerId: string, outcome: LedgerEntry['outcome']): LedgerEntry {
+/** A line of the ledger for the end of a worker's attempt. */
+export function ledgerEntry(
+  workerId: string,
+  outcome: LedgerEntry['outcome'],
+  { amounts, ...overrides }: Partial<Omit<LedgerEntry, 'amounts'>> & { amounts?: Partial<CostAmounts> } = {},
+): LedgerEntry {
   return {
     at: epoch,
-    lease: 1,
-    workerId,
     provider: 'anthropic',
     model: null,
+    workerId,
     outcome,
-    usage: null,
-    nanoDollars: null,
-    costStatus: 'unknown',
+    tier: null,
+    tags: [],
+    ...overrides,
+    amounts: { ...noAmounts, attempts: 1, unknown: 1, ...amounts },
   };
 }
 

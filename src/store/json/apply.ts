@@ -3,6 +3,8 @@ import type { KeyRecord } from '../../domain/key.ts';
 import { isTerminal } from '../../domain/states.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
 import type { LedgerEntry } from '../store.ts';
+import type { CostSink } from './costMonth.ts';
+import { entryOf } from './formerLedger.ts';
 import type { StoredChange, StoredJobChange } from './record.ts';
 
 /*
@@ -14,24 +16,32 @@ import type { StoredChange, StoredJobChange } from './record.ts';
 export interface Registry {
   workers: Map<string, WorkerRecord>;
   keys: Map<string, KeyRecord>;
+  /** Where the ledger goes. */
+  costs: CostSink;
 }
 
 /** An empty one, or one of what a manifest names. */
 export function createRegistry(
+  costs: CostSink,
   workers: readonly WorkerRecord[] = [],
   keys: readonly KeyRecord[] = [],
 ): Registry {
   return {
     workers: new Map(workers.map((worker) => [worker.life.id, worker])),
     keys: new Map(keys.map((key) => [key.id, key])),
+    costs,
   };
 }
 
-/** What the change does to workers and keys; of a job's change that is the tally of its ledger entries. */
+/** What the change does to everything but jobs; of a job's change that is its ledger. */
 export function applyToRegistry(registry: Registry, change: StoredChange): void {
   switch (change.kind) {
     case 'job':
-      for (const entry of change.ledger ?? []) tally(registry, entry);
+      for (const stored of change.ledger ?? []) {
+        const entry = entryOf(stored);
+        registry.costs.add(entry);
+        tally(registry, entry);
+      }
       return;
     case 'archived':
       return;
@@ -52,14 +62,14 @@ export function applyToRegistry(registry: Registry, change: StoredChange): void 
   }
 }
 
-/** Count the end of an attempt for its worker; one that was removed meanwhile is not counted any more. */
-function tally(registry: Registry, entry: LedgerEntry): void {
-  const worker = registry.workers.get(entry.workerId);
-  if (worker === undefined) return;
-  if (entry.outcome === 'completed') {
-    registry.workers.set(entry.workerId, { ...worker, completed: worker.completed + 1 });
-  } else if (entry.outcome === 'failed' || entry.outcome === 'timed_out') {
-    registry.workers.set(entry.workerId, { ...worker, failed: worker.failed + 1 });
+/** Count attempts for their worker; one that was removed meanwhile is not counted any more. */
+function tally({ workers }: Registry, { workerId, outcome, amounts }: LedgerEntry): void {
+  const worker = workers.get(workerId);
+  if (worker === undefined || amounts.attempts === 0) return;
+  if (outcome === 'completed') {
+    workers.set(workerId, { ...worker, completed: worker.completed + amounts.attempts });
+  } else if (outcome === 'failed' || outcome === 'timed_out') {
+    workers.set(workerId, { ...worker, failed: worker.failed + amounts.attempts });
   }
 }
 

@@ -3,6 +3,7 @@ import type { Low } from 'lowdb';
 import { messageOf } from '../../domain/errors.ts';
 import { StoreCorrupt } from '../store.ts';
 import { applyToRegistry, createRegistry, type Registry } from './apply.ts';
+import { CostFolding } from './costFile.ts';
 import type { Files } from './files.ts';
 import { type Layout, layoutOf, segmentName } from './layout.ts';
 import { type Manifest, manifestDatabase, type SegmentEntry, signManifest, whatToDo } from './manifest.ts';
@@ -75,15 +76,17 @@ class Folding {
   readonly #now: number;
   readonly #manifest: Low<Manifest>;
   readonly #registry: Registry;
+  readonly #costs: CostFolding;
   #segments: SegmentPlans;
 
   private constructor(files: Files, layout: Layout, now: number, manifest: Low<Manifest>) {
-    const { seq, workers, keys, lastOrdinal, segments } = manifest.data;
+    const { seq, workers, keys, lastOrdinal, segments, costs } = manifest.data;
     this.#files = files;
     this.#layout = layout;
     this.#now = now;
     this.#manifest = manifest;
-    this.#registry = createRegistry(workers, keys);
+    this.#costs = new CostFolding(files, layout.cost, costs);
+    this.#registry = createRegistry(this.#costs, workers, keys);
     this.#segments = new SegmentPlans(segments, lastOrdinal);
     this.report = { seq, segments: 0, bytes: 0, leftovers: [] };
   }
@@ -130,11 +133,12 @@ class Folding {
     const workers = [...this.#registry.workers.values()];
     const keys = [...this.#registry.keys.values()];
     const { lastOrdinal } = this.#segments;
-    this.#manifest.data = signManifest({ seq: report.seq, workers, keys, lastOrdinal, segments });
+    const { costs, former } = await this.#costs.finish(report.seq);
+    this.#manifest.data = signManifest({ seq: report.seq, workers, keys, lastOrdinal, segments, costs });
     await this.#manifest.write();
     this.#segments = new SegmentPlans(segments, lastOrdinal);
     this.bytes = 0;
-    await this.removeAll(dropped.map(({ file }) => join(this.#layout.jobs, file)));
+    await this.removeAll([...dropped.map(({ file }) => join(this.#layout.jobs, file)), ...former]);
   }
 
   #isNeeded({ forgetAt }: SegmentEntry): boolean {

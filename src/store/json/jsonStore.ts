@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../domain/clock.ts';
+import type { CostBucket, CostDimension } from '../../domain/cost.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { KeyRecord } from '../../domain/key.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
@@ -242,6 +243,10 @@ class FolderStore implements JsonStore {
   async position(id: string): Promise<number | null> {
     const job = this.#memory.jobs.get(id);
     return job?.state === 'pending.ready' ? this.#memory.lanes.position(job) : null;
+  }
+
+  async costBuckets(from: number, to: number, dimension: CostDimension): Promise<CostBucket[]> {
+    return this.#memory.costs.buckets(from, to, dimension);
   }
 
   async workers(): Promise<WorkerRecord[]> {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 /**
  * Of `coordinator.json` and the files it names. A higher number is refused: it was written by a newer version.
- * 2: jobs leave for the archive, so that ordinals have gaps.
+ * 2: jobs leave for the archive, so that ordinals have gaps; cost has files of its own, and the ledger is differences.
  */
 export const formatVersion = 2;
 
@@ -17,6 +17,7 @@ export interface Layout {
   manifest: string;
   journal: string;
   jobs: string;
+  cost: string;
 }
 
 /** Where things stand in the folder of a store. */
@@ -26,6 +27,7 @@ export function layoutOf(root: string): Layout {
     manifest: join(root, manifestName),
     journal: join(root, 'journal'),
     jobs: join(root, 'jobs'),
+    cost: join(root, 'cost'),
   };
 }
 
@@ -33,6 +35,7 @@ export const manifestName = 'coordinator.json';
 
 const journalPattern = /^(\d{16})\.ndjson$/;
 const segmentPattern = /^\d{6}-\d+\.json$/;
+const costPattern = /^\d{4}-\d\d-\d+\.json$/;
 const temporaryPattern = /\.tmp$/;
 
 /** Name of the journal file whose first record has this sequence number; names sort in the order of the records. */
@@ -54,6 +57,16 @@ export function segmentName(index: number, seq: number): string {
 /** Whether a file in `jobs/` is one of ours, and not something a user put there. */
 export function isSegmentName(name: string): boolean {
   return segmentPattern.test(name);
+}
+
+/** Name of the file of a month's cost. @param seq the last record of the journal that it has in it. */
+export function costName(month: string, seq: number): string {
+  return `${month}-${seq}.json`;
+}
+
+/** Whether a file in `cost/` is one of ours, and not something a user put there. */
+export function isCostName(name: string): boolean {
+  return costPattern.test(name);
 }
 
 /** Whether a file was left by a replacement that did not end. */

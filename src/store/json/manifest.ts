@@ -26,6 +26,18 @@ export interface SegmentEntry {
   sum: string;
 }
 
+/** One file of cost, as the manifest names it. */
+export interface CostEntry {
+  /** Its name in `cost/`. */
+  file: string;
+  /** The UTC month, `2026-11`. */
+  month: string;
+  /** Length of the file. */
+  bytes: number;
+  /** CRC-32 of the whole file, 8 hex digits. */
+  sum: string;
+}
+
 /** `coordinator.json`: the one file that says what the checkpoint consists of. Replacing it is the checkpoint. */
 export interface Manifest {
   format: number;
@@ -36,6 +48,8 @@ export interface Manifest {
   /** The last ordinal that was given; its job may be archived. */
   lastOrdinal: number;
   segments: SegmentEntry[];
+  /** In order of the months. */
+  costs: CostEntry[];
   /** CRC-32 of the JSON of everything above. */
   sum: string;
 }
@@ -47,19 +61,20 @@ export const emptyManifest: Manifest = signManifest({
   keys: [],
   lastOrdinal: 0,
   segments: [],
+  costs: [],
 });
 
 /** Put format and checksum to the contents of a manifest. */
 export function signManifest(contents: Omit<Manifest, 'format' | 'sum'>): Manifest {
-  const { seq, workers, keys, lastOrdinal, segments } = contents;
-  const unsigned = { format: formatVersion, seq, workers, keys, lastOrdinal, segments };
+  const { seq, workers, keys, lastOrdinal, segments, costs } = contents;
+  const unsigned = { format: formatVersion, seq, workers, keys, lastOrdinal, segments, costs };
   return { ...unsigned, sum: sumOf(unsigned) };
 }
 
 /** What an older format does not have is undefined, and so not in the text. */
 function sumOf(unsigned: Omit<Manifest, 'sum'>): string {
-  const { format, seq, workers, keys, lastOrdinal, segments } = unsigned;
-  return hex(crc32(JSON.stringify({ format, seq, workers, keys, lastOrdinal, segments })));
+  const { format, seq, workers, keys, lastOrdinal, segments, costs } = unsigned;
+  return hex(crc32(JSON.stringify({ format, seq, workers, keys, lastOrdinal, segments, costs })));
 }
 
 /**
@@ -103,6 +118,7 @@ function completed(manifest: Manifest): Manifest {
     // Format 1 had no archive, so ordinals had no gaps.
     lastOrdinal: last === undefined ? 0 : last.first + last.count - 1,
     segments: manifest.segments.map((segment) => ({ ...segment, forgetAt: null })),
+    costs: [],
   };
 }
 

@@ -2,6 +2,7 @@ import type { JobRecord } from '../../domain/job.ts';
 import type { IdempotencyRecord } from '../store.ts';
 import { applyToRegistry, createRegistry, leavingJob, nextJob, type Registry, Sharing } from './apply.ts';
 import { BacklogIndex } from './backlogIndex.ts';
+import { CostBook } from './costBook.ts';
 import { JobIndex } from './jobIndex.ts';
 import { LaneIndex } from './laneIndex.ts';
 import type { StoredChange } from './record.ts';
@@ -22,7 +23,8 @@ export class Memory {
   /** What comes out of JSON.parse goes through here before it goes into memory. */
   readonly sharing = new Sharing();
   readonly #now: () => number;
-  #registry: Registry = createRegistry();
+  readonly costs: CostBook;
+  #registry: Registry;
   /** By key, in order of arrival, which with one time to live is the order of expiry too. */
   readonly #idempotency = new Map<string, IdempotencyRecord>();
   #isIndexed = false;
@@ -30,6 +32,8 @@ export class Memory {
   constructor(options: MemoryOptions) {
     this.lanes = new LaneIndex(options.headStart);
     this.#now = options.now;
+    this.costs = new CostBook(options.now);
+    this.#registry = createRegistry(this.costs);
   }
 
   get registry(): Registry {

@@ -3,8 +3,16 @@ import type { Low } from 'lowdb';
 import type { Logger } from '../../lib/log.ts';
 import { StoreCorrupt } from '../store.ts';
 import { createRegistry } from './apply.ts';
+import { readMonth } from './costFile.ts';
 import type { Files } from './files.ts';
-import { formatVersion, isSegmentName, isTemporaryName, journalName, type Layout } from './layout.ts';
+import {
+  formatVersion,
+  isCostName,
+  isSegmentName,
+  isTemporaryName,
+  journalName,
+  type Layout,
+} from './layout.ts';
 import { emptyManifest, type Manifest, manifestDatabase, signManifest, whatToDo } from './manifest.ts';
 import type { Memory } from './memory.ts';
 import type { SegmentJob, SegmentKey } from './record.ts';
@@ -33,9 +41,13 @@ export async function restore(
 ): Promise<Restored> {
   await files.makeFolder(layout.journal);
   await files.makeFolder(layout.jobs);
+  await files.makeFolder(layout.cost);
   const database = manifestDatabase(files, layout.manifest);
   const manifest = await readManifest(files, layout, database);
-  memory.loadRegistry(createRegistry(manifest.workers, manifest.keys));
+  memory.loadRegistry(createRegistry(memory.costs, manifest.workers, manifest.keys));
+  for (const entry of manifest.costs) {
+    if (memory.costs.keeps(entry.month)) memory.costs.load(await readMonth(files, layout.cost, entry));
+  }
   await loadSegments(files, layout, manifest, memory);
   memory.jobs.skipTo(manifest.lastOrdinal);
   const restored = await replay(files, layout, manifest, memory, logger);
@@ -177,13 +189,16 @@ async function removeLeftovers(
   restored: Restored,
   logger: Logger,
 ): Promise<void> {
-  const named = new Set(manifest.segments.map((segment) => segment.file));
+  const named = new Set([...manifest.segments, ...manifest.costs].map(({ file }) => file));
   const journal = new Set([...restored.sealed, restored.active].map((file) => file.name));
   const leftovers = [
     ...(await files.list(layout.root)).filter(isTemporaryName).map((name) => join(layout.root, name)),
     ...(await files.list(layout.jobs))
       .filter((name) => isTemporaryName(name) || (isSegmentName(name) && !named.has(name)))
       .map((name) => join(layout.jobs, name)),
+    ...(await files.list(layout.cost))
+      .filter((name) => isTemporaryName(name) || (isCostName(name) && !named.has(name)))
+      .map((name) => join(layout.cost, name)),
     ...(await listJournal(files, layout.journal))
       .filter(({ name }) => !journal.has(name))
       .map(({ name }) => join(layout.journal, name)),

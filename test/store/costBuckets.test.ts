@@ -1,0 +1,104 @@
+import { cp, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { bucketMs, type CostBucket, type CostDimension } from '../../src/domain/cost.ts';
+import { CostMonth, otherName } from '../../src/store/json/costMonth.ts';
+import { createTestClock } from '../conformance/store.ts';
+import { emptyFolder, openStore, stateOf } from './folders.ts';
+import { creation, epoch, ledgerEntry, transition } from './jobs.ts';
+
+const formatOne = fileURLToPath(new URL('../fixtures/store/format-1', import.meta.url));
+
+test('a dimension that is full keeps together what comes beyond, and takes it back from there', (t) => {
+  const at = Date.parse('2026-11-21T09:00:00Z');
+  const nano = (tag: string, nanoDollars: number) =>
+    ledgerEntry('w', 'completed', {
+      at,
+      tags: [tag],
+      amounts: { nanoDollars, attempts: Math.sign(nanoDollars) },
+    });
+  const month = new CostMonth('2026-11', 2);
+  for (const tag of ['a', 'b', 'c', 'd']) month.add(nano(tag, 10));
+  const collect = (of: CostMonth, dimension: CostDimension): CostBucket[] => {
+    const found: CostBucket[] = [];
+    of.collect(found, at, at + bucketMs, dimension);
+    return found;
+  };
+  const see = (of: CostMonth) => collect(of, 'tag').map(({ key, amounts }) => [key[0], amounts.nanoDollars]);
+  const full = [
+    ['a', 10],
+    ['b', 10],
+    [otherName, 20],
+  ];
+  t.deepEqual(see(month), full);
+  const again = CostMonth.from(JSON.parse(JSON.stringify(month.toStored())));
+  t.deepEqual(see(again), full);
+  month.add(nano('b', -10));
+  month.add(nano('c', -10));
+  t.deepEqual(see(month), [
+    ['a', 10],
+    ['b', 0],
+    [otherName, 10],
+  ]);
+  t.is(collect(month, 'total')[0]?.amounts.nanoDollars, 20);
+});
+
+test('months have a file each, and only those that anything was added to are written again', async (t) => {
+  const path = await emptyFolder(t);
+  const store = await openStore(t, path);
+  await store.commit(Array.from({ length: 4 }, (_, i) => creation(`job-${i}`)));
+  const end = async (id: string, at: string) => {
+    const job = await store.job(id);
+    if (job === undefined) return t.fail();
+    const entry = ledgerEntry('w', 'completed', { at: Date.parse(at) });
+    await store.commit([transition(job, 'completed', {}, [entry])]);
+  };
+  await end('job-0', '2023-10-31T23:59:59Z');
+  await end('job-1', '2023-11-01T00:00:00Z');
+  await store.checkpoint();
+  t.deepEqual((await readdir(join(path, 'cost'))).sort(), ['2023-10-3.json', '2023-11-3.json']);
+  await end('job-2', '2023-11-14T22:00:00Z');
+  await store.checkpoint();
+  t.deepEqual((await readdir(join(path, 'cost'))).sort(), ['2023-10-3.json', '2023-11-4.json']);
+  const state = await stateOf(store);
+  await store.close();
+  t.deepEqual(await stateOf(await openStore(t, path)), state);
+});
+
+test('what belongs to a month long gone is counted in its file, and is in nobody’s way', async (t) => {
+  const path = await emptyFolder(t);
+  const clock = createTestClock();
+  const store = await openStore(t, path, { clock });
+  await store.commit([creation('a'), creation('b')]);
+  const end = async (id: string) => {
+    const job = await store.job(id);
+    if (job !== undefined) await store.commit([transition(job, 'failed', {}, [ledgerEntry('w', 'failed')])]);
+  };
+  await end('a');
+  t.is((await store.costBuckets(epoch - bucketMs, epoch + 1, 'total')).length, 1);
+  clock.advance(100 * 86_400_000);
+  await end('b');
+  t.deepEqual(await store.costBuckets(epoch - bucketMs, epoch + 1, 'total'), []);
+  await store.checkpoint();
+  await store.close();
+  const then = await openStore(t, path);
+  const [bucket] = await then.costBuckets(epoch - bucketMs, epoch + 1, 'total');
+  t.is(bucket?.amounts.attempts, 2);
+});
+
+test('a data folder of format 1 opens: its cost begins with the journal, and stays after a checkpoint', async (t) => {
+  const path = await emptyFolder(t);
+  await cp(formatOne, path, { recursive: true });
+  const store = await openStore(t, path);
+  t.like((await store.workers())[0], { completed: 1, failed: 1 });
+  const [bucket] = await store.costBuckets(0, epoch + bucketMs, 'model');
+  t.deepEqual(bucket?.key, ['anthropic', null]);
+  t.like(bucket?.amounts, { attempts: 1, nanoDollars: 1500, inputTokens: 10, outputTokens: 5, unknown: 0 });
+  const state = await stateOf(store);
+  await store.commit([creation('new')]);
+  await store.checkpoint();
+  await store.close();
+  const again = await openStore(t, path);
+  t.deepEqual(((await stateOf(again)) as { costs: unknown }).costs, (state as { costs: unknown }).costs);
+});

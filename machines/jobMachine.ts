@@ -20,6 +20,7 @@ import {
   type Target,
 } from '../src/domain/job.ts';
 import { type Cost, noCost } from '../src/domain/money.ts';
+import type { JobState } from '../src/domain/states.ts';
 import type { Usage } from '../src/domain/usage.ts';
 import type { JobEvent } from './events.ts';
 
@@ -38,6 +39,43 @@ export interface JobInput {
   createdAt: number;
   /** Epoch ms, or null. */
   notBefore: number | null;
+}
+
+/** What a job remembers when it is new. */
+function beginLife(input: JobInput): JobLife {
+  const { strategy, target, chain, route, priority, createdAt, notBefore } = input;
+  return {
+    strategy,
+    target,
+    chain,
+    priority,
+    enqueuedAt: Math.max(createdAt, notBefore ?? 0),
+    delayedUntil: notBefore !== null && notBefore > createdAt ? notBefore : null,
+    lease: 0,
+    attempts: [],
+    route,
+    tallies: {},
+    retryCount: 0,
+    reapCount: 0,
+    startedAt: null,
+    finishedAt: null,
+    updatedAt: createdAt,
+    result: null,
+    error: null,
+  };
+}
+
+function isDelayed(life: JobLife): boolean {
+  return life.delayedUntil !== null;
+}
+
+/**
+ * The snapshot in which the machine begins, as it is stored: the same functions decide here and in the machine, and a
+ * test holds that they agree. An actor that is made only to be asked costs 10 µs of the 60 µs that a dispatch takes.
+ */
+export function beginning(input: JobInput): { state: JobState; life: JobLife } {
+  const life = beginLife(input);
+  return { state: isDelayed(life) ? 'pending.delayed' : 'pending.ready', life };
 }
 
 /** Why a worker is told to stop. */
@@ -99,7 +137,7 @@ export const jobMachine = setup({
     tags: {} as 'terminal' | 'retryable',
   },
   guards: {
-    isDelayed: ({ context }) => context.delayedUntil !== null,
+    isDelayed: ({ context }) => isDelayed(context),
     isCurrentLease: ({ context, event }) => 'lease' in event && event.lease === context.lease,
     /**
      * The last lease given, taken away without its worker's word, which has not come since: nobody has overtaken its
@@ -318,25 +356,7 @@ export const jobMachine = setup({
 }).createMachine({
   id: 'job',
   description: 'One job: from dispatch to exactly one of completed, failed, cancelled.',
-  context: ({ input }) => ({
-    strategy: input.strategy,
-    target: input.target,
-    chain: input.chain,
-    priority: input.priority,
-    enqueuedAt: Math.max(input.createdAt, input.notBefore ?? 0),
-    delayedUntil: input.notBefore !== null && input.notBefore > input.createdAt ? input.notBefore : null,
-    lease: 0,
-    attempts: [],
-    route: input.route,
-    tallies: {},
-    retryCount: 0,
-    reapCount: 0,
-    startedAt: null,
-    finishedAt: null,
-    updatedAt: input.createdAt,
-    result: null,
-    error: null,
-  }),
+  context: ({ input }) => beginLife(input),
   on: {
     'job.usageReported': {
       guard: 'isUncharged',

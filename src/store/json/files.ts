@@ -1,5 +1,8 @@
-import { constants } from 'node:fs';
+import { constants, write } from 'node:fs';
 import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+const writeAt = promisify(write);
 
 /** An open file. Positions and lengths are bytes. Every method throws what the operating system said, with its `code`. */
 export interface OpenFile {
@@ -65,8 +68,9 @@ export const nodeFiles: Files = {
       writesAreDurable: mode === 'append' && dataSync !== 0,
       size: async () => (await handle.stat()).size,
       read: async (into, position) => (await handle.read(into, 0, into.byteLength, position)).bytesRead,
+      // By its number: the handle's own `write` takes 5 µs more, on the way of every group of commits.
       write: async (bytes, position) =>
-        (await handle.write(bytes, 0, bytes.byteLength, position)).bytesWritten,
+        (await writeAt(handle.fd, bytes, 0, bytes.byteLength, position)).bytesWritten,
       truncate: (length) => handle.truncate(length),
       sync: () => handle.datasync(),
       close: () => handle.close(),

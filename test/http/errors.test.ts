@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
+import { routes } from '../../src/http/app.ts';
 import { type Reply, setupApi } from '../support/api.ts';
 
 function isProblem(t: ExecutionContext, reply: Reply, status: number, code: string): void {
@@ -138,6 +139,19 @@ test('a query is checked whole: unknown names, wrong values and repetitions', as
     ['limit', 'nope'],
   );
   isProblem(t, await api('POST', '/api/jobs/x/cancel?now=1'), 400, 'invalid_request');
+});
+
+test('every route refuses a parameter that it does not know', async (t) => {
+  const { api, parts } = await setupApi(t);
+  for (const { method, path, body } of routes(parts)) {
+    const where = `${path.replaceAll(/:\w+/g, 'none')}?nonsense=1`;
+    const reply = await api(method, where, body === undefined ? undefined : {});
+    isProblem(t, reply, 400, 'invalid_request');
+    t.true(
+      reply.json.errors?.some(({ field }) => field === 'nonsense'),
+      `${method} ${path}`,
+    );
+  }
 });
 
 test('an event that the state refuses is 409 with the job’s status', async (t) => {

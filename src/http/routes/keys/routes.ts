@@ -24,7 +24,8 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       path: '/api/keys',
       role: 'admin',
       body: 'required',
-      handle: async ({ body }) => {
+      handle: async ({ query, body }) => {
+        parseNothing(query);
         const { role, name, expiresAt } = parseCreate(body);
         const { key, record } = await keys.create(role, name, expiresAt);
         const created: WireNewKey = { ...presentKey(record), key };
@@ -36,7 +37,8 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       path: '/api/keys/:id/rotate',
       role: 'admin',
       body: 'optional',
-      handle: async ({ params: { id = '' }, body }) => {
+      handle: async ({ params: { id = '' }, query, body }) => {
+        parseNothing(query);
         const { key, record } = await keys.rotate(id, parseRotate(body));
         const rotated: WireNewKey = { ...presentKey(record), key };
         return { json: rotated };
@@ -46,13 +48,17 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       method: 'DELETE',
       path: '/api/keys/:id',
       role: 'admin',
-      handle: async ({ params: { id = '' } }) => ({ json: presentKey(await keys.revoke(id)) }),
+      handle: async ({ params: { id = '' }, query }) => {
+        parseNothing(query);
+        return { json: presentKey(await keys.revoke(id)) };
+      },
     },
     {
       method: 'POST',
       path: '/api/tickets',
       role: 'viewer',
-      handle: ({ principal }) => {
+      handle: ({ query, principal }) => {
+        parseNothing(query);
         const { ticket, expiresAt } = tickets.issue(principal);
         const issued: WireTicket = { ticket, expires_at: iso(expiresAt) };
         return { status: 201, json: issued };

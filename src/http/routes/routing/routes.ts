@@ -1,5 +1,6 @@
 import type { Config } from '../../../config/config.ts';
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
+import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
 import { parseDispatch } from '../jobs/schema.ts';
 import { presentExplanation } from './present.ts';
@@ -12,9 +13,10 @@ export function routingRoutes(coordinator: Coordinator, config: () => Config): R
       path: '/api/route/explain',
       role: 'operator',
       body: 'required',
-      handle: ({ body }) => ({
-        json: presentExplanation(coordinator.explainRoute(parseDispatch(body, config()))),
-      }),
+      handle: ({ query, body }) => {
+        parseNothing(query);
+        return { json: presentExplanation(coordinator.explainRoute(parseDispatch(body, config()))) };
+      },
     },
   ];
 }

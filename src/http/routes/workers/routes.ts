@@ -44,7 +44,8 @@ export function workerRoutes(coordinator: Coordinator): Route[] {
       path: '/api/workers/:id',
       role: 'operator',
       body: 'required',
-      handle: async ({ params: { id = '' }, body }) => {
+      handle: async ({ params: { id = '' }, query, body }) => {
+        parseNothing(query);
         const { concurrency } = parsePatch(body);
         return { json: presentWorker(await coordinator.setWorkerConcurrency(id, concurrency)) };
       },
@@ -53,7 +54,8 @@ export function workerRoutes(coordinator: Coordinator): Route[] {
       method: 'DELETE',
       path: '/api/workers/:id',
       role: 'operator',
-      handle: async ({ params: { id = '' } }) => {
+      handle: async ({ params: { id = '' }, query }) => {
+        parseNothing(query);
         const worker = await coordinator.worker(id);
         await coordinator.forgetWorker(id);
         return { json: presentWorker(worker) };

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import type { WorkerSettings } from '../config/config.ts';
-import { ConfigError, loadConfig } from '../config/load.ts';
+import { loadConfig } from '../config/load.ts';
 import { readWorkerEnvironment } from '../config/workerEnvironment.ts';
 import { createLogger, silent } from '../lib/log.ts';
 import { onStopSignal } from '../lib/stopSignal.ts';
@@ -12,6 +12,7 @@ import { ProviderUnreachable } from '../worker/provider.ts';
 import { providerNames } from '../worker/providers/index.ts';
 import { SettingsError } from '../worker/settings.ts';
 import type { Worker } from '../worker/worker.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
 
 interface Flags {
   provider?: string[];
@@ -46,12 +47,9 @@ Exit codes:
   2  wrong or missing settings
 `;
 
-/** Tells our errors from commander's, which end with 1 and mean wrong use. */
-const ownErrors = 'svc.worker';
-
 /** `svc worker`: run jobs of a coordinator with the providers that this machine has. */
 export function workerCommand(): Command {
-  const command: Command = new Command('worker')
+  return new Command('worker')
     .description('run jobs of a coordinator with the providers of this machine')
     .option('--provider <name>', `a provider to serve (${providerNames().join(', ')}); repeatable`, collect)
     .option('--concurrency <n>', 'jobs at once; 0 takes none (default: 1; for echo alone 4)', wholeNumber)
@@ -61,18 +59,10 @@ export function workerCommand(): Command {
     .option('--config <file>', 'configuration file with a worker block')
     .option('--grace <seconds>', 'time to finish what runs when it is stopped', seconds, 30)
     .addHelpText('after', examples)
-    .exitOverride(({ exitCode, code }) => process.exit(exitCode === 0 || code === ownErrors ? exitCode : 2))
-    .action(async (flags: Flags) => {
-      await run(flags, (message, exitCode) =>
-        command.error(`error: ${message}`, { exitCode, code: ownErrors }),
-      );
-    });
-  return command;
+    .action(run);
 }
 
-type GiveUp = (message: string, exitCode: number) => never;
-
-async function run(flags: Flags, giveUp: GiveUp): Promise<void> {
+async function run(flags: Flags): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
   let configured: ConfiguredWorker;
   try {
@@ -90,10 +80,8 @@ async function run(flags: Flags, giveUp: GiveUp): Promise<void> {
     const machine = { clock: systemClock, random: systemRandom(), logger, warn };
     configured = await ConfiguredWorker.create({ ...sources, ...machine });
   } catch (error) {
-    const isWrongUse =
-      error instanceof ConfigError || error instanceof SettingsError || error instanceof TypeError;
-    if (isWrongUse) return giveUp(error.message, 2);
-    throw error;
+    if (!(error instanceof SettingsError || error instanceof TypeError)) throw error;
+    throw new CommandFailure(exitCodes.usage, error.message);
   }
   const { worker, concurrency } = configured;
   const view = isTerminal ? new LiveView(worker, concurrency, process.stdout, systemClock) : null;
@@ -101,8 +89,8 @@ async function run(flags: Flags, giveUp: GiveUp): Promise<void> {
   try {
     await configured.start();
   } catch (error) {
-    if (error instanceof ProviderUnreachable) return giveUp(error.message, 1);
-    throw error;
+    if (!(error instanceof ProviderUnreachable)) throw error;
+    throw new CommandFailure(exitCodes.failed, error.message);
   }
   const { undelivered } = await drained;
   view?.close();

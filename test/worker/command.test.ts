@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { fakeOllama } from '../fixtures/providers/ollama.ts';
 import { serveConfig } from './support/configServer.ts';
 import { ScriptedCoordinator } from './support/coordinator.ts';
 import { job } from './support/setup.ts';
@@ -74,6 +75,35 @@ test('an unknown provider, none, a bad number, a bad address and an unknown opti
     t.is(code, 2, args.join(' '));
     t.regex(err, message);
   }
+});
+
+test('a local-model server that cannot be reached ends the start with 1, and says where it was looked for', async (t) => {
+  const env = { SVC_API_KEY: key, SVC_LOCAL_MODEL_HOST: 'http://127.0.0.1:9' };
+  const { code, err } = await start(t, ['--provider', 'ollama'], env).ended;
+  t.is(code, 1);
+  t.regex(err, /could not connect to the ollama server at http:\/\/127\.0\.0\.1:9: .*ollama serve/);
+});
+
+test('a worker of ollama tells its models, warns of a configured one that is not there, and answers', async (t) => {
+  const coordinator = await listen(t);
+  const ollama = await fakeOllama(t);
+  const args = ['--provider', 'ollama', '--coordinator', coordinator.url];
+  const env = { SVC_API_KEY: key, SVC_LOCAL_MODEL_HOST: ollama.url };
+  const worker = start(t, args, env, { ollama: { model: 'llama3.3' } });
+  const session = await coordinator.session({ concurrency: 1 });
+  t.like(session.of('hello')[0], {
+    kind: 'local',
+    concurrency: 1,
+    models: { ollama: ['llama3.2', 'llama3.2:latest', 'qwen3:8b'] },
+  });
+  session.assign(job('a', { provider: 'ollama', model: 'llama3.2' }));
+  const complete = await session.take('complete');
+  t.is(complete.result.output, 'The sky is blau – größer 👍.');
+  session.ack(complete);
+  worker.child.kill('SIGTERM');
+  const { code, out } = await worker.ended;
+  t.is(code, 0);
+  t.regex(out, /ollama does not report the configured model llama3\.3 \(ollama\.model\); it has llama3\.2,/);
 });
 
 test('addresses in the environment that are none end with 2, and are not repeated', async (t) => {

@@ -1,6 +1,7 @@
 import type { Logger } from '../../lib/log.ts';
 import type { Provider } from '../provider.ts';
 import { createEcho } from './echo.ts';
+import { createOllama } from './ollama.ts';
 
 /** What an adapter is made from. */
 export interface ProviderSetup {
@@ -20,6 +21,7 @@ type ProviderFactory = (setup: ProviderSetup) => Provider;
 /** Every adapter by its name. A new provider is one file and one line here. */
 const providerFactories: Readonly<Record<string, ProviderFactory>> = {
   echo: createEcho,
+  ollama: (setup) => createOllama(setup),
 };
 
 /** The names that `svc worker --provider` takes. */

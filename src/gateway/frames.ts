@@ -1,9 +1,8 @@
-import { array, lazy, mixed, number, object, type Schema, string, ValidationError } from 'yup';
-import '../lib/yupMessages.ts';
+import { array, lazy, mixed, number, object, type Schema, string } from 'yup';
 import { errorClasses, type ReportedFailure } from '../domain/failure.ts';
 import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';
 import type { WireFailure, WorkerFrame } from '../domain/workerProtocol.ts';
-import { isDeeperThan } from '../lib/jsonDepth.ts';
+import { frameReader } from '../lib/frames.ts';
 
 /** The form of every frame a worker may send. Fields that are not known are let through: a newer worker may say more. */
 
@@ -81,33 +80,8 @@ const schemas: Record<WorkerFrame['type'], Schema> = {
   drain: object({}),
 };
 
-/**
- * Read one text frame.
- * @returns the frame, or in one sentence what is wrong with it; the sentence names no value.
- */
-export function parseFrame(text: string): WorkerFrame | string {
-  if (isDeeperThan(text, depthMax)) return `a frame must not nest deeper than ${depthMax} levels`;
-  let frame: unknown;
-  try {
-    frame = JSON.parse(text);
-  } catch {
-    return 'a frame must be one JSON object';
-  }
-  if (typeof frame !== 'object' || frame === null || Array.isArray(frame))
-    return 'a frame must be one JSON object';
-  const type = 'type' in frame ? frame.type : undefined;
-  if (typeof type !== 'string' || !Object.hasOwn(schemas, type)) {
-    return `a frame must have a type: one of ${Object.keys(schemas).join(', ')}`;
-  }
-  try {
-    schemas[type as WorkerFrame['type']].validateSync(frame, { strict: true, abortEarly: false });
-  } catch (error) {
-    if (!(error instanceof ValidationError)) throw error;
-    const faults = error.inner.length > 0 ? error.inner : [error];
-    return `${type}: ${faults.map(({ path, message }) => `${path} ${message}`).join('; ')}`;
-  }
-  return frame as WorkerFrame;
-}
+/** Read one text frame. @returns the frame, or in one sentence what is wrong with it. */
+export const parseFrame = frameReader<WorkerFrame>(schemas, { depthMax });
 
 export function failureFromWire(wire: WireFailure): ReportedFailure {
   const { retry_after_seconds: seconds } = wire;

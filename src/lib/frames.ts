@@ -1,0 +1,37 @@
+import { type Schema, ValidationError } from 'yup';
+import './yupMessages.ts';
+import { isDeeperThan } from './jsonDepth.ts';
+
+/**
+ * Reads the text frames of a socket by their `type`. Fields that a schema does not name are let through: the other side
+ * may be newer and say more.
+ * @returns the frame, or in one sentence what is wrong with it; the sentence names no value.
+ */
+export function frameReader<F extends { type: string }>(
+  schemas: Record<F['type'], Schema>,
+  { depthMax }: { depthMax: number },
+): (text: string) => F | string {
+  const isType = (type: unknown): type is F['type'] =>
+    typeof type === 'string' && Object.hasOwn(schemas, type);
+  return (text) => {
+    if (isDeeperThan(text, depthMax)) return `a frame must not nest deeper than ${depthMax} levels`;
+    let frame: unknown;
+    try {
+      frame = JSON.parse(text);
+    } catch {
+      return 'a frame must be one JSON object';
+    }
+    if (typeof frame !== 'object' || frame === null || Array.isArray(frame))
+      return 'a frame must be one JSON object';
+    const type = 'type' in frame ? frame.type : undefined;
+    if (!isType(type)) return `a frame must have a type: one of ${Object.keys(schemas).join(', ')}`;
+    try {
+      schemas[type].validateSync(frame, { strict: true, abortEarly: false });
+    } catch (error) {
+      if (!(error instanceof ValidationError)) throw error;
+      const faults = error.inner.length > 0 ? error.inner : [error];
+      return `${type}: ${faults.map(({ path, message }) => `${path} ${message}`).join('; ')}`;
+    }
+    return frame as F;
+  };
+}

@@ -16,6 +16,9 @@ import type { Logger } from './lib/log.ts';
 import { systemClock, systemRandom } from './lib/systemClock.ts';
 import { routeUpgrades, type UpgradeHandler } from './lib/upgrades.ts';
 import { watchVitals } from './lib/vitals.ts';
+import { EventStreams } from './live/eventStream.ts';
+import { Live } from './live/live.ts';
+import { LiveSocket } from './live/liveSocket.ts';
 import { createJsonStore } from './store/json/jsonStore.ts';
 import type { Store } from './store/store.ts';
 import { startEchoWorker } from './worker/embedded.ts';
@@ -83,7 +86,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     const { keys, adminKey, isNewKey } = await openKeys(config(), options.apiKey, store, random);
     const tickets = new Tickets({ clock, random });
-    const app = createApp({ coordinator, keys, tickets, config, live, logger });
+    const events = new Live({ coordinator, config, clock, random, logger });
+    const streams = new EventStreams({ live: events, coordinator, keys, clock });
+    const app = createApp({ coordinator, keys, tickets, streams, config, live, logger });
     const server = createServer(
       {
         headersTimeout: headersTimeoutMs,
@@ -94,7 +99,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       app.callback(),
     );
     const gateway = new WorkerGateway({ coordinator, keys, logger });
+    const dashboards = new LiveSocket({ live: events, keys, tickets, config, clock });
     const handlers = new Map<string, UpgradeHandler>([
+      ['/ws', (request, socket, head) => dashboards.upgrade(request, socket, head)],
       ['/ws/worker', (request, socket, head) => gateway.upgrade(request, socket, head)],
     ]);
     routeUpgrades(server, { handlers, own: config, logger });
@@ -123,11 +130,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       await worker?.drain(graceSeconds * 1000);
       await coordinator.drain(graceSeconds * 1000);
       coordinator.dismiss();
+      // Event streams are requests too, and would not end by themselves.
+      events.close();
       await endRequests(server);
       keys.close();
       await coordinator.close();
       gateway.close();
       vitals.close();
+      dashboards.close();
     };
     return {
       url,

@@ -13,8 +13,9 @@ import { headers } from './middleware/headers.ts';
 import { jsonBody } from './middleware/jsonBody.ts';
 import { requestId } from './middleware/requestId.ts';
 import { page } from './page.ts';
-import { type Route, routing } from './route.ts';
+import { type Route, routing, streamPaths } from './route.ts';
 import { configRoutes } from './routes/config/routes.ts';
+import { type EventStreams, eventRoutes } from './routes/events/routes.ts';
 import { jobRoutes } from './routes/jobs/routes.ts';
 import { keyRoutes } from './routes/keys/routes.ts';
 import { openapiRoutes } from './routes/openapi/routes.ts';
@@ -27,6 +28,7 @@ export interface HttpParts {
   coordinator: Coordinator;
   keys: KeyRing;
   tickets: Tickets;
+  streams: EventStreams;
   config: () => Config;
   /** The same, with where it came from and the way to read it again. */
   live: LiveConfig;
@@ -34,7 +36,7 @@ export interface HttpParts {
 }
 
 /** Every route of the API, one room a thing. */
-export function routes({ coordinator, config, live, keys, tickets }: HttpParts): Route[] {
+export function routes({ coordinator, config, live, keys, tickets, streams }: HttpParts): Route[] {
   return [
     ...jobRoutes(coordinator, config),
     ...workerRoutes(coordinator),
@@ -44,12 +46,14 @@ export function routes({ coordinator, config, live, keys, tickets }: HttpParts):
     ...keyRoutes(keys, tickets),
     ...configRoutes(live),
     ...openapiRoutes(),
+    ...eventRoutes(streams),
   ];
 }
 
 /** The HTTP side of the coordinator. Whatever is not public asks for a key first, so that a stranger learns no path. */
 export function createApp(parts: HttpParts): Koa {
-  const { coordinator, keys, config, logger } = parts;
+  const { coordinator, keys, tickets, config, logger } = parts;
+  const all = routes(parts);
   const app = new Koa();
   // Koa's own handler would print what the error middleware has answered already.
   app.on('error', (error: Error) => logger.debug({ error: error.message }, 'connection error'));
@@ -58,10 +62,10 @@ export function createApp(parts: HttpParts): Koa {
   app.use(errors(logger));
   app.use(health(coordinator));
   app.use(page());
-  app.use(authentication(keys));
+  app.use(authentication(keys, tickets, streamPaths(all)));
   app.use(
     routing(
-      routes(parts),
+      all,
       jsonBody(() => config().http.maxBodyBytes),
     ),
   );

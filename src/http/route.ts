@@ -22,15 +22,31 @@ export interface Answer {
   json: unknown;
 }
 
-/** One route. Its role is part of it: there is none without. */
-export interface Route {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+interface RouteBase {
   path: string;
+  /** Part of the route: there is none without. */
   role: Role;
+}
+
+/** A route that answers JSON. */
+export interface JsonRoute extends RouteBase {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Whether it reads a JSON body, or what reads another kind of body; without this it reads none. */
   body?: 'required' | 'optional' | Middleware;
   handle(request: RouteContext): Promise<Answer> | Answer;
 }
+
+/** A route that answers an event stream. A browser can send it no key, so it takes a ticket too. */
+export interface StreamRoute extends RouteBase {
+  method: 'GET';
+  /**
+   * What throws here is answered as a problem, as everywhere.
+   * @returns what takes the answer over, or null when there is nothing to stream: 204.
+   */
+  stream(request: RouteContext): Promise<((response: ServerResponse) => void) | null>;
+}
+
+export type Route = JsonRoute | StreamRoute;
 
 /**
  * The routes as Koa middleware: checks the role, reads the body where there is one, answers JSON.
@@ -40,8 +56,11 @@ export function routing(routes: readonly Route[], readBody: Middleware): Middlew
   const router = new Router();
   for (const route of routes) {
     if (!(route.role in rolesByName)) throw new Error(`${route.method} ${route.path} declares no role`);
-    const handler: Middleware = async (ctx) => answer(ctx, route);
-    const before: Middleware[] = [roleGuard(route.role), ...bodyReader(route, readBody)];
+    const handler: Middleware = async (ctx) => ('stream' in route ? stream(ctx, route) : answer(ctx, route));
+    const before: Middleware[] = [
+      roleGuard(route.role),
+      ...('body' in route ? bodyReader(route, readBody) : []),
+    ];
     router.register(route.path, [route.method], [...before, handler]);
   }
   const routed = router.routes();
@@ -59,7 +78,7 @@ export function routing(routes: readonly Route[], readBody: Middleware): Middlew
   };
 }
 
-function bodyReader({ body }: Route, readBody: Middleware): Middleware[] {
+function bodyReader({ body }: JsonRoute, readBody: Middleware): Middleware[] {
   if (body === undefined) return [];
   if (body === 'required') return [readBody];
   if (body !== 'optional') return [body];
@@ -92,19 +111,43 @@ function roleGuard(needed: Role): Middleware {
   };
 }
 
-async function answer(ctx: ParameterizedContext, route: Route): Promise<void> {
-  const { status, headers, json } = await route.handle({
+function contextOf(ctx: ParameterizedContext): RouteContext {
+  return {
     params: ctx.params,
     query: ctx.query,
     headers: ctx.headers,
     body: ctx.request.body,
     principal: ctx.state.principal,
     whenGone: () => whenGone(ctx.res),
-  });
+  };
+}
+
+async function answer(ctx: ParameterizedContext, route: JsonRoute): Promise<void> {
+  const { status, headers, json } = await route.handle(contextOf(ctx));
   ctx.status = status ?? 200;
   if (headers !== undefined) ctx.set(headers);
   ctx.type = 'application/json';
   ctx.body = JSON.stringify(json);
+}
+
+async function stream(ctx: ParameterizedContext, route: StreamRoute): Promise<void> {
+  const start = await route.stream(contextOf(ctx));
+  if (start === null || ctx.method === 'HEAD') {
+    ctx.status = start === null ? 204 : 200;
+    if (start !== null) ctx.type = 'text/event-stream';
+    return;
+  }
+  // From here on the answer is not Koa's.
+  ctx.respond = false;
+  start(ctx.res);
+}
+
+/** Whether a request goes to a route that answers an event stream. */
+export function streamPaths(routes: readonly Route[]): (path: string) => boolean {
+  const patterns = routes
+    .filter((route) => 'stream' in route)
+    .map(({ path }) => new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}/?$`));
+  return (path) => patterns.some((pattern) => pattern.test(path));
 }
 
 /**

@@ -10,6 +10,9 @@ import { createApp, type HttpParts } from '../../src/http/app.ts';
 import { silent } from '../../src/lib/log.ts';
 import { systemRandom } from '../../src/lib/systemClock.ts';
 import { routeUpgrades, type UpgradeHandler } from '../../src/lib/upgrades.ts';
+import { EventStreams } from '../../src/live/eventStream.ts';
+import { Live } from '../../src/live/live.ts';
+import { LiveSocket } from '../../src/live/liveSocket.ts';
 import { type Bundle, setup } from './coordinator.ts';
 import { checkedFetch } from './openapi.ts';
 
@@ -27,6 +30,7 @@ export interface ApiBundle extends Bundle {
   url: string;
   port: number;
   parts: HttpParts;
+  live: Live;
   /** A key of each role. */
   keys: Record<Role, string>;
   /**
@@ -42,7 +46,7 @@ export async function setupApi(
   ...options: Parameters<typeof setup> extends [unknown, ...infer R] ? R : never
 ): Promise<ApiBundle> {
   const bundle = await setup(t, ...options);
-  const { coordinator, config, clock } = bundle;
+  const { coordinator, clock } = bundle;
   const storage = {
     save: (key: KeyRecord) => bundle.store.commit([{ kind: 'key', key }]),
     remove: (id: string) => bundle.store.commit([{ kind: 'keyRemoved', id }]),
@@ -52,23 +56,30 @@ export async function setupApi(
   const created = roles.map(async (role) => [role, (await ring.create(role, null, null)).key]);
   const keys = Object.fromEntries(await Promise.all(created)) as Record<Role, string>;
   const tickets = new Tickets({ clock, random: systemRandom() });
+  const config = () => bundle.config;
+  const live = new Live({ coordinator, config, clock, random: systemRandom(), logger: silent });
   const parts: HttpParts = {
     coordinator,
     keys: ring,
     tickets,
-    config: () => config,
-    live: LiveConfig.of(config),
+    streams: new EventStreams({ live, coordinator, keys: ring, clock }),
+    config,
+    live: LiveConfig.of(bundle.config),
     logger: silent,
   };
   const server = createServer(createApp(parts).callback());
   const gateway = new WorkerGateway({ coordinator, keys: ring, logger: silent });
+  const dashboards = new LiveSocket({ live, keys: ring, tickets, config, clock });
   const handlers = new Map<string, UpgradeHandler>([
+    ['/ws', (request, socket, head) => dashboards.upgrade(request, socket, head)],
     ['/ws/worker', (request, socket, head) => gateway.upgrade(request, socket, head)],
   ]);
-  routeUpgrades(server, { handlers, own: () => config, logger: silent });
+  routeUpgrades(server, { handlers, own: config, logger: silent });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => {
+    live.close();
     gateway.close();
+    dashboards.close();
     server.closeAllConnections();
     server.close();
   });
@@ -79,6 +90,7 @@ export async function setupApi(
     url,
     port,
     parts,
+    live,
     keys,
     api: async (method, path, body, headers = {}) => {
       const response = await checkedFetch(url + path, {
@@ -90,8 +102,11 @@ export async function setupApi(
         },
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
-      const text = await response.text();
-      const isJson = (response.headers.get('content-type') ?? '').includes('json');
+      const type = response.headers.get('content-type') ?? '';
+      const isJson = type.includes('json');
+      // An event stream would not end; whoever reads one opens it otherwise.
+      if (type.includes('event-stream')) await response.body?.cancel();
+      const text = type.includes('event-stream') ? '' : await response.text();
       return {
         status: response.status,
         headers: response.headers,

@@ -1,0 +1,112 @@
+import type { JobStatus } from './states.ts';
+import type { WireJob } from './wire.ts';
+
+/** The frames of `/ws`, and of the event streams, as they stand on the wire. See docs/live-events.md. */
+
+export const liveSubprotocol = 'svc.v1';
+/** A ticket is offered as one more subprotocol, `ticket.<t>`, and never answered. */
+export const ticketPrefix = 'ticket.';
+/** Largest frame a client may send, bytes. */
+export const clientFrameBytesMax = 64 * 1024;
+
+export const plainTopics = ['stats', 'jobs', 'workers', 'providers', 'machines'] as const;
+export type Topic = (typeof plainTopics)[number] | `job:${string}`;
+
+/** Longest id of a job that a topic may name. */
+const jobIdLengthMax = 100;
+const jobPrefix = 'job:' as const;
+
+/** @returns null when there is no such topic; whether the job exists is not looked at. */
+export function parseTopic(text: string): Topic | null {
+  const plain = plainTopics.find((topic) => topic === text);
+  if (plain !== undefined) return plain;
+  const id = jobOfTopic(text);
+  return id !== null && id !== '' && id.length <= jobIdLengthMax ? topicOfJob(id) : null;
+}
+
+/** The id in `job:<id>`; null for every other topic. */
+export function jobOfTopic(topic: string): string | null {
+  return topic.startsWith(jobPrefix) ? topic.slice(jobPrefix.length) : null;
+}
+
+export function topicOfJob(id: string): Topic {
+  return `${jobPrefix}${id}`;
+}
+
+/** Everything a client may say. */
+export type LiveClientFrame =
+  | { type: 'subscribe'; topics: Topic[]; since?: number | undefined; epoch?: string | undefined }
+  | { type: 'unsubscribe'; topics: Topic[] }
+  | { type: 'ping' };
+
+export interface LiveHello {
+  type: 'hello';
+  server_time: string;
+  role: string;
+  /** Of the newest event. */
+  seq: number;
+  /** New at each start of the coordinator. */
+  epoch: string;
+}
+
+export interface LiveSnapshot {
+  type: 'snapshot';
+  topic: Topic;
+  /** Every event up to this one is in it. */
+  seq: number;
+  /** Events before it were lost. */
+  gap?: true;
+  data: unknown;
+}
+
+export interface LivePong {
+  type: 'pong';
+  server_time: string;
+}
+
+/** Something the client said was refused; what it has subscribed to goes on. */
+export interface LiveError {
+  type: 'error';
+  code: string;
+  message: string;
+}
+
+/** Snapshot of `jobs`. */
+export interface JobsSnapshot {
+  counts: Record<JobStatus, number>;
+  /** Newest first, as lists show them; fewer when they are large. */
+  latest: WireJob[];
+}
+
+/** Snapshot of `job:<id>`. */
+export interface JobSnapshot {
+  job: WireJob;
+  /** What the running attempt has said so far; null when nothing is known of it. */
+  output: JobOutput | null;
+}
+
+export interface JobOutput {
+  lease: number;
+  /** Of the last chunk in `text`. */
+  seq: number;
+  text: string;
+  /** Whether the beginning is missing. */
+  truncated: boolean;
+}
+
+/** Data of `job.progress`. `seq` counts the chunks of the lease. */
+export interface JobProgress {
+  id: string;
+  lease: number;
+  seq: number;
+  text: string;
+}
+
+/** Data of `transition`. */
+export interface WireTransition {
+  machine: string;
+  actor_id: string;
+  from: string | null;
+  to: string;
+  event: string;
+}

@@ -1,0 +1,40 @@
+import { parseTopic, type Topic } from '../../../domain/liveProtocol.ts';
+import { Query, type RawQuery } from '../../query.ts';
+
+const topicsMax = 100;
+const topicsDefault: readonly Topic[] = ['jobs', 'workers', 'providers'];
+
+/** What every stream takes: a ticket, which the authentication has read, and the last event the client has. */
+function readPlace(query: Query, lastEventId: unknown): number | null {
+  query.text('ticket');
+  const asked = query.integer('since', -1, 0, Number.MAX_SAFE_INTEGER);
+  // What a browser sends by itself when it connects again goes before what stands in the address.
+  if (typeof lastEventId !== 'string' || lastEventId === '') return asked < 0 ? null : asked;
+  return /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : 0;
+}
+
+/** The query of GET /api/events. @throws CoordinatorError invalid_request. */
+export function parseEvents(raw: RawQuery, lastEventId: unknown): { topics: Topic[]; since: number | null } {
+  const query = new Query(raw);
+  const since = readPlace(query, lastEventId);
+  const topics = query
+    .all('topics')
+    .flatMap((text) => text.split(','))
+    .flatMap((text) => {
+      const topic = parseTopic(text);
+      if (topic === null)
+        query.fault('topics', 'must be stats, jobs, workers, providers, machines or job:<id>');
+      return topic === null ? [] : [topic];
+    });
+  if (topics.length > topicsMax) query.fault('topics', `must be at most ${topicsMax}`);
+  query.done();
+  return { topics: topics.length === 0 ? [...topicsDefault] : topics, since };
+}
+
+/** The query of GET /api/jobs/:id/events. @throws CoordinatorError invalid_request. */
+export function parseJobEvents(raw: RawQuery, lastEventId: unknown): { since: number | null } {
+  const query = new Query(raw);
+  const since = readPlace(query, lastEventId);
+  query.done();
+  return { since };
+}

@@ -1,0 +1,89 @@
+import { iso } from '../domain/wire.ts';
+import { afterGap, type Encoding, type Message } from './encoding.ts';
+
+/** What an entry weighs besides its text: objects, the record it holds on to. */
+const entryBytes = 512;
+
+/** One event with its number. It is presented and serialised when the first subscriber wants it, and only once. */
+export class Entry implements Message {
+  readonly type: string;
+  readonly seq: number;
+  readonly topics: readonly string[];
+  /** The job that has ended with it; null for all other events. */
+  readonly endedJob: string | null;
+  /** The job it is about, if any. */
+  readonly jobId: string | null;
+  readonly #at: number;
+  readonly #data: () => unknown;
+  readonly #bytes = new Map<Encoding, Buffer>();
+  #json: string | null = null;
+  #weight: number;
+  /** Told when the entry takes more memory; set by the feed while it remembers the entry. */
+  onGrown: ((bytes: number) => void) | null = null;
+
+  constructor(
+    seq: number,
+    event: {
+      type: string;
+      at: number;
+      topics: readonly string[];
+      data: () => unknown;
+      jobId?: string | null;
+      isEnd?: boolean;
+      /** Characters of what `data` holds on to. */
+      size?: number;
+    },
+  ) {
+    this.seq = seq;
+    this.type = event.type;
+    this.topics = event.topics;
+    this.jobId = event.jobId ?? null;
+    this.endedJob = event.isEnd === true ? this.jobId : null;
+    this.#weight = entryBytes + (event.size ?? 0);
+    this.#at = event.at;
+    this.#data = event.data;
+  }
+
+  /** Bytes that it keeps in memory, about. */
+  get weight(): number {
+    return this.#weight;
+  }
+
+  get json(): string {
+    if (this.#json === null) {
+      this.#json = JSON.stringify({
+        type: this.type,
+        seq: this.seq,
+        at: iso(this.#at),
+        data: this.#data(),
+      });
+      this.#grow(this.#json.length);
+    }
+    return this.#json;
+  }
+
+  bytes(encoding: Encoding): Buffer {
+    const known = this.#bytes.get(encoding);
+    if (known !== undefined) return known;
+    const bytes = encoding(this);
+    this.#bytes.set(encoding, bytes);
+    this.#grow(bytes.length);
+    return bytes;
+  }
+
+  /** Let go of the text: whoever wants it again has it made again. */
+  release(): void {
+    this.#json = null;
+    this.#bytes.clear();
+  }
+
+  /** The same, saying that others before it were left out. */
+  bytesAfterGap(encoding: Encoding): Buffer {
+    return encoding(afterGap(this));
+  }
+
+  #grow(bytes: number): void {
+    this.#weight += bytes;
+    this.onGrown?.(bytes);
+  }
+}

@@ -1,0 +1,148 @@
+import type { ServerResponse } from 'node:http';
+import type { KeyRing } from '../auth/keyRing.ts';
+import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { Clock } from '../domain/clock.ts';
+import { CoordinatorError, type ErrorCode } from '../domain/errors.ts';
+import type { Principal } from '../domain/key.ts';
+import { jobOfTopic, type Topic, topicOfJob } from '../domain/liveProtocol.ts';
+import { isTerminal } from '../domain/states.ts';
+import { iso } from '../domain/wire.ts';
+import { closeCodes } from '../domain/workerProtocol.ts';
+import { eventStreamEvent } from './encoding.ts';
+import type { Live } from './live.ts';
+import type { Outlet } from './subscriber.ts';
+
+/** How long a browser waits before it connects again, ms. */
+const retryMs = 2_000;
+/** How long the rest of a stream may take to be read once it has ended, ms. */
+const endMs = 1_000;
+
+/** One event stream as an outlet. */
+class EventStream implements Outlet {
+  readonly encoding = eventStreamEvent;
+  readonly #response: ServerResponse;
+  readonly #clock: Clock;
+
+  constructor(response: ServerResponse, clock: Clock) {
+    this.#response = response;
+    this.#clock = clock;
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream',
+      // A proxy must neither keep nor gather it.
+      'Cache-Control': 'no-store, no-transform',
+      'X-Accel-Buffering': 'no',
+    });
+    response.write(`retry: ${retryMs}\n\n`);
+  }
+
+  get unsentBytes(): number {
+    return this.#response.writableLength;
+  }
+
+  write(bytes: Buffer): void {
+    this.#response.write(bytes);
+  }
+
+  onTaken(done: () => void): void {
+    this.#response.once('drain', done);
+  }
+
+  /** A comment: it keeps proxies from taking the connection for dead, and tells us when it is. */
+  ping(): void {
+    this.#response.write(': ping\n\n');
+  }
+
+  end(): void {
+    const response = this.#response;
+    response.end();
+    // Whoever does not read would hold the connection for ever.
+    const cancel = this.#clock.after(endMs, () => response.destroy());
+    response.once('close', cancel);
+  }
+}
+
+export interface StreamRequest {
+  principal: Principal;
+  /** The last event the client has; null for none. */
+  since: number | null;
+}
+
+/** Turns an answer that has not begun into an event stream. */
+export type StartStream = (response: ServerResponse) => void;
+
+/** The event streams of the API. What can be refused is refused before a stream begins. */
+export class EventStreams {
+  readonly #live: Live;
+  readonly #coordinator: Coordinator;
+  readonly #keys: KeyRing;
+  readonly #clock: Clock;
+
+  constructor(options: { live: Live; coordinator: Coordinator; keys: KeyRing; clock: Clock }) {
+    this.#live = options.live;
+    this.#coordinator = options.coordinator;
+    this.#keys = options.keys;
+    this.#clock = options.clock;
+  }
+
+  /**
+   * The same events as on the WebSocket.
+   * @throws CoordinatorError job_not_found; rate_limited when there are too many subscribers; draining.
+   */
+  async all(request: StreamRequest & { topics: readonly Topic[] }): Promise<StartStream> {
+    for (const topic of request.topics) {
+      const jobId = jobOfTopic(topic);
+      if (jobId !== null) await this.#coordinator.job(jobId);
+    }
+    return this.#start(request, null);
+  }
+
+  /**
+   * One job, to its end.
+   * @returns null when the client has its end already: a browser is told not to come again.
+   * @throws CoordinatorError job_not_found; rate_limited when there are too many subscribers; draining.
+   */
+  async job(request: StreamRequest & { jobId: string }): Promise<StartStream | null> {
+    const { jobId, since } = request;
+    const topic = topicOfJob(jobId);
+    const { job } = await this.#coordinator.job(jobId);
+    const { history } = this.#live;
+    const hasAll =
+      since !== null &&
+      history.covers(topic, since, false) &&
+      history.after(new Map([[topic, since]])).length === 0;
+    if (isTerminal(job.state) && hasAll) return null;
+    return this.#start({ ...request, topics: [topic] }, jobId);
+  }
+
+  #start(
+    { principal, topics, since }: StreamRequest & { topics: readonly Topic[] },
+    endsWith: string | null,
+  ): StartStream {
+    if (!this.#live.hasRoom) throw tooMany(this.#live.isOpen ? 'rate_limited' : 'draining');
+    return (response) => {
+      if (response.destroyed) return;
+      const subscriber = this.#live.join(new EventStream(response, this.#clock), endsWith);
+      const unwatch = this.#keys.watch(principal, () => {
+        subscriber.end(closeCodes.keyRefused, 'the key is no longer taken');
+      });
+      response.once('close', () => {
+        unwatch();
+        subscriber.left();
+      });
+      response.on('error', () => {});
+      subscriber.greet(principal.role, iso(this.#clock.now()));
+      subscriber.subscribe(topics, since).catch((error: unknown) => {
+        this.#live.failed(error);
+        subscriber.end(closeCodes.tryAgainLater, 'the state could not be read');
+      });
+    };
+  }
+}
+
+function tooMany(code: ErrorCode): CoordinatorError {
+  const message =
+    code === 'draining'
+      ? 'The coordinator is shutting down; connect again in a moment'
+      : 'There are as many live subscribers as live.max_subscribers allows';
+  return new CoordinatorError(code, message, { retryAfterSeconds: 5 });
+}

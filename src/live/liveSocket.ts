@@ -1,0 +1,90 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import type { KeyRing } from '../auth/keyRing.ts';
+import type { Tickets } from '../auth/tickets.ts';
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../domain/clock.ts';
+import { type Principal, roleMay } from '../domain/key.ts';
+import { clientFrameBytesMax, liveSubprotocol, ticketPrefix } from '../domain/liveProtocol.ts';
+import { isOwnOrigin } from '../lib/hosts.ts';
+import type { Live } from './live.ts';
+import { LiveConnection } from './liveConnection.ts';
+
+/** Fragments of one message: a client has no reason to send many. */
+const fragmentsMax = 16;
+
+/** Takes the sockets of dashboards. Koa sees no upgrade, so every check that is theirs stands here. */
+export class LiveSocket {
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: clientFrameBytesMax,
+    maxFragments: fragmentsMax,
+    perMessageDeflate: false,
+    clientTracking: true,
+    handleProtocols: (offered) => (offered.has(liveSubprotocol) ? liveSubprotocol : false),
+  });
+  readonly #live: Live;
+  readonly #keys: KeyRing;
+  readonly #tickets: Tickets;
+  readonly #config: () => Config;
+  readonly #clock: Clock;
+
+  constructor(options: { live: Live; keys: KeyRing; tickets: Tickets; config: () => Config; clock: Clock }) {
+    this.#live = options.live;
+    this.#keys = options.keys;
+    this.#tickets = options.tickets;
+    this.#config = options.config;
+    this.#clock = options.clock;
+  }
+
+  /** Take the upgrade to `/ws`. @returns null, or the status that refuses it. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): number | null {
+    const principal = this.#principal(request);
+    if (typeof principal === 'number') return principal;
+    if (!roleMay(principal.role, 'viewer')) return 403;
+    if (!this.#live.hasRoom) return 503;
+    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const { role } = principal;
+      const connection = new LiveConnection({
+        webSocket,
+        socket,
+        live: this.#live,
+        clock: this.#clock,
+        role,
+      });
+      const unwatch = this.#keys.watch(principal, () => connection.keyRefused());
+      webSocket.once('close', unwatch);
+    });
+    return null;
+  }
+
+  /** Cut whatever is still there. */
+  close(): void {
+    for (const socket of this.#sockets.clients) socket.terminate();
+  }
+
+  /**
+   * Who comes, or the status that refuses them. A browser sends an Origin, which must be our own, and a ticket, since it
+   * can set no header; a program sends its key. Without both it is a page that hides where it is from.
+   */
+  #principal({ headers }: IncomingMessage): Principal | number {
+    const { origin, authorization, host = '' } = headers;
+    if (origin === undefined && authorization === undefined) return 403;
+    if (origin !== undefined && !isOwnOrigin(origin, host, this.#config())) return 403;
+    if (authorization !== undefined) {
+      const principal = this.#keys.authenticate(authorization);
+      return typeof principal === 'string' ? 401 : principal;
+    }
+    const ticket = offeredTicket(headers['sec-websocket-protocol']);
+    const principal = ticket === null ? null : this.#tickets.redeem(ticket);
+    // The key may have been taken back since the ticket was issued.
+    return principal !== null && this.#keys.isValid(principal) ? principal : 401;
+  }
+}
+
+/** The ticket among the subprotocols that are offered, `svc.v1, ticket.<t>`. */
+function offeredTicket(protocols: string | undefined): string | null {
+  const offered = (protocols ?? '').split(',').map((protocol) => protocol.trim());
+  return offered.find((protocol) => protocol.startsWith(ticketPrefix))?.slice(ticketPrefix.length) ?? null;
+}

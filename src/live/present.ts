@@ -1,0 +1,24 @@
+import type { JobView } from '../coordinator/coordinator.ts';
+import type { LiveEvent } from '../coordinator/eventBus.ts';
+import type { JobRecord } from '../domain/job.ts';
+import type { JobProgress, WireTransition } from '../domain/liveProtocol.ts';
+import type { WireJob, WireProvider, WireWorker } from '../domain/wire.ts';
+import { presentListed } from '../present/job.ts';
+import { presentProvider } from '../present/provider.ts';
+import { presentWorker } from '../present/worker.ts';
+
+/** The `data` of an event. */
+export function presentEvent(
+  event: LiveEvent,
+  view: (job: JobRecord) => JobView,
+): WireJob | WireWorker | WireProvider | JobProgress | WireTransition {
+  if ('job' in event) return presentListed(view(event.job));
+  if ('worker' in event) return presentWorker(event.worker);
+  if ('provider' in event) return presentProvider(event.provider);
+  if (event.type === 'transition') {
+    const { machine, actorId, from, to, event: name } = event;
+    return { machine, actor_id: actorId, from, to, event: name };
+  }
+  const { jobId, lease, seq, text } = event;
+  return { id: jobId, lease, seq, text };
+}

@@ -1,0 +1,156 @@
+import type { Coordinator } from '../coordinator/coordinator.ts';
+import {
+  type JobSnapshot,
+  type JobsSnapshot,
+  jobOfTopic,
+  type LiveSnapshot,
+  type Topic,
+} from '../domain/liveProtocol.ts';
+import { isTerminal } from '../domain/states.ts';
+import type { WireJob } from '../domain/wire.ts';
+import { presentListed } from '../present/job.ts';
+import { presentProvider } from '../present/provider.ts';
+import { presentStats } from '../present/stats.ts';
+import { presentWorker } from '../present/worker.ts';
+import { afterGap, type Message } from './encoding.ts';
+import type { Feed } from './feed.ts';
+import type { Outputs } from './outputs.ts';
+
+/** Newest jobs in the snapshot of `jobs`; fewer when their JSON is longer than this together. */
+const latestMax = 50;
+const latestCharactersMax = 1024 * 1024;
+
+/** The state of a topic. Every event up to `seq` is in it, and perhaps some that came later. */
+export class Snapshot {
+  readonly topic: Topic;
+  readonly seq: number;
+  /** For `job:<id>`: whether the job has ended. */
+  readonly isEnded: boolean;
+  readonly #data: unknown;
+  #message: Message | null = null;
+
+  constructor(topic: Topic, seq: number, data: unknown, isEnded = false) {
+    this.topic = topic;
+    this.seq = seq;
+    this.isEnded = isEnded;
+    this.#data = data;
+  }
+
+  /** @param isAfterGap whether it makes up for events that were lost. */
+  message(isAfterGap: boolean): Message {
+    if (this.#message === null) {
+      const { topic, seq } = this;
+      const frame: LiveSnapshot = { type: 'snapshot', topic, seq, data: this.#data };
+      this.#message = { type: 'snapshot', seq, json: JSON.stringify(frame) };
+    }
+    return isAfterGap ? afterGap(this.#message) : this.#message;
+  }
+}
+
+/** Reads what a subscriber must know before the first event of a topic makes sense. */
+export class Snapshots {
+  readonly #coordinator: Coordinator;
+  readonly #feed: Feed;
+  readonly #outputs: Outputs;
+  /** The last ones, shared by all who come before anything has happened. */
+  readonly #last = new Map<Topic, Promise<Snapshot>>();
+  #lastSeq = 0;
+
+  constructor(options: { coordinator: Coordinator; feed: Feed; outputs: Outputs }) {
+    this.#coordinator = options.coordinator;
+    this.#feed = options.feed;
+    this.#outputs = options.outputs;
+  }
+
+  /** @throws CoordinatorError job_not_found. */
+  read(topic: Topic): Promise<Snapshot> {
+    const { seq } = this.#feed;
+    if (seq !== this.#lastSeq) this.#last.clear();
+    this.#lastSeq = seq;
+    const known = this.#last.get(topic);
+    if (known !== undefined) return known;
+    const read = this.#read(topic, seq);
+    // Jobs are many, and a second viewer of the same one is rare.
+    if (topic !== 'jobs' && topic !== 'workers' && topic !== 'providers') return read;
+    this.#last.set(topic, read);
+    read.catch(() => this.#last.delete(topic));
+    return read;
+  }
+
+  async #read(topic: Topic, seq: number): Promise<Snapshot> {
+    const jobId = jobOfTopic(topic);
+    if (jobId !== null) return this.#job(topic, seq, jobId);
+    return new Snapshot(topic, seq, await this.#data(topic));
+  }
+
+  async #data(topic: Topic): Promise<unknown> {
+    const coordinator = this.#coordinator;
+    switch (topic) {
+      case 'jobs':
+        return this.#jobs();
+      case 'workers':
+        return (await coordinator.workers()).map(presentWorker);
+      case 'providers':
+        return coordinator.providers().map(presentProvider);
+      case 'machines':
+        return this.#machines();
+      default:
+        return presentStats(await coordinator.stats());
+    }
+  }
+
+  async #jobs(): Promise<JobsSnapshot> {
+    const coordinator = this.#coordinator;
+    const { byStatus } = await coordinator.counts();
+    const { jobs } = await coordinator.jobs({ ...everyJob, limit: latestMax });
+    const latest: WireJob[] = [];
+    let characters = 0;
+    for (const job of jobs) {
+      const { prompt, messages } = job.request;
+      characters += prompt?.length ?? JSON.stringify(messages).length;
+      if (characters > latestCharactersMax) break;
+      latest.push(presentListed(coordinator.view(job)));
+    }
+    return { counts: byStatus, latest };
+  }
+
+  async #job(topic: Topic, seq: number, id: string): Promise<Snapshot> {
+    const view = await this.#coordinator.job(id);
+    const data: JobSnapshot = { job: presentListed(view), output: this.#outputs.text(id) };
+    return new Snapshot(topic, seq, data, isTerminal(view.job.state));
+  }
+
+  /** How many actors of each machine are in each state. */
+  async #machines(): Promise<Record<string, Record<string, number>>> {
+    const coordinator = this.#coordinator;
+    const { jobs } = await coordinator.stats();
+    const workers = (await coordinator.workers()).map(({ status }) => status);
+    const providers = coordinator.providers().map(({ status }) => status);
+    return {
+      job: jobs.byState,
+      worker: countEach(workers),
+      provider: countEach(providers),
+      supervisor: countEach([coordinator.status]),
+    };
+  }
+}
+
+function countEach(words: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  return counts;
+}
+
+const everyJob = {
+  statuses: [],
+  provider: null,
+  model: null,
+  worker: null,
+  tags: [],
+  priority: null,
+  tier: null,
+  createdAfter: null,
+  createdBefore: null,
+  text: null,
+  offset: 0,
+};

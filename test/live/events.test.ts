@@ -1,0 +1,191 @@
+import test from 'ava';
+import { setupApi } from '../support/api.ts';
+import { request } from '../support/coordinator.ts';
+import { dashboard } from './support/dashboard.ts';
+
+test('the events of a job come in order, each once, with numbers that only rise', async (t) => {
+  const bundle = await setupApi(t);
+  const view = await dashboard(t, bundle);
+  await view.subscribe('jobs', 'workers');
+  const hand = await bundle.worker({ name: 'w-1' });
+  const { job } = await bundle.coordinator.dispatch(request({ prompt: 'Say hello', input: 'secret' }));
+  await hand.complete(await hand.job());
+  const { data } = await view.next('job.completed');
+  t.deepEqual(view.typesOf(job.id), ['job.created', 'job.started', 'job.completed']);
+  t.like(data, { id: job.id, status: 'completed', prompt: 'Say hello', attempt_count: 1 });
+  t.false('input' in data || 'result' in data, 'the form of lists');
+  t.like((await view.next('worker.connected')).data, { name: 'w-1', connected: true, status: 'active' });
+  const numbers = view.frames.flatMap(({ type, seq }) => (type === 'hello' || !seq ? [] : [seq]));
+  t.deepEqual(
+    numbers,
+    [...numbers].sort((a, b) => a - b),
+  );
+});
+
+test('a snapshot comes first: counts and the newest jobs, every worker, every provider', async (t) => {
+  const bundle = await setupApi(t);
+  const { job } = await bundle.coordinator.dispatch(request({ provider: 'nobody' }));
+  const hand = await bundle.worker({ name: 'w-1' });
+  await bundle.coordinator.dispatch(request());
+  await hand.complete(await hand.job());
+  const view = await dashboard(t, bundle);
+  await view.subscribe('jobs', 'workers', 'providers', 'machines', 'stats');
+  const of = (topic: string) => view.frames.find((frame) => frame.topic === topic)?.data;
+  const jobs = of('jobs') as unknown as { counts: object; latest: { id: string }[] };
+  t.like(jobs.counts, { pending: 1, completed: 1, running: 0 });
+  t.is(jobs.latest.length, 2);
+  t.is(jobs.latest[1]?.id, job.id, 'newest first');
+  t.like(of('workers'), [{ name: 'w-1', completed: 1, failed: 0 }]);
+  t.like(of('providers'), [{ name: 'echo', status: 'available' }]);
+  t.like(of('machines'), {
+    job: { 'pending.ready': 1 },
+    worker: { active: 1 },
+    supervisor: { accepting: 1 },
+  });
+  t.like(of('stats'), { jobs: { total: 2, by_status: { pending: 1, completed: 1 } } });
+});
+
+test('a large snapshot is cut, so that nobody is drowned on arrival', async (t) => {
+  const bundle = await setupApi(t);
+  const prompt = 'x'.repeat(300_000);
+  for (let count = 0; count < 5; count += 1) await bundle.coordinator.dispatch(request({ prompt }));
+  const view = await dashboard(t, bundle);
+  await view.subscribe('jobs');
+  const { data } = await view.next('snapshot');
+  t.is((data.latest as unknown[]).length, 3);
+});
+
+test('a worker’s events carry what it has completed', async (t) => {
+  const bundle = await setupApi(t);
+  const view = await dashboard(t, bundle);
+  await view.subscribe('workers');
+  const hand = await bundle.worker();
+  await bundle.coordinator.dispatch(request());
+  await hand.complete(await hand.job());
+  await bundle.coordinator.setWorkerPaused(hand.id, true);
+  t.like((await view.next('worker.paused')).data, { completed: 1, failed: 0, paused: true });
+  await bundle.coordinator.setWorkerPaused(hand.id, false);
+  await view.next('worker.resumed');
+  hand.drop();
+  t.like((await view.next('worker.disconnected')).data, { completed: 1, connected: false });
+});
+
+test('output chunks go to whoever watches the job; a late viewer gets the text so far', async (t) => {
+  const bundle = await setupApi(t);
+  const everything = await dashboard(t, bundle);
+  await everything.subscribe('jobs');
+  const hand = await bundle.worker();
+  const { job } = await bundle.coordinator.dispatch(request());
+  const { lease } = await hand.job();
+  const say = (seq: number, text: string) => hand.connection.chunk({ jobId: job.id, lease }, seq, text);
+  say(1, 'Once ');
+  say(2, 'upon ');
+  say(2, 'upon ');
+  const late = await dashboard(t, bundle);
+  await late.subscribe(`job:${job.id}`);
+  t.deepEqual((await late.next('snapshot')).data.output, {
+    lease,
+    seq: 2,
+    text: 'Once upon ',
+    truncated: false,
+  });
+  say(3, 'a time');
+  t.deepEqual((await late.next('job.progress')).data, { id: job.id, lease, seq: 3, text: 'a time' });
+  await hand.complete(await hand.job());
+  await late.next('job.completed');
+  await everything.next('job.completed');
+  t.deepEqual(everything.typesOf(job.id), ['job.created', 'job.started', 'job.completed']);
+  const after = await dashboard(t, bundle);
+  await after.subscribe(`job:${job.id}`);
+  t.is((await after.next('snapshot')).data.output, null, 'freed with the end');
+});
+
+test('providers tell when they are limited and when they have recovered', async (t) => {
+  const bundle = await setupApi(t);
+  const view = await dashboard(t, bundle);
+  await view.subscribe('providers');
+  const hand = await bundle.worker();
+  await bundle.coordinator.dispatch(request());
+  const { job_id: jobId, lease } = await hand.job();
+  const failure = {
+    class: 'rate_limited' as const,
+    message: 'slow down',
+    status: 429,
+    code: null,
+    retryAfterMs: 5_000,
+  };
+  await hand.connection.conclude({ jobId, lease }, { type: 'fail', failure, usage: null });
+  t.like((await view.next('provider.limited')).data, { name: 'echo', status: 'limited' });
+  bundle.clock.advance(6_000);
+  await bundle.coordinator.dispatch(request());
+  await hand.complete(await hand.job(2));
+  t.like((await view.next('provider.recovered')).data, { name: 'echo', status: 'available', until: null });
+});
+
+test('transitions of every machine are told only while somebody watches them', async (t) => {
+  const bundle = await setupApi(t);
+  const view = await dashboard(t, bundle);
+  await bundle.worker();
+  await view.subscribe('machines');
+  const hand = await bundle.worker({ name: 'seen' });
+  const { job } = await bundle.coordinator.dispatch(request({ provider: 'echo' }));
+  await view.next(({ type, data }) => type === 'transition' && data.to === 'running.active');
+  const of = (id: string) =>
+    view.frames
+      .filter(({ type, data }) => type === 'transition' && data.actor_id === id)
+      .map(({ data: { machine, from, to, event } }) => [machine, from, to, event]);
+  t.deepEqual(of(job.id), [
+    ['job', null, 'pending.ready', 'job.created'],
+    ['job', 'pending.ready', 'running.active', 'job.assigned'],
+  ]);
+  t.deepEqual(of(hand.id), [['worker', 'disconnected', 'active.responsive', 'worker.connected']]);
+  t.is(view.frames.filter(({ data }) => data?.machine === 'worker').length, 1);
+  const before = bundle.live.feed.seq;
+  view.send({ type: 'unsubscribe', topics: ['machines'] });
+  await view.settled();
+  await bundle.coordinator.setWorkerPaused(hand.id, true);
+  t.is(bundle.live.feed.seq, before + 1, 'the pause alone has a number');
+});
+
+test('figures come once a second, and only while somebody wants them', async (t) => {
+  const bundle = await setupApi(t);
+  const view = await dashboard(t, bundle);
+  bundle.clock.advance(5_000);
+  await view.subscribe('stats');
+  for (let second = 1; second <= 3; second += 1) {
+    bundle.clock.advance(1_000);
+    await view.next('stats', second);
+  }
+  view.send({ type: 'unsubscribe', topics: ['stats'] });
+  await view.settled();
+  const { seq } = bundle.live.feed;
+  bundle.clock.advance(5_000);
+  await view.settled();
+  t.is(bundle.live.feed.seq, seq);
+});
+
+test('what nobody subscribes to is not even presented, and what many do is presented once', async (t) => {
+  const bundle = await setupApi(t);
+  const { coordinator } = bundle;
+  const views = await Promise.all(Array.from({ length: 5 }, () => dashboard(t, bundle)));
+  for (const view of views) await view.subscribe('workers');
+  const presented: string[] = [];
+  const view = coordinator.view.bind(coordinator);
+  coordinator.view = (job) => {
+    presented.push(job.id);
+    return view(job);
+  };
+  const hand = await bundle.worker();
+  await coordinator.dispatch(request());
+  await hand.complete(await hand.job());
+  await Promise.all(views.map((one) => one.settled()));
+  // The answer of dispatch is a view too.
+  t.is(presented.length, 1);
+  for (const one of views) await one.subscribe('jobs');
+  presented.length = 0;
+  const { job } = await coordinator.dispatch(request());
+  await hand.complete(await hand.job(2));
+  for (const one of views) await one.next('job.completed');
+  t.is(presented.length, 4);
+  for (const one of views) t.deepEqual(one.typesOf(job.id), ['job.created', 'job.started', 'job.completed']);
+});

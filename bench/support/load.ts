@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { Client } from 'undici';
+import { LeanClient, rawRequest } from './leanClient.ts';
 import { apiKey } from './processes.ts';
 
 /** Requests that no answer comes to in this time fail the run, ms. */
@@ -34,17 +35,21 @@ export async function dispatchLoad(
   { url, connections, bodies }: Load,
   until: { requests?: number; ms?: number },
 ): Promise<LoadResult> {
-  const clients = Array.from({ length: connections }, () => connect(url));
+  const requests = bodies.map((body) => rawRequest(url, '/api/jobs', headers, body));
+  const clients = await Promise.all(
+    Array.from({ length: connections }, () => LeanClient.connect(url, answerMsMax)),
+  );
   const latenciesMs: number[] = [];
   const startedAt = performance.now();
   const endsAt = startedAt + (until.ms ?? Number.POSITIVE_INFINITY);
   const requestsMax = until.requests ?? Number.POSITIVE_INFINITY;
   let sent = 0;
-  const run = async (client: Client): Promise<void> => {
+  const run = async (client: LeanClient): Promise<void> => {
     for (let sentAt = performance.now(); sent < requestsMax && sentAt < endsAt; ) {
-      const body = bodies[sent % bodies.length] ?? '';
+      const request = requests[sent % requests.length] as Buffer;
       sent += 1;
-      await post(client, '/api/jobs', body, 201);
+      const status = await client.send(request);
+      if (status !== 201) throw new Error(`POST /api/jobs answered ${status}`);
       const now = performance.now();
       latenciesMs.push(now - sentAt);
       sentAt = now;
@@ -54,7 +59,7 @@ export async function dispatchLoad(
     await Promise.all(clients.map(run));
     return { requests: latenciesMs.length, elapsedMs: performance.now() - startedAt, latenciesMs };
   } finally {
-    await Promise.all(clients.map((client) => client.destroy()));
+    for (const client of clients) client.close();
   }
 }
 

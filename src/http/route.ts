@@ -39,6 +39,7 @@ export interface JsonRoute extends RouteBase {
 /** A route that answers an event stream. A browser can send it no key, so it takes a ticket too. */
 export interface StreamRoute extends RouteBase {
   method: 'GET';
+  body?: undefined;
   /**
    * What throws here is answered as a problem, as everywhere.
    * @returns what takes the answer over, or null when there is nothing to stream: 204.
@@ -78,7 +79,7 @@ export function routing(routes: readonly Route[], readBody: Middleware): Middlew
   };
 }
 
-function bodyReader({ body }: JsonRoute, readBody: Middleware): Middleware[] {
+function bodyReader({ body }: Route, readBody: Middleware): Middleware[] {
   if (body === undefined) return [];
   if (body === 'required') return [readBody];
   if (body !== 'optional') return [body];

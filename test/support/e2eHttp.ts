@@ -1,6 +1,7 @@
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import type { Problem } from '../../src/domain/wire.ts';
+import { checkAnswer } from './openapi.ts';
 import { adminKey, within } from './process.ts';
 
 /** An answer, whole. */
@@ -32,12 +33,15 @@ export interface Asked {
   agent?: Agent | undefined;
 }
 
-/** One request over plain node:http, told apart by what its sender may conclude. Never throws. */
+/**
+ * One request over plain node:http, told apart by what its sender may conclude.
+ * @throws Error only when the answer is not as docs/openapi.yaml says.
+ */
 export function attempt(
   port: number,
   { method = 'GET', path, headers = {}, body, agent }: Asked,
 ): Promise<Attempted> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const asked = request(
       {
         host: '127.0.0.1',
@@ -61,6 +65,14 @@ export function attempt(
         response.on('end', () => {
           const text = Buffer.concat(parts).toString();
           const { statusCode: status = 0, headers: got } = response;
+          try {
+            checkAnswer(
+              { method, url: `http://127.0.0.1${path}` },
+              { status, headers: headersOf(got), text },
+            );
+          } catch (error) {
+            reject(error);
+          }
           resolve({ kind: 'answer', answer: { status, headers: got, text, json: parse(text) } });
         });
       },
@@ -71,6 +83,10 @@ export function attempt(
     });
     asked.end(body);
   });
+}
+
+function headersOf(headers: IncomingHttpHeaders): Headers {
+  return new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]));
 }
 
 /** The answer to a request that must get one. @throws Error when the connection broke. */

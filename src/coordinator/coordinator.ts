@@ -4,6 +4,7 @@ import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import type { Config } from '../config/config.ts';
 import type { Pricing } from '../cost/pricing.ts';
 import type { Clock, Random } from '../domain/clock.ts';
+import type { BreakdownName, CostBreakdown, CostSummary, PeriodName } from '../domain/costReport.ts';
 import { CoordinatorError, InvalidTransition } from '../domain/errors.ts';
 import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
 import type { ProviderView } from '../domain/provider.ts';
@@ -19,6 +20,7 @@ import type { JobCounts, JobPage, JobQuery, Store, StoreHealth } from '../store/
 import { Activity } from './activity.ts';
 import { Attempts } from './attempts.ts';
 import { Candidates } from './candidates.ts';
+import { costBreakdown, costSummary } from './costs.ts';
 import { Deadlines } from './deadlines.ts';
 import { Delays } from './delays.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -338,6 +340,16 @@ export class Coordinator {
       startedAt: this.#startedAt,
       vitals: this.#vitals,
     });
+  }
+
+  /** What was spent in the running calendar period of a zone (IANA name). Its cost does not grow with the jobs. */
+  costSummary(period: PeriodName, zone: string): Promise<CostSummary> {
+    return costSummary({ store: this.#store, clock: this.#clock }, period, zone);
+  }
+
+  /** The same by provider, model, worker, tag or tier. */
+  costBreakdown(by: BreakdownName, period: PeriodName, zone: string): Promise<CostBreakdown> {
+    return costBreakdown({ store: this.#store, clock: this.#clock }, by, period, zone);
   }
 
   /** Every provider that is configured, served or was met by a job. */

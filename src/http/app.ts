@@ -15,6 +15,7 @@ import { requestId } from './middleware/requestId.ts';
 import { page } from './page.ts';
 import { type Route, routing, streamPaths } from './route.ts';
 import { configRoutes } from './routes/config/routes.ts';
+import { costRoutes } from './routes/cost/routes.ts';
 import { type EventStreams, eventRoutes } from './routes/events/routes.ts';
 import { jobRoutes } from './routes/jobs/routes.ts';
 import { keyRoutes } from './routes/keys/routes.ts';
@@ -42,6 +43,7 @@ export function routes({ coordinator, config, live, keys, tickets, streams }: Ht
     ...workerRoutes(coordinator),
     ...providerRoutes(coordinator),
     ...statsRoutes(coordinator),
+    ...costRoutes(coordinator),
     ...routingRoutes(coordinator, config),
     ...keyRoutes(keys, tickets),
     ...configRoutes(live),

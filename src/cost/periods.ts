@@ -1,0 +1,40 @@
+import type { CalendarPeriod, PeriodName } from '../domain/costReport.ts';
+import { dayAt, hoursBetween, startOfDay } from '../lib/timeZone.ts';
+
+const dayMs = 86_400_000;
+
+/**
+ * The calendar period of a zone that runs at `now`: the day from midnight, the week from Monday, the month from the
+ * 1st. All its edges fall on quarter-hours.
+ * @param zone IANA name.
+ */
+export function periodAt(name: PeriodName, zone: string, now: number): CalendarPeriod {
+  const today = dayAt(zone, now);
+  const [previousDay, firstDay] = firstDays(name, today);
+  const from = startOfDay(zone, firstDay);
+  const begins = name === 'day' ? hoursBetween(zone, from, now) : daysBetween(zone, firstDay, today);
+  return { name, zone, previousFrom: startOfDay(zone, previousDay), from, to: now, begins };
+}
+
+/** First day of the period before and of the one that `today` is in; days since 1970-01-01, which was a Thursday. */
+function firstDays(name: PeriodName, today: number): [previous: number, current: number] {
+  if (name === 'day') return [today - 1, today];
+  if (name === 'week') {
+    const monday = today - ((today + 3) % 7);
+    return [monday - 7, monday];
+  }
+  const date = new Date(today * dayMs);
+  const first = (months: number): number =>
+    Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, 1) / dayMs;
+  return [first(-1), first(0)];
+}
+
+/** Days that a zone has left out (Samoa, 2011-12-30) begin where the next one does, and are left out here too. */
+function daysBetween(zone: string, first: number, last: number): number[] {
+  const begins: number[] = [];
+  for (let day = first; day <= last; day += 1) {
+    const begin = startOfDay(zone, day);
+    if (begin !== begins.at(-1)) begins.push(begin);
+  }
+  return begins;
+}

@@ -4,13 +4,17 @@ import { Query, type RawQuery } from '../../query.ts';
 const topicsMax = 100;
 const topicsDefault: readonly Topic[] = ['jobs', 'workers', 'providers'];
 
+/** Numbers of events have 16 digits. */
+const seqPattern = /^\d{1,16}$/;
+
 /** What every stream takes: a ticket, which the authentication has read, and the last event the client has. */
 function readPlace(query: Query, lastEventId: unknown): number | null {
   query.text('ticket');
-  const asked = query.integer('since', -1, 0, Number.MAX_SAFE_INTEGER);
+  const asked = query.text('since');
+  if (asked !== null && !seqPattern.test(asked)) query.fault('since', 'must be the seq of an event');
   // What a browser sends by itself when it connects again goes before what stands in the address.
-  if (typeof lastEventId !== 'string' || lastEventId === '') return asked < 0 ? null : asked;
-  return /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : 0;
+  if (typeof lastEventId !== 'string' || lastEventId === '') return asked === null ? null : Number(asked);
+  return seqPattern.test(lastEventId) ? Number(lastEventId) : 0;
 }
 
 /** The query of GET /api/events. @throws CoordinatorError invalid_request. */

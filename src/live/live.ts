@@ -77,6 +77,11 @@ export class Live {
     return this.#subscribers.size;
   }
 
+  /** Bytes that were handed over and that nobody has taken yet. */
+  get unsentBytes(): number {
+    return [...this.#subscribers].reduce((sum, { outlet }) => sum + outlet.unsentBytes, 0);
+  }
+
   /** @param endsWith the job with whose end the connection ends too. */
   join(outlet: Outlet, endsWith: string | null = null): Subscriber {
     const subscriber = new Subscriber({ outlet, live: this, clock: this.#clock, endsWith });

@@ -56,6 +56,11 @@ export class Stream {
     this.#response?.pause();
   }
 
+  /** The connection breaks. */
+  destroy(): void {
+    this.#response?.destroy();
+  }
+
   async next(event: string, count = 1): Promise<StreamEvent> {
     for (;;) {
       const found = this.events.filter((one) => one.event === event)[count - 1];

@@ -1,0 +1,144 @@
+import test, { type ExecutionContext } from 'ava';
+import type { JobRecord } from '../../src/domain/job.ts';
+import { type ApiBundle, setupApi } from '../support/api.ts';
+import { request } from '../support/coordinator.ts';
+import { type Dashboard, dashboard } from './support/dashboard.ts';
+import { Stream } from './support/stream.ts';
+
+const mebibyte = 1024 * 1024;
+/** Far more than the system itself keeps for a connection that is not read. */
+const roundsMax = 200;
+
+/** Tells of jobs that exist on the bus alone, each with a prompt of 100 KB. */
+async function telling(t: ExecutionContext, bundle: ApiBundle) {
+  const prompt = 'x'.repeat(100_000);
+  const { job } = await bundle.coordinator.dispatch(request({ provider: 'nobody', prompt }));
+  const watcher = await dashboard(t, bundle);
+  await watcher.subscribe('jobs');
+  let told = 0;
+  const tell = async (count: number, change: Partial<JobRecord> = {}): Promise<void> => {
+    for (let index = 0; index < count; index += 1) {
+      bundle.coordinator.bus.publish({
+        type: 'job.created',
+        at: bundle.clock.now(),
+        job: { ...job, ...change },
+      });
+    }
+    bundle.live.flush();
+    told += count;
+    await watcher.next('job.created', told);
+  };
+  /** Until one that does not read is behind. */
+  const tellUntilBehind = async (): Promise<void> => {
+    for (let round = 0; round < roundsMax && bundle.live.unsentBytes <= mebibyte; round += 1) await tell(10);
+  };
+  return { tell, tellUntilBehind, watcher };
+}
+
+async function setup(t: ExecutionContext) {
+  const bundle = await setupApi(t);
+  return { bundle, ...(await telling(t, bundle)) };
+}
+
+const snapshots = ({ frames }: Dashboard) => frames.filter(({ type }) => type === 'snapshot');
+
+test('one that never reads costs no more than one write, holds up nobody, and is cut off', async (t) => {
+  const { bundle, tell, tellUntilBehind, watcher } = await setup(t);
+  const silent = await dashboard(t, bundle);
+  await silent.subscribe('jobs');
+  silent.socket.pause();
+  await tellUntilBehind();
+  const unsent = bundle.live.unsentBytes;
+  t.true(unsent > mebibyte && unsent < 3 * mebibyte, String(unsent));
+  for (let round = 0; round < 20; round += 1) await tell(10);
+  t.is(bundle.live.unsentBytes, unsent, '20 MB later');
+  t.is(bundle.live.subscriberCount, 2);
+  bundle.clock.advance(20_000);
+  t.is(bundle.live.subscriberCount, 1);
+  t.is(bundle.live.unsentBytes, 0);
+  await watcher.settled();
+});
+
+test('an event stream that is not read is cut off too', async (t) => {
+  const { bundle, tellUntilBehind, watcher } = await setup(t);
+  const stream = new Stream(t, bundle, '/api/events?topics=jobs');
+  await stream.next('snapshot');
+  stream.pause();
+  await tellUntilBehind();
+  bundle.clock.advance(20_000);
+  t.is(bundle.live.subscriberCount, 1);
+  bundle.clock.advance(1_000);
+  await watcher.settled();
+});
+
+test('one that reads again is told what it has missed, event by event when that is little', async (t) => {
+  const { bundle, tell, tellUntilBehind } = await setup(t);
+  const slow = await dashboard(t, bundle);
+  await slow.subscribe('jobs');
+  slow.socket.pause();
+  await tellUntilBehind();
+  await tell(3, { id: 'missed' });
+  slow.socket.resume();
+  await slow.next(({ data }) => data?.id === 'missed', 3);
+  t.is(snapshots(slow).length, 1);
+  t.false(slow.frames.some(({ gap }) => gap));
+  await tell(1, { id: 'after' });
+  await slow.next(({ data }) => data?.id === 'after');
+  const numbers = slow.frames.flatMap(({ type, seq }) => (type.startsWith('job.') ? [seq] : []));
+  t.deepEqual(
+    numbers,
+    [...numbers].sort((a, b) => a - b),
+  );
+  t.is(new Set(numbers).size, numbers.length);
+});
+
+test('after a loss come the newest state of each job and a fresh snapshot, and they say gap', async (t) => {
+  const { bundle, tell, tellUntilBehind } = await setup(t);
+  const slow = await dashboard(t, bundle);
+  await slow.subscribe('jobs', 'workers');
+  slow.socket.pause();
+  await tellUntilBehind();
+  for (let count = 0; count < 20; count += 1) {
+    await tell(1, { id: 'a' });
+    await tell(1, { id: 'b' });
+  }
+  slow.socket.resume();
+  const { seq } = await slow.next(
+    ({ type, topic, gap }) => type === 'snapshot' && topic === 'jobs' && gap === true,
+  );
+  await slow.next(({ type, topic, gap }) => type === 'snapshot' && topic === 'workers' && gap === true);
+  for (const id of ['a', 'b']) {
+    const states = slow.frames.filter(({ data }) => data?.id === id);
+    t.is(states.length, 1, id);
+    t.true(states[0]?.gap);
+    t.true((states[0]?.seq ?? 0) <= seq);
+  }
+  await tell(1, { id: 'after' });
+  t.is((await slow.next(({ data }) => data?.id === 'after')).gap, undefined);
+});
+
+test('transitions that were missed are a loss', async (t) => {
+  const { bundle, tellUntilBehind } = await setup(t);
+  const slow = await dashboard(t, bundle);
+  await slow.subscribe('jobs', 'machines');
+  slow.socket.pause();
+  await tellUntilBehind();
+  await bundle.worker();
+  bundle.live.flush();
+  slow.socket.resume();
+  const { data } = await slow.next(({ topic, gap }) => topic === 'machines' && gap === true);
+  t.like(data, { worker: { active: 1 } });
+});
+
+test('one that subscribes while it is behind gets its snapshot once it reads', async (t) => {
+  const { bundle, tell, tellUntilBehind } = await setup(t);
+  const slow = await dashboard(t, bundle);
+  await slow.subscribe('jobs');
+  slow.socket.pause();
+  await tellUntilBehind();
+  slow.send({ type: 'subscribe', topics: ['workers'] });
+  await tell(1, { id: 'missed' });
+  slow.socket.resume();
+  await slow.next(({ topic }) => topic === 'workers');
+  t.is(slow.frames.filter(({ data }) => data?.id === 'missed').length, 1);
+});

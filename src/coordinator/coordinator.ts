@@ -18,7 +18,6 @@ import type { Member } from '../routing/member.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
 import type { JobCounts, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
 import { Activity } from './activity.ts';
-import { Attempts } from './attempts.ts';
 import { Candidates } from './candidates.ts';
 import { costBreakdown, costSummary } from './costs.ts';
 import { Deadlines } from './deadlines.ts';
@@ -27,8 +26,10 @@ import { Dispatcher } from './dispatcher.ts';
 import { EventBus, jobEventType } from './eventBus.ts';
 import { Intake, planOrRefuse } from './intake.ts';
 import { type Applied, type Committed, JobHost } from './jobHost.ts';
+import { LeaseKeeper } from './leaseKeeper.ts';
 import { Leases } from './leases.ts';
 import { Liveness } from './liveness.ts';
+import { Outcomes } from './outcomes.ts';
 import { Providers } from './providers.ts';
 import { takeStats } from './stats.ts';
 import { WaitingReasons } from './waitingReason.ts';
@@ -73,7 +74,8 @@ export class Coordinator {
   readonly #providers: Providers;
   readonly #host: JobHost;
   readonly #intake: Intake;
-  readonly #attempts: Attempts;
+  readonly #outcomes: Outcomes;
+  readonly #keeper: LeaseKeeper;
   readonly #candidates: Candidates;
   readonly #dispatcher: Dispatcher;
   readonly #liveness: Liveness;
@@ -138,20 +140,28 @@ export class Coordinator {
       pending: () => this.#pending,
     });
     this.#delays = new Delays({ clock, deadlines, host, logger });
-    this.#attempts = new Attempts({
+    this.#outcomes = new Outcomes({
       config,
       clock,
       random,
+      host,
+      providers,
+      pricing,
+      letGo: (ref, workerId) => this.#keeper.letGo(ref, workerId),
+    });
+    this.#keeper = new LeaseKeeper({
+      config,
+      clock,
       deadlines,
       leases,
       host,
       workers,
       providers,
-      pricing,
+      costUntold: (job) => this.#outcomes.costUntold(job),
       logger,
       onFree: () => this.#onFree(),
     });
-    const attempts = this.#attempts;
+    const keeper = this.#keeper;
     this.#candidates = new Candidates({ leases, providers, workers, priceOf: pricing.comparablePrice });
     const candidates = this.#candidates;
     this.#dispatcher = new Dispatcher({
@@ -159,7 +169,7 @@ export class Coordinator {
       store,
       host,
       candidates,
-      attempts,
+      keeper,
       workers,
       providers,
       isAssigning,
@@ -195,7 +205,7 @@ export class Coordinator {
     const running = await this.#store.runningJobs();
     for (const job of running) {
       this.#host.adopt(job);
-      this.#attempts.adopt(job);
+      this.#keeper.adopt(job);
     }
     for (const job of await this.#store.delayedJobs()) this.#delays.follow(job);
     this.#expectReturns();
@@ -305,7 +315,7 @@ export class Coordinator {
   /** @throws CoordinatorError job_not_found; InvalidTransition when it has ended; StoreUnavailable. */
   async cancel(id: string): Promise<JobView> {
     const applied = await this.#host.apply(id, (job) => [
-      { type: 'job.cancelled', at: this.#clock.now(), cost: this.#attempts.costUntold(job) },
+      { type: 'job.cancelled', at: this.#clock.now(), cost: this.#outcomes.costUntold(job) },
     ]);
     return this.#answer(id, applied, 'cancelled');
   }
@@ -317,7 +327,7 @@ export class Coordinator {
       const plan = planRoute(job.request, this.#config());
       const [target, ...chain] = plan?.candidates ?? [job.life.target, ...job.life.chain];
       const strategy = plan?.strategy ?? job.life.strategy;
-      const cost = this.#attempts.costUntold(job);
+      const cost = this.#outcomes.costUntold(job);
       return [{ type: 'job.retried', at: this.#clock.now(), strategy, target, chain, cost }];
     });
     return this.#answer(id, applied, 'retried');
@@ -403,7 +413,8 @@ export class Coordinator {
         config: this.#config,
         clock: this.#clock,
         workers: this.#workers,
-        attempts: this.#attempts,
+        keeper: this.#keeper,
+        outcomes: this.#outcomes,
         leases: this.#leases,
         liveness: this.#liveness,
         dispatcher: this.#dispatcher,
@@ -425,7 +436,7 @@ export class Coordinator {
 
   /** The configuration is another one: what was decided by the old one is looked at again. */
   configChanged(): void {
-    this.#attempts.rewatchAll();
+    this.#keeper.rewatchAll();
     this.#dispatcher.kick();
   }
 
@@ -468,7 +479,7 @@ export class Coordinator {
     const wasPending = before !== null && statusOf(before.state) === 'pending';
     const isPending = statusOf(after.state) === 'pending';
     if (isPending !== wasPending) this.#pending += isPending ? 1 : -1;
-    this.#attempts.follow(committed);
+    this.#keeper.follow(committed);
     this.#activity.follow(committed);
     this.#delays.follow(after);
     this.bus.handled('job', after.id, {
@@ -487,7 +498,7 @@ export class Coordinator {
     const waitMs = returnIntervals * this.#config().jobs.heartbeatIntervalSeconds * 1000;
     for (const workerId of new Set([...this.#leases.all()].map((lease) => lease.workerId))) {
       this.#deadlines.set(this.#clock.monotonic() + waitMs, () => {
-        if (this.#workers.session(workerId) === null) this.#attempts.workerLost(workerId);
+        if (this.#workers.session(workerId) === null) this.#keeper.workerLost(workerId);
       });
     }
   }
@@ -498,7 +509,7 @@ export class Coordinator {
       'the coordinator stood still; every lease gets fresh grace',
     );
     this.#liveness.refreshAll();
-    this.#attempts.refreshAll();
+    this.#keeper.refreshAll();
   }
 
   /** Resolves when no connected worker holds a lease, or after `graceMs`. */

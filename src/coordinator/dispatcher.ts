@@ -4,9 +4,9 @@ import { type JobRecord, lastAttempt, type RouteStep } from '../domain/job.ts';
 import type { Assignment } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Decide, Store } from '../store/store.ts';
-import type { Attempts } from './attempts.ts';
 import type { Candidates } from './candidates.ts';
 import type { JobHost, Step } from './jobHost.ts';
+import type { LeaseKeeper } from './leaseKeeper.ts';
 import type { Lease } from './leases.ts';
 import type { Providers } from './providers.ts';
 import type { Workers } from './workers.ts';
@@ -36,7 +36,7 @@ export class Dispatcher {
   readonly #store: Store;
   readonly #host: () => JobHost;
   readonly #candidates: Candidates;
-  readonly #attempts: Attempts;
+  readonly #keeper: LeaseKeeper;
   readonly #workers: Workers;
   readonly #providers: Providers;
   readonly #isAssigning: () => boolean;
@@ -51,7 +51,7 @@ export class Dispatcher {
     store: Store;
     host: () => JobHost;
     candidates: Candidates;
-    attempts: Attempts;
+    keeper: LeaseKeeper;
     workers: Workers;
     providers: Providers;
     isAssigning: () => boolean;
@@ -61,7 +61,7 @@ export class Dispatcher {
     this.#store = options.store;
     this.#host = options.host;
     this.#candidates = options.candidates;
-    this.#attempts = options.attempts;
+    this.#keeper = options.keeper;
     this.#workers = options.workers;
     this.#providers = options.providers;
     this.#isAssigning = options.isAssigning;
@@ -133,7 +133,7 @@ export class Dispatcher {
       // Whatever was decided and is not durable has not happened.
       for (const { step, lease, release } of claims.values()) {
         this.#host().abandon(step);
-        this.#attempts.unreserve(lease);
+        this.#keeper.unreserve(lease);
         release();
       }
     }
@@ -172,7 +172,7 @@ export class Dispatcher {
         skipped,
       });
       if (step === null) return 'skip';
-      const lease = this.#attempts.reserve(job, worker.id, provider);
+      const lease = this.#keeper.reserve(job, worker.id, provider);
       this.#providers.sent(provider);
       this.#candidates.took(lane);
       claims.set(job.id, { step, lease, model, release: this.#host().hold(job.id) });
@@ -186,7 +186,7 @@ export class Dispatcher {
     release();
     if (!effects.some(({ type }) => type === 'handToWorker')) return;
     const session = this.#workers.session(lease.workerId);
-    if (session === null) this.#attempts.undelivered(lease);
+    if (session === null) this.#keeper.undelivered(lease);
     else session.assign(assignment(after, model, lease.timeoutMs / 1000));
   }
 }

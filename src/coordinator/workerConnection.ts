@@ -6,11 +6,12 @@ import { iso } from '../domain/wire.ts';
 import type { WorkerHello } from '../domain/worker.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Attempts, Outcome } from './attempts.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { EventBus } from './eventBus.ts';
+import type { LeaseKeeper } from './leaseKeeper.ts';
 import type { Leases } from './leases.ts';
 import type { Liveness } from './liveness.ts';
+import type { Outcome, Outcomes } from './outcomes.ts';
 import { toWireLease, type WorkerLink, WorkerSession } from './workerSession.ts';
 import type { Workers } from './workers.ts';
 
@@ -23,7 +24,8 @@ export interface ConnectionParts {
   config: () => Config;
   clock: Clock;
   workers: Workers;
-  attempts: Attempts;
+  keeper: LeaseKeeper;
+  outcomes: Outcomes;
   leases: Leases;
   liveness: Liveness;
   dispatcher: Dispatcher;
@@ -54,7 +56,7 @@ export class WorkerConnection {
    * @throws StoreUnavailable when the registration could not be made durable.
    */
   async hello(hello: WorkerHello, running: readonly LeaseRef[]): Promise<void> {
-    const { workers, attempts, liveness, dispatcher, config, clock, logger } = this.#parts;
+    const { workers, keeper, liveness, dispatcher, config, clock, logger } = this.#parts;
     const session = this.#session;
     const workerId = await workers.join(hello, session);
     if (workerId === null) {
@@ -67,7 +69,7 @@ export class WorkerConnection {
       workers.leave(session);
       return;
     }
-    const lost = attempts.heartbeat(workerId, running, 0);
+    const lost = keeper.heartbeat(workerId, running, 0);
     const life = workers.life(workerId);
     session.send({
       type: 'welcome',
@@ -95,9 +97,9 @@ export class WorkerConnection {
   }
 
   heartbeat(running: readonly LeaseRef[], models: Record<string, string[]> | undefined): void {
-    const { attempts, config, workers, clock, dispatcher } = this.#parts;
+    const { keeper, config, workers, clock, dispatcher } = this.#parts;
     const graceMs = graceIntervals * config().jobs.heartbeatIntervalSeconds * 1000;
-    const lost = attempts.heartbeat(this.workerId, running, graceMs);
+    const lost = keeper.heartbeat(this.workerId, running, graceMs);
     if (
       models !== undefined &&
       JSON.stringify(models) !== JSON.stringify(workers.life(this.workerId)?.models)
@@ -110,9 +112,9 @@ export class WorkerConnection {
 
   /** The worker's last word on a lease; the ack leaves when it is durable. */
   async conclude(ref: LeaseRef, outcome: Outcome): Promise<void> {
-    const { attempts, logger } = this.#parts;
+    const { outcomes, logger } = this.#parts;
     try {
-      const ack = await attempts.conclude(this.#session, ref, outcome);
+      const ack = await outcomes.conclude(this.#session, ref, outcome);
       this.#session.send({ type: 'ack', ...toWireLease(ref), ...ack });
     } catch (error) {
       logger.error(
@@ -135,9 +137,9 @@ export class WorkerConnection {
 
   /** Its key is revoked, rotated away or has expired: the jobs it runs fail, in the spec's words, and it is out. */
   keyRefused(): void {
-    const { attempts, logger } = this.#parts;
+    const { keeper, logger } = this.#parts;
     logger.warn({ worker_id: this.workerId }, 'the key of a worker is no longer taken');
-    attempts.failRevoked(this.workerId);
+    keeper.failRevoked(this.workerId);
     this.#session.close(closeCodes.keyRefused, 'the key is no longer taken');
     if (this.workerId !== '') this.lost(true);
   }
@@ -155,11 +157,11 @@ export class WorkerConnection {
 
   /** The coordinator has closed the connection, or the worker has. */
   lost(expected: boolean): void {
-    const { workers, attempts, liveness, dispatcher, logger } = this.#parts;
+    const { workers, keeper, liveness, dispatcher, logger } = this.#parts;
     liveness.forget(this.#session);
     if (workers.session(this.workerId) !== this.#session) return;
     workers.leave(this.#session);
-    attempts.workerLost(this.workerId);
+    keeper.workerLost(this.workerId);
     logger[expected ? 'info' : 'warn']({ worker_id: this.workerId }, 'worker disconnected');
     dispatcher.kick();
   }

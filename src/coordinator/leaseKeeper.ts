@@ -1,81 +1,33 @@
 import type { JobEvent } from '../../machines/events.ts';
 import type { Config } from '../config/config.ts';
-import type { Pricing } from '../cost/pricing.ts';
-import type { Clock, Random } from '../domain/clock.ts';
+import type { Clock } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
-import { type ErrorClass, failureOf, type ReportedFailure, workerKeyRevoked } from '../domain/failure.ts';
-import {
-  type Attempt,
-  type AttemptOutcome,
-  candidatesOf,
-  type JobRecord,
-  type LeaseRef,
-  lastAttempt,
-} from '../domain/job.ts';
+import { workerKeyRevoked } from '../domain/failure.ts';
+import { type JobRecord, type LeaseRef, lastAttempt } from '../domain/job.ts';
 import { type Cost, noCost } from '../domain/money.ts';
 import { statusOf } from '../domain/states.ts';
-import type { Usage } from '../domain/usage.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 import type { Committed, JobHost } from './jobHost.ts';
 import type { Lease, Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
-import { type AckReason, toWireLease, type WorkerSession } from './workerSession.ts';
+import { toWireLease } from './workerSession.ts';
 import type { Workers } from './workers.ts';
 
 /** A change that the store refused is tried again after this; the worker keeps its result until it is acked. */
 const storeRetryMs = 500;
-/** Back-off of a transient failure: 1 s, 2 s, 4 s … with jitter. */
-const backoffBaseMs = 1_000;
-const backoffMaxMs = 60_000;
 
-/** A worker's last word on a lease. */
-export type Outcome =
-  | {
-      type: 'complete';
-      output: string;
-      finishReason: string;
-      model: string | null;
-      usage: Usage;
-      latencyMs: number;
-      firstTokenMs: number | null;
-    }
-  | { type: 'fail'; failure: ReportedFailure; usage: Usage | null }
-  | { type: 'aborted'; usage: Usage | null }
-  | { type: 'release' };
-
-/** How an attempt must have ended for the same word to be only a repetition, whose ack was lost. */
-const repeats: Record<Outcome['type'], readonly AttemptOutcome[]> = {
-  complete: ['completed'],
-  fail: ['failed', 'rate_limited'],
-  aborted: ['cancelled', 'timed_out'],
-  release: ['released'],
-};
-
-/** The provider turned the request away before it ran anything, and charges nothing for that. */
-const turnedAway: readonly ErrorClass[] = [
-  'rate_limited',
-  'quota_exhausted',
-  'auth',
-  'overloaded',
-  'server_error',
-  'model_not_found',
-  'model_not_loaded',
-  'context_overflow',
-  'invalid_request',
-];
-
-/** The life of leases: begin, heartbeat, the worker's word, and the deadlines when that word does not come. */
-export class Attempts {
+/** The life of leases: begin, heartbeats, end, and the deadlines for when the worker's word does not come. */
+export class LeaseKeeper {
   readonly #config: () => Config;
   readonly #clock: Clock;
-  readonly #random: Random;
   readonly #deadlines: Deadlines;
   readonly #leases: Leases;
   readonly #host: () => JobHost;
   readonly #workers: Workers;
   readonly #providers: Providers;
-  readonly #pricing: Pricing;
+  /** What an attempt costs that ends without its worker's word. */
+  readonly #costUntold: (job: JobRecord) => Cost;
   readonly #logger: Logger;
   /** Called when a slot has become free. */
   readonly #onFree: () => void;
@@ -84,25 +36,23 @@ export class Attempts {
   constructor(options: {
     config: () => Config;
     clock: Clock;
-    random: Random;
     deadlines: Deadlines;
     leases: Leases;
     host: () => JobHost;
     workers: Workers;
     providers: Providers;
-    pricing: Pricing;
+    costUntold: (job: JobRecord) => Cost;
     logger: Logger;
     onFree: () => void;
   }) {
     this.#config = options.config;
     this.#clock = options.clock;
-    this.#random = options.random;
     this.#deadlines = options.deadlines;
     this.#leases = options.leases;
     this.#host = options.host;
     this.#workers = options.workers;
     this.#providers = options.providers;
-    this.#pricing = options.pricing;
+    this.#costUntold = options.costUntold;
     this.#logger = options.logger;
     this.#onFree = options.onFree;
   }
@@ -181,144 +131,6 @@ export class Attempts {
     this.#drop(lease);
   }
 
-  /**
-   * A worker's last word on a lease.
-   * @returns what to ack.
-   * @throws StoreUnavailable when it could not be made durable; the worker keeps it and says it again.
-   */
-  async conclude(
-    session: WorkerSession,
-    ref: LeaseRef,
-    outcome: Outcome,
-  ): Promise<{ accepted: boolean; reason?: AckReason }> {
-    let reason = 'lease_lost' as AckReason;
-    let repeated = false;
-    const applied = await this.#host().apply(ref.jobId, (job) => {
-      const attempt = job.life.attempts.find(({ lease }) => lease === ref.lease);
-      if (attempt === undefined) return [];
-      if (attempt.workerId !== session.workerId) {
-        reason = 'not_yours';
-        return [];
-      }
-      if (attempt.outcome !== null && repeats[outcome.type].includes(attempt.outcome)) {
-        repeated = true;
-        if (outcome.type !== 'aborted') return [];
-      }
-      return this.#events(job, attempt, outcome);
-    });
-    if (applied.kind === 'unknown') return { accepted: false, reason: 'unknown_job' };
-    if (reason === 'not_yours') return { accepted: false, reason };
-    const lease = this.#leases.get(ref);
-    if (lease?.phase === 'ending' && lease.workerId === session.workerId) {
-      this.#drop(lease);
-    }
-    if (
-      applied.kind === 'applied' &&
-      (applied.event?.type === 'job.reaped' || applied.event?.type === 'job.released')
-    ) {
-      // These events say nothing of what the attempt cost until then.
-      await this.#reportUsage(ref, outcome);
-    }
-    const accepted = repeated || (applied.kind === 'applied' && applied.event?.type !== 'job.usageReported');
-    return accepted ? { accepted } : { accepted, reason };
-  }
-
-  async #reportUsage(ref: LeaseRef, outcome: Outcome): Promise<void> {
-    await this.#host().apply(ref.jobId, (job) => {
-      const attempt = job.life.attempts.find(({ lease }) => lease === ref.lease);
-      return attempt === undefined ? [] : this.#lateUsage(attempt, outcome, this.#clock.now());
-    });
-  }
-
-  /** What an attempt that has ended was charged for, if the worker says so and nobody has counted it. */
-  #lateUsage(attempt: Attempt, outcome: Outcome, at: number): JobEvent[] {
-    const usage = 'usage' in outcome ? outcome.usage : null;
-    if (usage === null || attempt.usage !== null) return [];
-    const cost = this.#costOf(attempt, outcome, at);
-    return [{ type: 'job.usageReported', at, lease: attempt.lease, usage, cost }];
-  }
-
-  /** What the worker's word can mean, best first; the machine takes the first that its state accepts. */
-  #events(job: JobRecord, attempt: Attempt, outcome: Outcome): JobEvent[] {
-    const at = this.#clock.now();
-    const usage = 'usage' in outcome ? outcome.usage : null;
-    const cost = this.#costOf(attempt, outcome, at);
-    const spent = { at, lease: attempt.lease, usage, cost };
-    const late = this.#lateUsage(attempt, outcome, at);
-    switch (outcome.type) {
-      case 'complete': {
-        const { output, finishReason, latencyMs, firstTokenMs } = outcome;
-        const { provider, workerId } = attempt;
-        const result = {
-          output,
-          finishReason,
-          provider,
-          model: outcome.model ?? attempt.model,
-          workerId,
-          usage: outcome.usage,
-          latencyMs,
-          firstTokenMs,
-        };
-        return [{ type: 'job.completed', ...spent, result }, ...late];
-      }
-      case 'fail':
-        return [this.#attemptFailed(job, attempt, outcome.failure, spent), ...late];
-      case 'aborted':
-        return [
-          { type: 'job.reaped', at, lease: attempt.lease, outcome: 'lost', maxReaps: this.#maxReaps(), cost },
-          ...late,
-        ];
-      case 'release':
-        return [{ type: 'job.released', at, lease: attempt.lease }];
-    }
-  }
-
-  #attemptFailed(
-    job: JobRecord,
-    attempt: Attempt,
-    failure: ReportedFailure,
-    spent: { at: number; lease: number; usage: Usage | null; cost: Cost },
-  ): JobEvent {
-    const { jobs, routing } = this.#config();
-    const tries = job.life.tallies[attempt.provider]?.transient ?? 0;
-    const backoffMs = Math.min(backoffMaxMs, backoffBaseMs * 2 ** tries);
-    return {
-      type: 'job.attemptFailed',
-      ...spent,
-      error: failureOf(failure),
-      retryAfterMs: failure.retryAfterMs,
-      rules: {
-        maxAttempts: jobs.maxAttempts,
-        maxRateLimitRetries: this.#providers.settings(attempt.provider)?.rateLimit?.maxRetries ?? null,
-        fallbackOnTimeout: routing.fallbackOnTimeout,
-      },
-      retryAt: spent.at + Math.ceil(backoffMs * (0.5 + 0.5 * this.#random.next())),
-      next: candidatesOf(job.life).find(({ provider }) => provider !== attempt.provider) ?? null,
-      final: false,
-    };
-  }
-
-  /** What an attempt costs by its worker's last word. One that has ended is priced by the time of its end. */
-  #costOf({ provider, model, finishedAt }: Attempt, outcome: Outcome, at: number): Cost {
-    const usage = 'usage' in outcome ? outcome.usage : null;
-    const isNothing =
-      outcome.type === 'release' || (outcome.type === 'fail' && turnedAway.includes(outcome.failure.class));
-    if (usage === null && isNothing) return noCost;
-    const reportedModel = outcome.type === 'complete' ? outcome.model : null;
-    return this.#pricing.costOf({ provider, model, reportedModel, usage, at: finishedAt ?? at });
-  }
-
-  /**
-   * What the running attempt of a job costs when it ends without its worker's word: the provider may have charged for
-   * it, so this is unknown, unless the provider is free. The worker's usage, whenever it comes, takes its place.
-   */
-  costUntold(job: JobRecord): Cost {
-    const attempt = lastAttempt(job.life);
-    if (attempt === undefined) return noCost;
-    const { provider, model } = attempt;
-    return this.#pricing.costOf({ provider, model, usage: null, at: this.#clock.now() });
-  }
-
   /** The key of the worker was revoked: its running jobs fail in the spec's words. */
   failRevoked(workerId: string): void {
     for (const { jobId, lease, phase } of this.#leases.ofWorker(workerId)) {
@@ -379,13 +191,15 @@ export class Attempts {
     }
   }
 
+  /** The worker has said its last word on a lease: if it was only waited for, its slot is free. */
+  letGo(ref: LeaseRef, workerId: string): void {
+    const lease = this.#leases.get(ref);
+    if (lease?.phase === 'ending' && lease.workerId === workerId) this.#drop(lease);
+  }
+
   /** The assignment was committed and its worker is gone before it could be sent: nothing ran, nothing is burnt. */
   undelivered(ref: LeaseRef): void {
     this.#try(ref.jobId, { type: 'job.released', at: this.#clock.now(), lease: ref.lease });
-  }
-
-  #maxReaps(): number {
-    return this.#config().jobs.maxReaps;
   }
 
   #add(
@@ -469,7 +283,7 @@ export class Attempts {
       { job_id: lease.jobId, lease: lease.lease, worker_id: lease.workerId, outcome },
       'lease taken back',
     );
-    const maxReaps = this.#maxReaps();
+    const { maxReaps } = this.#config().jobs;
     this.#tryUntold(lease.jobId, {
       type: 'job.reaped',
       at: this.#clock.now(),
@@ -488,7 +302,7 @@ export class Attempts {
 
   /** Apply an event that ends an attempt of which its worker has said nothing. */
   #tryUntold(jobId: string, event: JobEvent): void {
-    this.#try(jobId, event, (job) => ({ ...event, cost: this.costUntold(job) }));
+    this.#try(jobId, event, (job) => ({ ...event, cost: this.#costUntold(job) }));
   }
 
   /** Apply an event that nobody waits for; when the store refuses it, again a little later. */

@@ -1,7 +1,7 @@
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 /** Every offset in use is a multiple of it, and clocks change on one: days and hours begin on one, in every zone. */
-export const quarterMs = 900_000;
+const quarterMs = 900_000;
 /** No local time is further from UTC: −12 to +14 hours. */
 const offsetMaxMs = 15 * 3_600_000;
 /** Zones whose formatter is kept: some 25 KB each, made in 0.3 ms. There are about 420; names may be written in any case. */
@@ -41,7 +41,7 @@ export function isTimeZone(name: string): boolean {
 }
 
 /** What the clocks of a zone show at a time, as if it were UTC: epoch ms of that wall time, to the minute. */
-export function wallTime(zone: string, at: number): number {
+function wallTime(zone: string, at: number): number {
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = (
     formatterOf(zone).format(at).match(/\d+/g) ?? []
   ).map(Number);

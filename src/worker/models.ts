@@ -26,12 +26,12 @@ export class ModelList {
 
   /**
    * Ask the local servers again: people load and remove models while a worker runs. Cloud providers are asked once.
-   * @returns whether anything changed; false at once while an earlier question is open.
+   * @returns whether anything changed; null when nobody was asked, for an earlier question is still open.
    * @throws whatever a provider throws; the list stays as it was then.
    */
-  async refresh(): Promise<boolean> {
+  async refresh(): Promise<boolean | null> {
     const local = this.#providers.filter(({ kind, name }) => kind === 'local' && this.#models[name]);
-    if (this.#isAsking || local.length === 0) return false;
+    if (this.#isAsking || local.length === 0) return null;
     this.#isAsking = true;
     try {
       const models = await ask(local, this.#models);

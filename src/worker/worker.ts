@@ -74,6 +74,8 @@ export class Worker extends EventEmitter<WorkerEvents> {
   #concurrency: number;
   #paused = false;
   #hasNewModels = false;
+  /** What was said last about models that cannot be listed. */
+  #modelTrouble: string | null = null;
   #state: 'new' | 'running' | 'draining' | 'stopped' = 'new';
   #drained: Promise<DrainResult> | null = null;
 
@@ -338,11 +340,15 @@ export class Worker extends EventEmitter<WorkerEvents> {
     this.#hasNewModels = false;
     this.#models.refresh().then(
       (changed) => {
-        this.#hasNewModels ||= changed;
+        this.#hasNewModels ||= changed === true;
+        if (changed !== null) this.#modelTrouble = null;
       },
-      // The last list stays: a server that restarts has its models again in a moment.
-      (error: unknown) =>
-        this.notice('warn', `the models cannot be listed: ${messageOf(error).slice(0, 200)}`),
+      // The last list stays: a server that restarts has its models again in a moment. One that stays away is told once.
+      (error: unknown) => {
+        const trouble = `the models cannot be listed: ${messageOf(error).slice(0, 200)}`;
+        if (trouble !== this.#modelTrouble) this.notice('warn', trouble);
+        this.#modelTrouble = trouble;
+      },
     );
   }
 

@@ -98,6 +98,40 @@ test('models that a local server loads later are told with a heartbeat', async (
   await session.settled();
 });
 
+test('a local server that goes away while the worker runs is told once, not with every heartbeat', async (t) => {
+  const clock = new FakeClock();
+  let isGone = false;
+  let asked = Promise.withResolvers<void>();
+  const { coordinator, worker, notices } = await setup(t, {
+    clock,
+    providers: [
+      {
+        name: 'ollama',
+        kind: 'local',
+        models: async () => {
+          setImmediate(asked.resolve);
+          if (isGone) throw new Error('gone');
+          return ['small'];
+        },
+        run: async () => ({ ok: false, error: { class: 'unknown', message: 'unused' } }),
+      },
+    ],
+  });
+  await worker.start();
+  const session = await coordinator.session();
+  await worker.untilConnected();
+  isGone = true;
+  for (let beat = 0; beat < 3; beat++) {
+    asked = Promise.withResolvers();
+    clock.advance(10_000);
+    await session.take('heartbeat');
+    await asked.promise;
+    session.send({ type: 'heartbeat_ack', lost: [] });
+    await session.settled();
+  }
+  t.deepEqual(notices, ['the models cannot be listed: gone']);
+});
+
 test('a worker whose local server does not answer does not start', async (t) => {
   const { worker, coordinator } = await setup(t, {
     providers: [

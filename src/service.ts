@@ -19,6 +19,7 @@ import { watchVitals } from './lib/vitals.ts';
 import { EventStreams } from './live/eventStream.ts';
 import { Live } from './live/live.ts';
 import { LiveSocket } from './live/liveSocket.ts';
+import { Metrics } from './metrics/metrics.ts';
 import { createJsonStore } from './store/json/jsonStore.ts';
 import type { Store } from './store/store.ts';
 import { startEchoWorker } from './worker/embedded.ts';
@@ -66,11 +67,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { store: storeAt, jobs } = config();
   const clock = systemClock;
   const random = systemRandom();
+  let metrics: Metrics | null = null;
   const store = createJsonStore({
     path: storeAt.path,
     clock,
     logger,
     headStart: (priority) => (jobs.priorities[priority] ?? 0) * 1000,
+    onCommit: (tookMs) => metrics?.committed(tookMs),
   });
   const vitals = watchVitals();
   const coordinator = new Coordinator({
@@ -88,7 +91,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const tickets = new Tickets({ clock, random });
     const events = new Live({ coordinator, config, clock, random, logger });
     const streams = new EventStreams({ live: events, coordinator, keys, clock });
-    const app = createApp({ coordinator, keys, tickets, streams, config, live, logger });
+    metrics = new Metrics({ coordinator, config, process: true });
+    const app = createApp({ coordinator, keys, tickets, streams, config, live, metrics, logger });
     const server = createServer(
       {
         headersTimeout: headersTimeoutMs,
@@ -138,6 +142,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       gateway.close();
       vitals.close();
       dashboards.close();
+      metrics?.close();
     };
     return {
       url,

@@ -84,6 +84,7 @@ export class Coordinator {
   readonly #activity: Activity;
   readonly #startedAt: number;
   readonly #vitals: (() => Vitals) | null;
+  readonly #followers = new Set<(committed: Committed) => void>();
   readonly #connections = new Set<WorkerConnection>();
   #pending = 0;
   #isDismissing = false;
@@ -337,6 +338,12 @@ export class Coordinator {
     return this.#store.counts();
   }
 
+  /** Be told of every change of a job as it becomes durable: to measure, so be quick. The returned function ends it. */
+  follow(follower: (committed: Committed) => void): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
+  }
+
   /** Everything in figures, at this moment: some 50 µs, however many jobs there are. */
   stats(): Promise<Stats> {
     return takeStats({
@@ -459,6 +466,16 @@ export class Coordinator {
     };
   }
 
+  #tellFollowers(committed: Committed): void {
+    for (const follow of this.#followers) {
+      try {
+        follow(committed);
+      } catch (error) {
+        this.#logger.error({ err: error }, 'a follower failed');
+      }
+    }
+  }
+
   #answer(id: string, applied: Applied, verb: string): JobView {
     if (applied.kind === 'unknown') throw jobNotFound(id);
     if (applied.kind === 'applied') return this.view(applied.after);
@@ -481,6 +498,7 @@ export class Coordinator {
     if (isPending !== wasPending) this.#pending += isPending ? 1 : -1;
     this.#keeper.follow(committed);
     this.#activity.follow(committed);
+    this.#tellFollowers(committed);
     this.#delays.follow(after);
     this.bus.handled('job', after.id, {
       before: before?.state ?? null,

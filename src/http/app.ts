@@ -6,11 +6,13 @@ import type { LiveConfig } from '../config/liveConfig.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { Logger } from '../lib/log.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { health } from './health.ts';
 import { authentication } from './middleware/authentication.ts';
 import { errors } from './middleware/errors.ts';
 import { headers } from './middleware/headers.ts';
 import { jsonBody } from './middleware/jsonBody.ts';
+import { measure } from './middleware/measure.ts';
 import { requestId } from './middleware/requestId.ts';
 import { page } from './page.ts';
 import { type Route, routing, streamPaths } from './route.ts';
@@ -19,6 +21,7 @@ import { costRoutes } from './routes/cost/routes.ts';
 import { type EventStreams, eventRoutes } from './routes/events/routes.ts';
 import { jobRoutes } from './routes/jobs/routes.ts';
 import { keyRoutes } from './routes/keys/routes.ts';
+import { metricsRoutes } from './routes/metrics/routes.ts';
 import { openapiRoutes } from './routes/openapi/routes.ts';
 import { providerRoutes } from './routes/providers/routes.ts';
 import { routingRoutes } from './routes/routing/routes.ts';
@@ -33,11 +36,12 @@ export interface HttpParts {
   config: () => Config;
   /** The same, with where it came from and the way to read it again. */
   live: LiveConfig;
+  metrics: Metrics;
   logger: Logger;
 }
 
 /** Every route of the API, one room a thing. */
-export function routes({ coordinator, config, live, keys, tickets, streams }: HttpParts): Route[] {
+export function routes({ coordinator, config, live, keys, tickets, streams, metrics }: HttpParts): Route[] {
   return [
     ...jobRoutes(coordinator, config),
     ...workerRoutes(coordinator),
@@ -47,6 +51,7 @@ export function routes({ coordinator, config, live, keys, tickets, streams }: Ht
     ...routingRoutes(coordinator, config),
     ...keyRoutes(keys, tickets),
     ...configRoutes(live),
+    ...metricsRoutes(metrics),
     ...openapiRoutes(),
     ...eventRoutes(streams),
   ];
@@ -54,11 +59,12 @@ export function routes({ coordinator, config, live, keys, tickets, streams }: Ht
 
 /** The HTTP side of the coordinator. Whatever is not public asks for a key first, so that a stranger learns no path. */
 export function createApp(parts: HttpParts): Koa {
-  const { coordinator, keys, tickets, config, logger } = parts;
+  const { coordinator, keys, tickets, config, metrics, logger } = parts;
   const all = routes(parts);
   const app = new Koa();
   // Koa's own handler would print what the error middleware has answered already.
   app.on('error', (error: Error) => logger.debug({ error: error.message }, 'connection error'));
+  app.use(measure(metrics));
   app.use(requestId());
   app.use(headers(coordinator));
   app.use(errors(logger));

@@ -11,6 +11,7 @@ export function health(coordinator: Coordinator): Middleware {
   const startedAt = performance.now();
   return (ctx, next) => {
     if (ctx.path !== '/health' || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next();
+    ctx.state.route = '/health';
     const store = coordinator.storeHealth();
     const accepts = coordinator.status === 'accepting' || coordinator.status === 'paused';
     const body: WireHealth = {

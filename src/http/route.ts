@@ -15,12 +15,11 @@ export interface RouteContext {
   whenGone(): AbortSignal;
 }
 
-/** What a handler answers: JSON, and 200 unless it says otherwise. */
-export interface Answer {
+/** What a handler answers: JSON or a text of another type, and 200 unless it says otherwise. */
+export type Answer = {
   status?: number;
   headers?: Record<string, string>;
-  json: unknown;
-}
+} & ({ json: unknown } | { type: string; text: string });
 
 interface RouteBase {
   path: string;
@@ -28,7 +27,7 @@ interface RouteBase {
   role: Role;
 }
 
-/** A route that answers JSON. */
+/** A route that answers at once, JSON unless it says otherwise. */
 export interface JsonRoute extends RouteBase {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Whether it reads a JSON body, or what reads another kind of body; without this it reads none. */
@@ -57,8 +56,9 @@ export function routing(routes: readonly Route[], readBody: Middleware): Middlew
   const router = new Router();
   for (const route of routes) {
     if (!(route.role in rolesByName)) throw new Error(`${route.method} ${route.path} declares no role`);
-    const handler: Middleware = async (ctx) => ('stream' in route ? stream(ctx, route) : answer(ctx, route));
+    const handler: Middleware = async (ctx) => ('stream' in route ? stream(ctx, route) : respond(ctx, route));
     const before: Middleware[] = [
+      nameRoute(route.path),
       roleGuard(route.role),
       ...('body' in route ? bodyReader(route, readBody) : []),
     ];
@@ -99,6 +99,14 @@ const rolesByName: Record<Role, true> = {
   worker: true,
 };
 
+/** For the figures: which route it is that answers. */
+function nameRoute(path: string): Middleware {
+  return (ctx, next) => {
+    ctx.state.route = path;
+    return next();
+  };
+}
+
 function roleGuard(needed: Role): Middleware {
   return (ctx, next) => {
     const principal: Principal = ctx.state.principal;
@@ -123,12 +131,12 @@ function contextOf(ctx: ParameterizedContext): RouteContext {
   };
 }
 
-async function answer(ctx: ParameterizedContext, route: JsonRoute): Promise<void> {
-  const { status, headers, json } = await route.handle(contextOf(ctx));
-  ctx.status = status ?? 200;
-  if (headers !== undefined) ctx.set(headers);
-  ctx.type = 'application/json';
-  ctx.body = JSON.stringify(json);
+async function respond(ctx: ParameterizedContext, route: JsonRoute): Promise<void> {
+  const answer = await route.handle(contextOf(ctx));
+  ctx.status = answer.status ?? 200;
+  if (answer.headers !== undefined) ctx.set(answer.headers);
+  ctx.type = 'type' in answer ? answer.type : 'application/json';
+  ctx.body = 'text' in answer ? answer.text : JSON.stringify(answer.json);
 }
 
 async function stream(ctx: ParameterizedContext, route: StreamRoute): Promise<void> {

@@ -13,6 +13,7 @@ import { routeUpgrades, type UpgradeHandler } from '../../src/lib/upgrades.ts';
 import { EventStreams } from '../../src/live/eventStream.ts';
 import { Live } from '../../src/live/live.ts';
 import { LiveSocket } from '../../src/live/liveSocket.ts';
+import { Metrics } from '../../src/metrics/metrics.ts';
 import { type Bundle, setup } from './coordinator.ts';
 import { checkedFetch } from './openapi.ts';
 
@@ -65,6 +66,7 @@ export async function setupApi(
     streams: new EventStreams({ live, coordinator, keys: ring, clock }),
     config,
     live: LiveConfig.of(bundle.config),
+    metrics: new Metrics({ coordinator, config }),
     logger: silent,
   };
   const server = createServer(createApp(parts).callback());

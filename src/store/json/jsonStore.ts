@@ -22,6 +22,7 @@ import {
   type StoreHealth,
   StoreLocked,
 } from '../store.ts';
+import type { Batch } from './batch.ts';
 import { makeCheckpoint } from './checkpoint.ts';
 import { Checkpointer, type RunCheckpoint, runInThread } from './checkpointer.ts';
 import { Commits } from './commits.ts';
@@ -52,6 +53,8 @@ export interface JsonStoreOptions {
   headStart: (priority: string) => number;
   /** Bytes of journal after which a checkpoint is made, 32 MiB unless told. */
   checkpointBytes?: number | undefined;
+  /** Told how long each commit took, ms, claims included; failed ones are not told. */
+  onCommit?: ((tookMs: number) => void) | undefined;
   /** The file system, that of the machine unless told. With another one checkpoints are made in this thread. */
   files?: Files | undefined;
   /** Takes the folder for this process. @throws FolderLocked */
@@ -178,7 +181,7 @@ class FolderStore implements JsonStore {
       batch.abandon();
       throw error;
     }
-    await batch.commit();
+    await this.#commit(batch);
   }
 
   async claim(demand: Demand, decide: Decide): Promise<JobChange[]> {
@@ -208,8 +211,15 @@ class FolderStore implements JsonStore {
       batch.abandon();
       throw error;
     }
-    await batch.commit();
+    if (claimed.length > 0) await this.#commit(batch);
     return claimed;
+  }
+
+  async #commit(batch: Batch): Promise<void> {
+    const { clock, onCommit } = this.#options;
+    const beganAt = clock.monotonic();
+    await batch.commit();
+    onCommit?.(clock.monotonic() - beganAt);
   }
 
   async job(id: string): Promise<JobRecord | undefined> {

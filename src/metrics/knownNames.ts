@@ -1,0 +1,62 @@
+import type { Config } from '../config/config.ts';
+import type { ProviderView } from '../domain/provider.ts';
+import { BoundedLabel, other } from './labels.ts';
+
+/** Providers, and pairs of provider and model, that get labels of their own. */
+const providersMax = 100;
+const pairsMax = 100;
+/** The label of a model that nobody has named. */
+const noModel = 'none';
+
+/**
+ * Which providers and models a label may name: those that are configured or that a worker serves or advertises, also
+ * after it has left. Clients may name any; their inventions are `other`.
+ */
+export class KnownNames {
+  readonly #config: () => Config;
+  readonly #providers: () => readonly ProviderView[];
+  readonly #providerLabels = new BoundedLabel(providersMax);
+  readonly #pairLabels = new BoundedLabel(pairsMax);
+  #known: { providers: Set<string>; pairs: Set<string> } | null = null;
+
+  constructor(config: () => Config, providers: () => readonly ProviderView[]) {
+    this.#config = config;
+    this.#providers = providers;
+  }
+
+  /** The fleet or the configuration may be another one: look at both again when the next name comes. */
+  forget(): void {
+    this.#known = null;
+  }
+
+  /** The label of a provider that a client may have named. */
+  provider(name: string): string {
+    const isKnown = this.#providerLabels.has(name) || this.#look().providers.has(name);
+    return isKnown ? this.#providerLabels.of(name) : other;
+  }
+
+  /** The labels of a provider that has run something, so that some worker served it, and of the model that was asked for. */
+  pair(provider: string, model: string | null): [provider: string, model: string] {
+    const label = this.#providerLabels.of(provider);
+    if (model === null) return [label, noModel];
+    const pair = pairOf(provider, model);
+    const isKnown = this.#pairLabels.has(pair) || (label !== other && this.#look().pairs.has(pair));
+    return [label, isKnown && this.#pairLabels.of(pair) === pair ? model : other];
+  }
+
+  #look(): { providers: Set<string>; pairs: Set<string> } {
+    if (this.#known !== null) return this.#known;
+    const views = this.#providers();
+    const { pricing } = this.#config();
+    const pairs = new Set<string>();
+    for (const [provider, models] of Object.entries(pricing))
+      for (const model of Object.keys(models)) pairs.add(pairOf(provider, model));
+    for (const { name, model, fleet } of views)
+      for (const one of model === null ? fleet.models : [model, ...fleet.models])
+        pairs.add(pairOf(name, one));
+    this.#known = { providers: new Set(views.map(({ name }) => name)), pairs };
+    return this.#known;
+  }
+}
+
+const pairOf = (provider: string, model: string): string => `${provider}\n${model}`;

@@ -27,7 +27,9 @@ export interface Store {
   /** Make the changes durable, all or none. @throws VersionConflict, KeyTaken, StoreUnavailable (503, retryable). */
   commit(changes: readonly Change[]): Promise<void>;
 
+  /** A job that has not been archived. */
   job(id: string): Promise<JobRecord | undefined>;
+  /** Archived jobs are not among them. */
   jobs(query: JobQuery): Promise<JobPage>;
   /** Every job that is running: what a coordinator needs to take up its leases again. */
   runningJobs(): Promise<JobRecord[]>;
@@ -37,6 +39,17 @@ export interface Store {
 
   /** How many ready jobs there are and since when, by provider and priority: for figures. */
   backlog(): Promise<BacklogGroup[]>;
+
+  /**
+   * Move jobs that have ended out of the hot set: those that ended before a time, and the oldest of those that are more
+   * than are to stay. From then on they do not change, no list and no count has them, and `archivedJob` gives them. A
+   * job that is offered is reserved until the move has ended; its idempotency key is remembered as before. Costs stay.
+   * @param mayLeave whether a job that is due may go now.
+   * @returns how many have left, at most `rule.limit`. @throws StoreUnavailable; none of them has left then.
+   */
+  archive(rule: ArchiveRule, mayLeave: (job: JobRecord) => boolean): Promise<number>;
+  /** A job that was archived. Reads from disk. @throws StoreUnavailable when the archive cannot be read. */
+  archivedJob(id: string): Promise<JobRecord | undefined>;
 
   /** The lanes that have ready jobs, with what stands at their head. */
   lanes(): Promise<LaneSummary[]>;
@@ -62,6 +75,16 @@ export interface Store {
   keys(): Promise<KeyRecord[]>;
   /** The job that an idempotency key stands for, while it is remembered. */
   idempotent(key: string): Promise<IdempotencyRecord | undefined>;
+}
+
+/** Which jobs leave for the archive. */
+export interface ArchiveRule {
+  /** Epoch ms: jobs that ended before it. */
+  endedBefore: number;
+  /** How many jobs that have ended stay at most, the last ones. */
+  keep: number;
+  /** Most jobs to move: bounds the work of one call. */
+  limit: number;
 }
 
 /** Everything that can change, as one record of the journal. */

@@ -71,6 +71,29 @@ export interface StoreBundle {
   reopen(): Promise<Store>;
 }
 
+/** An open store over a place of its own; it is closed with the test. */
+export async function openBundle(
+  t: ExecutionContext,
+  placeOf: (t: ExecutionContext) => Promise<StorePlace>,
+): Promise<StoreBundle> {
+  const place = await placeOf(t);
+  const clock = createTestClock();
+  let store = place.create(clock);
+  await store.open();
+  t.teardown(() => store.close());
+  return {
+    place,
+    store,
+    clock,
+    async reopen() {
+      await store.close();
+      store = place.create(clock);
+      await store.open();
+      return store;
+    },
+  };
+}
+
 /**
  * Register the tests that every store has to pass.
  * @param name of the store, at the head of the titles. @param placeOf makes a place that is removed with the test.
@@ -78,24 +101,7 @@ export interface StoreBundle {
 export function storeConformance(name: string, placeOf: (t: ExecutionContext) => Promise<StorePlace>): void {
   const test = anyTest as TestFn;
 
-  async function setup(t: ExecutionContext): Promise<StoreBundle> {
-    const place = await placeOf(t);
-    const clock = createTestClock();
-    let store = place.create(clock);
-    await store.open();
-    t.teardown(() => store.close());
-    return {
-      place,
-      store,
-      clock,
-      async reopen() {
-        await store.close();
-        store = place.create(clock);
-        await store.open();
-        return store;
-      },
-    };
-  }
+  const setup = (t: ExecutionContext): Promise<StoreBundle> => openBundle(t, placeOf);
 
   const claimAs =
     (state: JobState) =>

@@ -2,9 +2,9 @@ import test from 'ava';
 import fc from 'fast-check';
 import { bucketMs, type CostDimension, type CostKey, costDimensions } from '../../src/domain/cost.ts';
 import { laneKey } from '../../src/domain/job.ts';
-import { type JobState, jobStates, statusOf } from '../../src/domain/states.ts';
+import { isTerminal, type JobState, jobStates, statusOf } from '../../src/domain/states.ts';
 import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
-import type { LedgerEntry } from '../../src/store/store.ts';
+import type { ArchiveRule, LedgerEntry } from '../../src/store/store.ts';
 import { createTestClock } from '../conformance/store.ts';
 import { type FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';
 import { emptyFolder, noLock, stateOf } from './folders.ts';
@@ -29,6 +29,9 @@ interface ModelJob {
   priority: string;
   lane: string;
   enqueuedAt: number;
+  /** null while it has not. */
+  endedAt: number | null;
+  isArchived: boolean;
 }
 
 interface Model {
@@ -61,6 +64,14 @@ const step = fc.oneof(
   }),
   fc.record({ kind: fc.constant('claim' as const), limit: fc.nat(4), skip: fc.nat(3) }),
   fc.record({ kind: fc.constant('worker' as const), id: fc.constantFrom('v', 'w'), isRemoved: fc.boolean() }),
+  fc.record({
+    kind: fc.constant('archive' as const),
+    endedBefore: fc.nat(3 * 86_400_000),
+    keep: fc.nat(8),
+    limit: fc.nat(5),
+    stays: fc.integer({ min: 1, max: 9 }),
+    failing: fc.constantFrom<string>('', '', '/archive/', '/journal/'),
+  }),
   fc.record({ kind: fc.constantFrom('conflict', 'full', 'checkpoint', 'reopen') }),
 );
 
@@ -69,6 +80,23 @@ function inClaimOrder(jobs: readonly ModelJob[]): ModelJob[] {
   return jobs
     .filter(({ state }) => state === 'pending.ready')
     .sort((a, b) => place(a) - place(b) || a.ordinal - b.ordinal);
+}
+
+/** What is to leave, in the order of the ends. */
+function leaving(
+  jobs: readonly ModelJob[],
+  rule: ArchiveRule,
+  stays: (job: ModelJob) => boolean,
+): ModelJob[] {
+  const ended = jobs.filter(({ endedAt, isArchived }) => endedAt !== null && !isArchived);
+  ended.sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0) || a.ordinal - b.ordinal);
+  const left: ModelJob[] = [];
+  for (const job of ended) {
+    const isDue = (job.endedAt ?? 0) < rule.endedBefore || ended.length - left.length > rule.keep;
+    if (!isDue || left.length === rule.limit) break;
+    if (!stays(job)) left.push(job);
+  }
+  return left;
 }
 
 test('after any history the store shows what a plain model shows, and the same again after it was opened again', async (t) => {
@@ -125,6 +153,8 @@ async function take(store: JsonStore, files: FailingFiles, model: Model, each: S
           priority,
           lane,
           enqueuedAt: epoch + each.at,
+          endedAt: null,
+          isArchived: false,
         };
       });
       await store.commit(
@@ -143,12 +173,31 @@ async function take(store: JsonStore, files: FailingFiles, model: Model, each: S
       const { at, tags, nanoDollars } = each;
       const place = { at: epoch - at, tags, provider: job.provider ?? 'routed' };
       const entry = ledgerEntry('w', 'completed', { ...place, amounts: { nanoDollars } });
-      await store.commit([transition(stored, each.state, {}, isDone ? [entry] : undefined)]);
+      const finishedAt = isTerminal(each.state) ? epoch + (at % (3 * 86_400_000)) : null;
+      await store.commit([transition(stored, each.state, { finishedAt }, isDone ? [entry] : undefined)]);
       if (isDone) model.ledger.push(entry);
       const known = model.completed.get('w');
       if (isDone && known !== undefined) model.completed.set('w', known + 1);
       job.state = each.state;
       job.version += 1;
+      job.endedAt = finishedAt;
+      return;
+    }
+    case 'archive': {
+      const { keep, limit, failing } = each;
+      const rule = { endedBefore: epoch + each.endedBefore, keep, limit };
+      const stays = ({ ordinal }: { ordinal: number }) => ordinal % each.stays === 0;
+      // A store that has just failed waits for a commit that succeeds.
+      await store.commit([{ kind: 'keyRemoved', id: 'nobody' }]);
+      const expected = leaving(model.jobs, rule, stays);
+      files.before = ({ name, path }) => {
+        if (failing !== '' && name === 'write' && path.includes(failing)) throw systemError('ENOSPC');
+      };
+      const [outcome] = await Promise.allSettled([store.archive(rule, (job) => !stays(job))]);
+      files.before = () => {};
+      if (outcome?.status === 'fulfilled' ? outcome.value !== expected.length : failing === '')
+        throw new Error(`archived ${JSON.stringify(outcome)}, expected ${expected.length}`);
+      if (outcome?.status === 'fulfilled') for (const job of expected) job.isArchived = true;
       return;
     }
     case 'claim': {
@@ -197,7 +246,7 @@ async function take(store: JsonStore, files: FailingFiles, model: Model, each: S
 }
 
 async function compare(t: Parameters<typeof emptyFolder>[0], store: JsonStore, model: Model): Promise<void> {
-  const newestFirst = [...model.jobs].reverse();
+  const newestFirst = model.jobs.filter(({ isArchived }) => !isArchived).reverse();
   for (const status of [null, 'pending', 'running', 'completed', 'failed', 'cancelled'] as const) {
     for (const provider of [null, 'anthropic', 'openai']) {
       const page = await store.jobs(
@@ -217,7 +266,9 @@ async function compare(t: Parameters<typeof emptyFolder>[0], store: JsonStore, m
   }
   const ready = inClaimOrder(model.jobs);
   for (const job of model.jobs) {
-    t.like(await store.job(job.id), { ordinal: job.ordinal, version: job.version, state: job.state });
+    const [hot, archived] = [await store.job(job.id), await store.archivedJob(job.id)];
+    t.is(job.isArchived ? hot : archived, undefined);
+    t.like(hot ?? archived, { ordinal: job.ordinal, version: job.version, state: job.state });
     const place = ready.filter(({ lane }) => lane === job.lane).indexOf(job);
     t.is(await store.position(job.id), place < 0 ? null : place + 1);
   }

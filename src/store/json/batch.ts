@@ -1,10 +1,13 @@
+import type { JobRecord } from '../../domain/job.ts';
 import type { Change, JobChange } from '../store.ts';
 import type { Memory } from './memory.ts';
-import type { StoredChange, StoredJobChange } from './record.ts';
+import type { JobsArchived, StoredChange, StoredJobChange } from './record.ts';
 
 /** What a batch needs of its `Commits`. */
 export interface BatchHost {
   take(change: JobChange, known: number | undefined): void;
+  isTaken(id: string): boolean;
+  takeToLeave(id: string): void;
   enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<void>;
   giveBack(ids: readonly string[]): void;
 }
@@ -17,6 +20,8 @@ export class Batch {
   readonly #changes: StoredChange[] = [];
   /** Job id → the version this commit brings it to. */
   readonly #versions = new Map<string, number>();
+  /** Ordinals of jobs that leave for the archive with this commit. */
+  readonly #leaving: number[] = [];
 
   constructor(host: BatchHost, memory: Memory) {
     this.#host = host;
@@ -39,8 +44,24 @@ export class Batch {
     this.#keep(JSON.stringify(stored));
   }
 
+  /** Whether no other commit has the job. */
+  mayLeave(job: JobRecord): boolean {
+    return !this.#host.isTaken(job.id);
+  }
+
+  /** Let a job leave for the archive, where it must be durable before this is committed. Only when it `mayLeave`. */
+  leave(job: JobRecord): void {
+    this.#host.takeToLeave(job.id);
+    this.#versions.set(job.id, 0);
+    this.#leaving.push(job.ordinal);
+  }
+
   /** @throws StoreUnavailable when the changes could not be made durable; nothing has changed then. */
   async commit(): Promise<void> {
+    if (this.#leaving.length > 0) {
+      const left: JobsArchived = { kind: 'archived', ordinals: this.#leaving };
+      this.#keep(JSON.stringify(left));
+    }
     if (this.#texts.length === 0) return;
     let done: Promise<void>;
     try {

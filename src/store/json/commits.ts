@@ -88,6 +88,8 @@ export class Commits {
     return new Batch(
       {
         take: (change, version) => this.#take(change, version),
+        isTaken: (id) => this.#inFlight.has(id),
+        takeToLeave: (id) => this.#inFlight.set(id, { version: 0, key: null }),
         enqueue: (texts, changes, ids) => this.#enqueue(texts, changes, ids),
         giveBack: (ids) => this.#giveBack(ids),
       },
@@ -129,7 +131,9 @@ export class Commits {
     if ((expectedVersion === 0) !== (change.created !== undefined)) {
       throw new TypeError(`job ${id}: "created" belongs to expectedVersion 0, and to that only`);
     }
-    if (!Number.isFinite(change.life.enqueuedAt)) throw new TypeError(`job ${id}: enqueuedAt is no number`);
+    const { enqueuedAt, updatedAt } = change.life;
+    if (!Number.isFinite(enqueuedAt) || !Number.isFinite(updatedAt))
+      throw new TypeError(`job ${id}: enqueuedAt and updatedAt must be numbers`);
     const key = change.created?.idempotency?.key;
     if (key !== undefined) this.#takeKey(key, id);
     if (known === undefined) this.#options.memory.hold(id);

@@ -8,6 +8,7 @@ import { type FolderLock, FolderLocked, lockFolder } from '../../lib/folderLock.
 import { type Logger, silent } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
 import {
+  type ArchiveRule,
   type BacklogGroup,
   type Change,
   type Decide,
@@ -22,6 +23,8 @@ import {
   type StoreHealth,
   StoreLocked,
 } from '../store.ts';
+import { Archive } from './archive/archive.ts';
+import { leaveForArchive } from './archive/leave.ts';
 import type { Batch } from './batch.ts';
 import { makeCheckpoint } from './checkpoint.ts';
 import { Checkpointer, type RunCheckpoint, runInThread } from './checkpointer.ts';
@@ -81,6 +84,7 @@ interface Parts {
   journal: Journal;
   commits: Commits;
   checkpointer: Checkpointer;
+  archive: Archive;
 }
 
 class FolderStore implements JsonStore {
@@ -140,7 +144,14 @@ class FolderStore implements JsonStore {
         afterGroup: () => this.#sealWhenLong(journal, checkpointer),
       });
       commits.failed.then(this.#tellFailed);
-      this.#parts = { lock, journal, commits, checkpointer };
+      const archive = new Archive({
+        files: this.#files,
+        folder: layout.archive,
+        isHot: (id) => this.#memory.jobs.get(id) !== undefined,
+        logger: this.#logger,
+      });
+      await archive.open();
+      this.#parts = { lock, journal, commits, checkpointer, archive };
       checkpointer.start();
     } catch (error) {
       await lock.release();
@@ -246,6 +257,16 @@ class FolderStore implements JsonStore {
     return this.#memory.backlog.groups();
   }
 
+  async archive(rule: ArchiveRule, mayLeave: (job: JobRecord) => boolean): Promise<number> {
+    const { commits, archive } = this.#open();
+    const { jobs } = this.#memory;
+    return archive.alone(() => leaveForArchive({ jobs, commits, archive }, rule, mayLeave));
+  }
+
+  archivedJob(id: string): Promise<JobRecord | undefined> {
+    return this.#open().archive.find(id);
+  }
+
   async lanes(): Promise<LaneSummary[]> {
     return this.#memory.lanes.summaries((ordinal) => this.#memory.jobs.at(ordinal));
   }
@@ -300,6 +321,7 @@ class FolderStore implements JsonStore {
     try {
       await parts.commits.close();
       await parts.checkpointer.close();
+      await parts.archive.close();
       await parts.journal.close();
     } catch (error) {
       // Everything acknowledged is durable, and what a failing disk kept back was refused: nothing is lost by this.

@@ -18,6 +18,7 @@ export interface Layout {
   journal: string;
   jobs: string;
   cost: string;
+  archive: string;
 }
 
 /** Where things stand in the folder of a store. */
@@ -28,6 +29,7 @@ export function layoutOf(root: string): Layout {
     journal: join(root, 'journal'),
     jobs: join(root, 'jobs'),
     cost: join(root, 'cost'),
+    archive: join(root, 'archive'),
   };
 }
 
@@ -36,6 +38,7 @@ export const manifestName = 'coordinator.json';
 const journalPattern = /^(\d{16})\.ndjson$/;
 const segmentPattern = /^\d{6}-\d+\.json$/;
 const costPattern = /^\d{4}-\d\d-\d+\.json$/;
+const archivePattern = /^(\d{4}-\d{2}-\d{2})\.(ndjson|idx)$/;
 const temporaryPattern = /\.tmp$/;
 
 /** Name of the journal file whose first record has this sequence number; names sort in the order of the records. */
@@ -67,6 +70,17 @@ export function costName(month: string, seq: number): string {
 /** Whether a file in `cost/` is one of ours, and not something a user put there. */
 export function isCostName(name: string): boolean {
   return costPattern.test(name);
+}
+
+/** Name of the archive of a day, and of its index. @param day `2026-11-21`. */
+export function archiveNames(day: string): { lines: string; index: string } {
+  return { lines: `${day}.ndjson`, index: `${day}.idx` };
+}
+
+/** The day of a file in `archive/`; null for files that are not ours, such as packed ones. */
+export function archiveDayOf(name: string): { day: string; isIndex: boolean } | null {
+  const match = archivePattern.exec(name);
+  return match?.[1] === undefined ? null : { day: match[1], isIndex: match[2] === 'idx' };
 }
 
 /** Whether a file was left by a replacement that did not end. */

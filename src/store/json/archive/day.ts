@@ -1,0 +1,312 @@
+import { dirname } from 'node:path';
+import { messageOf } from '../../../domain/errors.ts';
+import type { JobRecord } from '../../../domain/job.ts';
+import { type Line, readLines } from '../../../lib/lines.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { type Files, openExisting, writeAll } from '../files.ts';
+import {
+  type Entry,
+  encodeRun,
+  IndexDamaged,
+  keyOf,
+  type Place,
+  type Run,
+  readRuns,
+  runBytes,
+  runEntriesMax,
+  searchRun,
+} from './run.ts';
+
+/** What is collected before a write: some 3 ms of JSON.stringify. */
+const writeBytes = 1024 * 1024;
+
+/** What an `ArchiveDay` works with. */
+export interface ArchiveDayOptions {
+  files: Files;
+  /** The file with the jobs that ended on that day. */
+  path: string;
+  indexPath: string;
+  /** Whether a job is among those that have not been archived. */
+  isHot: (id: string) => boolean;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
+/** Lines that are durable and belong to a commit that is yet to be made. */
+export interface Staged {
+  /** The commit was made. */
+  keep(): void;
+  /** It was refused; the lines are cut off before the next ones are written. */
+  drop(): void;
+}
+
+/**
+ * The jobs that ended on one day, in the order in which they were archived, one a line; and the index they are found by
+ * id with: sorted runs, each over the lines that came after those of the run before, and the lines since the last run
+ * in memory. A run is written once and not changed. The index can always be made anew from the lines.
+ *
+ * A line counts when its job is hot no more: what a crash left of an archiving that was not committed is cut off.
+ * Of `load`, `append` to `keep` or `drop`, `writeIndex` and `rebuild` one at a time; reads at any time after `load`.
+ */
+export class ArchiveDay {
+  readonly #options: ArchiveDayOptions;
+  #isLoaded = false;
+  /** Of the lines that count. */
+  #bytes = 0;
+  #runs: Run[] = [];
+  /** Lines after the last run, by key. */
+  readonly #recent = new Map<string, Place[]>();
+  #recentCount = 0;
+
+  constructor(options: ArchiveDayOptions) {
+    this.#options = options;
+  }
+
+  /** Lines that are in no run yet. */
+  get recent(): { count: number; bytes: number } {
+    return { count: this.#recentCount, bytes: this.#bytes - this.#indexedBytes };
+  }
+
+  get #indexedBytes(): number {
+    return this.#runs[this.#runs.length - 1]?.to ?? 0;
+  }
+
+  get #indexEnd(): number {
+    const last = this.#runs[this.#runs.length - 1];
+    return last === undefined ? 0 : last.position + runBytes(last);
+  }
+
+  /** Read the heads of the index and the lines that came after it; all lines when there is no index. */
+  async load(): Promise<void> {
+    const { files, path } = this.#options;
+    if (this.#isLoaded) return;
+    this.#forget();
+    const file = await openExisting(files, path);
+    if (file === null) {
+      this.#isLoaded = true;
+      return;
+    }
+    try {
+      const size = await file.size();
+      this.#runs = await this.#loadRuns(size);
+      const base = this.#indexedBytes;
+      this.#bytes = base;
+      for await (const lines of readLines((into, position) => file.read(into, base + position))) {
+        this.#options.signal.throwIfAborted();
+        for (const line of lines) this.#loadLine(line, base);
+        if (this.#recentCount >= runEntriesMax) await this.writeIndex();
+      }
+      this.#isLoaded = true;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Make the index anew from the lines. */
+  async rebuild(): Promise<void> {
+    const { files, indexPath } = this.#options;
+    const index = await openExisting(files, indexPath);
+    await index?.close();
+    if (index !== null) await files.remove(indexPath);
+    this.#isLoaded = false;
+    await this.load();
+  }
+
+  /**
+   * Write jobs at the end, durable when it resolves; from then on they are found, and count once the commit is made.
+   * @throws what the file system said; nothing counts then.
+   */
+  async append(jobs: readonly JobRecord[]): Promise<Staged> {
+    const { files, path } = this.#options;
+    await this.load();
+    const file = await files.open(path, 'edit');
+    const entries: Entry[] = [];
+    let end = 0;
+    try {
+      const size = await file.size();
+      // Somebody has moved the file away or cut it: what stands there now is what there is.
+      if (size < this.#bytes) await this.rebuild();
+      if (size > this.#bytes) await file.truncate(this.#bytes);
+      end = this.#bytes;
+      let waiting: Buffer[] = [];
+      let waitingBytes = 0;
+      const flush = async () => {
+        await writeAll(file, Buffer.concat(waiting), end - waitingBytes);
+        waiting = [];
+        waitingBytes = 0;
+      };
+      for (const job of jobs) {
+        const line = Buffer.from(`${JSON.stringify(job)}\n`);
+        entries.push({ key: keyOf(job.id), offset: end, length: line.length - 1 });
+        waiting.push(line);
+        waitingBytes += line.length;
+        end += line.length;
+        if (waitingBytes >= writeBytes) await flush();
+      }
+      await flush();
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    if (this.#bytes === 0) await files.syncFolder(dirname(path));
+    for (const entry of entries) this.#add(entry);
+    return {
+      keep: () => {
+        this.#bytes = end;
+      },
+      drop: () => {
+        for (const entry of entries) this.#drop(entry);
+      },
+    };
+  }
+
+  /** Write a run of the lines that are in none. When it cannot be written they stay in memory, for the next time. */
+  async writeIndex(): Promise<void> {
+    const entries = [...this.#recent].flatMap(([key, places]) => places.map((place) => ({ key, ...place })));
+    if (entries.length === 0) return;
+    const { run, bytes } = encodeRun(entries, this.#indexEnd, this.#bytes);
+    try {
+      await this.#writeRun(run, bytes);
+    } catch (error) {
+      const { logger, indexPath } = this.#options;
+      logger.warn({ file: indexPath, error: messageOf(error) }, 'the index of an archive cannot be written');
+      return;
+    }
+    this.#runs.push(run);
+    this.#recent.clear();
+    this.#recentCount = 0;
+  }
+
+  /** The last line of a job. @throws IndexDamaged; what the file system said. */
+  async find(id: string): Promise<JobRecord | undefined> {
+    const key = keyOf(id);
+    const places = [...(this.#recent.get(key) ?? [])];
+    const runs = this.#runs.filter(({ first, last }) => first <= key && key <= last);
+    if (runs.length > 0) places.push(...(await this.#searchRuns(runs, key)));
+    if (places.length === 0) return undefined;
+    const file = await openExisting(this.#options.files, this.#options.path);
+    if (file === null) return undefined;
+    try {
+      let found: JobRecord | undefined;
+      for (const { offset, length } of places) {
+        const line = Buffer.alloc(length);
+        await file.read(line, offset);
+        const job = jobOf(line);
+        if (job?.id === id && (found === undefined || job.version >= found.version)) found = job;
+      }
+      return found;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** All jobs, in the order of the lines. */
+  async *jobs(): AsyncGenerator<JobRecord[]> {
+    const end = this.#bytes;
+    const file = await openExisting(this.#options.files, this.#options.path);
+    if (file === null) return;
+    try {
+      const lines = readLines(async (into, position) => {
+        const rest = end - position;
+        return rest <= 0 ? 0 : file.read(rest < into.length ? into.subarray(0, rest) : into, position);
+      });
+      for await (const batch of lines) {
+        yield batch.flatMap(({ bytes }) => jobOf(bytes) ?? []);
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #writeRun(run: Run, bytes: Buffer): Promise<void> {
+    const { files, indexPath } = this.#options;
+    const file = await files.open(indexPath, 'edit');
+    try {
+      if ((await file.size()) !== run.position) await file.truncate(run.position);
+      await writeAll(file, bytes, run.position);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    if (run.position === 0) await files.syncFolder(dirname(indexPath));
+  }
+
+  #forget(): void {
+    this.#bytes = 0;
+    this.#runs = [];
+    this.#recent.clear();
+    this.#recentCount = 0;
+  }
+
+  /** The runs of the index as far as they fit the lines; none when they do not, or when there is no index. */
+  async #loadRuns(size: number): Promise<Run[]> {
+    const { files, indexPath, logger } = this.#options;
+    const file = await openExisting(files, indexPath);
+    if (file === null) return [];
+    try {
+      const runs = await readRuns(file);
+      if ((runs[runs.length - 1]?.to ?? 0) <= size) return runs;
+      logger.warn({ file: indexPath }, 'the index of an archive covers more than there is; it is made anew');
+    } catch (error) {
+      if (!(error instanceof IndexDamaged)) throw error;
+      logger.warn({ file: indexPath, error: error.message }, 'the index of an archive is made anew');
+    } finally {
+      await file.close();
+    }
+    return [];
+  }
+
+  #loadLine({ bytes, offset, isWhole }: Line, base: number): void {
+    const id = isWhole ? idOf(bytes) : null;
+    if (id === null || this.#options.isHot(id)) return;
+    this.#add({ key: keyOf(id), offset: base + offset, length: bytes.length });
+    this.#bytes = base + offset + bytes.length + 1;
+  }
+
+  async #searchRuns(runs: readonly Run[], key: string): Promise<Place[]> {
+    const file = await openExisting(this.#options.files, this.#options.indexPath);
+    if (file === null) throw new IndexDamaged('it is gone');
+    try {
+      const places: Place[] = [];
+      for (const run of runs) places.push(...(await searchRun(file, run, key)));
+      return places;
+    } finally {
+      await file.close();
+    }
+  }
+
+  #add({ key, offset, length }: Entry): void {
+    const places = this.#recent.get(key);
+    if (places === undefined) this.#recent.set(key, [{ offset, length }]);
+    else places.push({ offset, length });
+    this.#recentCount += 1;
+  }
+
+  #drop({ key, offset }: Entry): void {
+    const places = this.#recent.get(key)?.filter((place) => place.offset !== offset) ?? [];
+    if (places.length === 0) this.#recent.delete(key);
+    else this.#recent.set(key, places);
+    this.#recentCount -= 1;
+  }
+}
+
+/** The job of a line; undefined when somebody has edited it. */
+function jobOf(line: Buffer): JobRecord | undefined {
+  try {
+    return JSON.parse(line.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ordinal and id stand first, see `nextJob`. */
+const head = /^\{"ordinal":\d+,"id":("(?:[^"\\]|\\.)*")/;
+const headBytesMax = 1_024;
+const closingBrace = 0x7d;
+
+/** The id of a line without parsing it; null when it is not a whole line. */
+function idOf(line: Buffer): string | null {
+  if (line[line.length - 1] !== closingBrace) return null;
+  const id = head.exec(line.toString('utf8', 0, headBytesMax))?.[1];
+  return id === undefined ? null : JSON.parse(id);
+}

@@ -1,0 +1,138 @@
+import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { OpenFile } from '../files.ts';
+
+/** Entries of a run at most: 208 KiB, read and searched in half a millisecond. */
+export const runEntriesMax = 8_192;
+
+/** Where a job stands in an archive file; bytes, without the newline. */
+export interface Place {
+  offset: number;
+  length: number;
+}
+
+/** A job by its key, see `keyOf`. */
+export interface Entry extends Place {
+  key: string;
+}
+
+/** A sorted part of an index file, as memory knows it. */
+export interface Run {
+  /** Of its header in the index file. */
+  position: number;
+  count: number;
+  /** How far the archive file is covered by it and those before it, bytes. */
+  to: number;
+  /** CRC-32 of its entries. */
+  sum: number;
+  first: string;
+  last: string;
+}
+
+/** The index file is not what was written: it is to be made anew from the archive file. */
+export class IndexDamaged extends Error {}
+
+const magic = Buffer.from('svcindx1');
+const keyBytes = 16;
+/** Key, offset (6 bytes), length (4 bytes). */
+const entryBytes = keyBytes + 10;
+/** Magic, `to` (8), count (4), sum (4), first and last key, CRC-32 of all that (4). */
+const headBytes = 8 + 8 + 4 + 4 + 2 * keyBytes + 4;
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/**
+ * What an id is found by: 16 bytes as hex. A UUID is its own; as those of version 7 sort by the time of creation, the
+ * keys of one run lie close together and most runs need not be looked into. Other ids are hashed.
+ */
+export function keyOf(id: string): string {
+  return uuid.test(id) ? id.replaceAll('-', '') : hash('sha256', id).slice(0, 2 * keyBytes);
+}
+
+/** Bytes that a run takes in its file. */
+export function runBytes({ count }: Run): number {
+  return headBytes + count * entryBytes;
+}
+
+/** A run as it is written. @param entries at least one. @param to see `Run`. */
+export function encodeRun(entries: Entry[], position: number, to: number): { run: Run; bytes: Buffer } {
+  entries.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.offset - b.offset));
+  const bytes = Buffer.alloc(headBytes + entries.length * entryBytes);
+  let at = headBytes;
+  for (const { key, offset, length } of entries) {
+    bytes.write(key, at, 'hex');
+    bytes.writeUIntBE(offset, at + keyBytes, 6);
+    bytes.writeUInt32BE(length, at + keyBytes + 6);
+    at += entryBytes;
+  }
+  const first = entries[0]?.key ?? '';
+  const last = entries[entries.length - 1]?.key ?? '';
+  const sum = crc32(bytes.subarray(headBytes));
+  magic.copy(bytes);
+  bytes.writeBigUInt64BE(BigInt(to), 8);
+  bytes.writeUInt32BE(entries.length, 16);
+  bytes.writeUInt32BE(sum, 20);
+  bytes.write(first, 24, 'hex');
+  bytes.write(last, 24 + keyBytes, 'hex');
+  bytes.writeUInt32BE(crc32(bytes.subarray(0, headBytes - 4)), headBytes - 4);
+  return { run: { position, count: entries.length, to, sum, first, last }, bytes };
+}
+
+/** The runs of an index file, by their heads alone. What a crash cut off at its end is no run. @throws IndexDamaged. */
+export async function readRuns(file: OpenFile): Promise<Run[]> {
+  const size = await file.size();
+  const runs: Run[] = [];
+  const head = Buffer.alloc(headBytes);
+  for (let position = 0; position + headBytes <= size; ) {
+    await fill(file, head, position);
+    if (
+      !head.subarray(0, 8).equals(magic) ||
+      crc32(head.subarray(0, -4)) !== head.readUInt32BE(headBytes - 4)
+    )
+      throw new IndexDamaged('the head of a run is not the one that was written');
+    const run: Run = {
+      position,
+      count: head.readUInt32BE(16),
+      to: Number(head.readBigUInt64BE(8)),
+      sum: head.readUInt32BE(20),
+      first: head.toString('hex', 24, 24 + keyBytes),
+      last: head.toString('hex', 24 + keyBytes, 24 + 2 * keyBytes),
+    };
+    position += runBytes(run);
+    if (position <= size) runs.push(run);
+  }
+  return runs;
+}
+
+/** The places of a key in a run. @throws IndexDamaged. */
+export async function searchRun(file: OpenFile, run: Run, key: string): Promise<Place[]> {
+  const bytes = Buffer.alloc(run.count * entryBytes);
+  await fill(file, bytes, run.position + headBytes);
+  if (crc32(bytes) !== run.sum) throw new IndexDamaged('a run is not the one that was written');
+  const wanted = Buffer.from(key, 'hex');
+  const compare = (index: number) =>
+    bytes.compare(wanted, 0, keyBytes, index * entryBytes, index * entryBytes + keyBytes);
+  let low = 0;
+  let high = run.count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compare(middle) < 0) low = middle + 1;
+    else high = middle;
+  }
+  const places: Place[] = [];
+  for (let index = low; index < run.count && compare(index) === 0; index += 1) {
+    const at = index * entryBytes + keyBytes;
+    places.push({ offset: bytes.readUIntBE(at, 6), length: bytes.readUInt32BE(at + 6) });
+  }
+  return places;
+}
+
+/** @throws IndexDamaged when the file ends before. */
+async function fill(file: OpenFile, into: Buffer, position: number): Promise<void> {
+  let done = 0;
+  while (done < into.length) {
+    const count = await file.read(into.subarray(done), position + done);
+    if (count === 0) throw new IndexDamaged('it ends within a run');
+    done += count;
+  }
+}

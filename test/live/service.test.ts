@@ -1,0 +1,34 @@
+import test from 'ava';
+import { loadConfig } from '../../src/config/load.ts';
+import { closeCodes } from '../../src/domain/workerProtocol.ts';
+import { silent } from '../../src/lib/log.ts';
+import { startService } from '../../src/service.ts';
+import { environmentKey } from '../support/api.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { Dashboard } from './support/dashboard.ts';
+import { Stream } from './support/stream.ts';
+
+test('listeners see the drain, are sent away, and do not hold up the stop, whether they read or not', async (t) => {
+  const cwd = temporaryFolder(t);
+  const { config } = await loadConfig({ env: { SVC_DATA_DIR: cwd }, cwd, overrides: { port: 0 } });
+  const service = await startService({ config, apiKey: environmentKey, logger: silent });
+  const server = { port: Number(new URL(service.url).port) };
+  const reading = new Dashboard(t, server);
+  const deaf = new Dashboard(t, server);
+  const stream = new Stream(t, server, '/api/events?topics=machines');
+  const deafStream = new Stream(t, server, '/api/events?topics=machines');
+  for (const view of [reading, deaf]) {
+    await view.opened;
+    await view.subscribe('machines');
+  }
+  for (const one of [stream, deafStream]) await one.next('snapshot');
+  deaf.socket.pause();
+  deafStream.pause();
+  const from = performance.now();
+  await service.stop(0);
+  t.true(performance.now() - from < 10_000);
+  t.is(await reading.closed, closeCodes.goingAway);
+  t.like(await reading.next('transition'), { data: { machine: 'supervisor', to: 'draining' } });
+  await stream.ended;
+  await stream.next('transition');
+});

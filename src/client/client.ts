@@ -1,5 +1,8 @@
+import type { BreakdownName, PeriodName } from '../domain/costReport.ts';
 import type {
   DispatchBody,
+  WireCostBreakdown,
+  WireCostSummary,
   WireHealth,
   WireJob,
   WireJobList,
@@ -45,6 +48,13 @@ export interface JobFilters {
   offset?: number | undefined;
 }
 
+/** A calendar period up to now: the running day in UTC unless told. */
+export interface CostPeriod {
+  period?: PeriodName | undefined;
+  /** IANA name. */
+  tz?: string | undefined;
+}
+
 /**
  * The public API as functions. Every one throws ApiError when the coordinator refuses and Unreachable when no answer
  * comes; nothing is tried twice, but for `waitFor`.
@@ -63,6 +73,9 @@ export interface Client {
   worker(id: string): Promise<WireWorker>;
   pauseWorker(id: string): Promise<WireWorker>;
   resumeWorker(id: string): Promise<WireWorker>;
+  costSummary(period?: CostPeriod): Promise<WireCostSummary>;
+  /** By provider unless told. */
+  costBreakdown(period?: CostPeriod & { by?: BreakdownName | undefined }): Promise<WireCostBreakdown>;
   /**
    * The job, once it has ended. Outlives a restart of the coordinator.
    * @throws WaitTimedOut after `timeoutSeconds`; the job goes on then.
@@ -110,6 +123,8 @@ export function createClient({
     worker: (id) => get(workerPath(id)),
     pauseWorker: (id) => post(`${workerPath(id)}/pause`),
     resumeWorker: (id) => post(`${workerPath(id)}/resume`),
+    costSummary: ({ period, tz } = {}) => get('/api/cost/summary', { query: { period, tz } }),
+    costBreakdown: ({ period, tz, by } = {}) => get('/api/cost/breakdown', { query: { period, tz, by } }),
     waitFor: (id, options = {}) => {
       return waitForEnd(id, (waitSeconds, signal) => job(id, { waitSeconds, signal }), options);
     },

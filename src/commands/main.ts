@@ -1,5 +1,6 @@
 import { configCommand } from './config.ts';
 import { coordinatorCommand } from './coordinator.ts';
+import { costCommand } from './cost.ts';
 import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
 import { processIo } from './io.ts';
@@ -22,6 +23,7 @@ export async function main(args: readonly string[]): Promise<number> {
     runCommand(),
     jobsCommand(),
     workersCommand(),
+    costCommand(),
     doctorCommand(),
     configCommand(),
   ]);

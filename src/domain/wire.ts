@@ -253,7 +253,7 @@ export interface WireCostSummary extends WireCostPeriod, WireCostTotals {
   /** The whole period before. */
   previous: WireCostTotals & { from: Iso; to: Iso };
   /** Hours of a day, days of a week or month; none after now. */
-  series: { from: Iso; cost_usd: number; jobs: number }[];
+  series: { from: Iso; cost_usd: number; jobs: number; unknown_cost_attempts: number }[];
 }
 
 export interface WireCostLine {

@@ -21,6 +21,8 @@ test('each function is its route, with the key and the body', async (t) => {
   await client.worker('w 1');
   await client.pauseWorker('w-1');
   await client.resumeWorker('w-1');
+  await client.costSummary();
+  await client.costBreakdown({ period: 'week', tz: 'Europe/Berlin', by: 'tag' });
 
   t.deepEqual(
     seen.map(({ method, path, query }) => `${method} ${path} ${query}`.trim()),
@@ -35,6 +37,8 @@ test('each function is its route, with the key and the body', async (t) => {
       'GET /api/workers/w%201',
       'POST /api/workers/w-1/pause',
       'POST /api/workers/w-1/resume',
+      'GET /api/cost/summary',
+      'GET /api/cost/breakdown period=week&tz=Europe%2FBerlin&by=tag',
     ],
   );
   t.deepEqual(seen[1]?.body, { prompt: 'hi', tags: ['a'] });

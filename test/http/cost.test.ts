@@ -65,6 +65,7 @@ test('a summary is of the day in UTC unless it is told, and begins with nothing'
       from: `2026-11-21T0${i}:00:00.000Z`,
       cost_usd: 0,
       jobs: 0,
+      unknown_cost_attempts: 0,
     })),
   });
   t.deepEqual((await breakdown(bundle)).providers, []);
@@ -78,13 +79,17 @@ test('what was spent shows in its hour, its day, and tomorrow in the day before'
   const day = await summary(bundle);
   t.like(day, { total_cost_usd: 0.04, jobs: 2, attempts: 2, input_tokens: 20, output_tokens: 10 });
   t.deepEqual(day.series.slice(-2), [
-    { from: '2026-11-21T09:00:00.000Z', cost_usd: 0.02, jobs: 1 },
-    { from: '2026-11-21T10:00:00.000Z', cost_usd: 0.02, jobs: 1 },
+    { from: '2026-11-21T09:00:00.000Z', cost_usd: 0.02, jobs: 1, unknown_cost_attempts: 0 },
+    { from: '2026-11-21T10:00:00.000Z', cost_usd: 0.02, jobs: 1, unknown_cost_attempts: 0 },
   ]);
   const week = await summary(bundle, '?period=week');
   t.deepEqual(
     [week.from, week.series.length, week.series.at(-1)],
-    ['2026-11-16T00:00:00.000Z', 6, { from: '2026-11-21T00:00:00.000Z', cost_usd: 0.04, jobs: 2 }],
+    [
+      '2026-11-16T00:00:00.000Z',
+      6,
+      { from: '2026-11-21T00:00:00.000Z', cost_usd: 0.04, jobs: 2, unknown_cost_attempts: 0 },
+    ],
   );
   t.is((await summary(bundle, '?period=month')).series.length, 21);
   bundle.clock.advance(24 * hour);
@@ -101,7 +106,9 @@ test('the day is that of the time zone', async (t) => {
   const nepal = await summary(bundle, '?tz=Asia/Kathmandu');
   t.like(nepal, { timezone: 'Asia/Kathmandu', from: '2026-11-21T18:15:00.000Z', total_cost_usd: 0 });
   t.is(nepal.previous.total_cost_usd, 0.02);
-  t.deepEqual(nepal.series, [{ from: '2026-11-21T18:15:00.000Z', cost_usd: 0, jobs: 0 }]);
+  t.deepEqual(nepal.series, [
+    { from: '2026-11-21T18:15:00.000Z', cost_usd: 0, jobs: 0, unknown_cost_attempts: 0 },
+  ]);
   const berlin = await summary(bundle, '?tz=Europe/Berlin');
   t.like(berlin, { from: '2026-11-20T23:00:00.000Z', total_cost_usd: 0.02 });
   t.is((await breakdown(bundle, '?tz=Asia/Kathmandu')).total_cost_usd, 0);

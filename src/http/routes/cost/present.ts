@@ -20,6 +20,7 @@ export function presentSummary({ period, amounts, previous, series }: CostSummar
       from: iso(part.from),
       cost_usd: dollars(part.amounts.nanoDollars),
       jobs: part.amounts.jobs,
+      unknown_cost_attempts: part.amounts.unknown,
     })),
   };
 }

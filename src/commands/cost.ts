@@ -1,0 +1,69 @@
+import { type Command, Option } from 'commander';
+import type { CostPeriod } from '../client/client.ts';
+import { type BreakdownName, breakdowns, periodNames } from '../domain/costReport.ts';
+import { safeJson } from '../lib/plainText.ts';
+import { createCommand } from './command.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import { breakdownTable, periodText, summarySheet } from './costSheet.ts';
+import { type Io, processIo } from './io.ts';
+
+interface Flags extends ConnectionOptions, CostPeriod {
+  by?: BreakdownName;
+  json?: true;
+}
+
+/** `svc cost`: what was spent, and on what. */
+export function costCommand(io: Io = processIo()): Command {
+  return createCommand('cost', 'Show what was spent in a day, week or month, and on what', [
+    'svc cost summary',
+    'svc cost breakdown --by model --period month',
+  ])
+    .addCommand(summaryCommand(io))
+    .addCommand(breakdownCommand(io));
+}
+
+function summaryCommand(io: Io): Command {
+  const command = createCommand('summary', 'Show what the running period has cost, and its course', [
+    'svc cost summary',
+    'svc cost summary --period month --tz Europe/Berlin',
+    'svc cost summary --json',
+  ]);
+  return withPeriod(command).action(async (_options: Flags, itself: Command) => {
+    const { json, period, tz, ...flags } = itself.optsWithGlobals<Flags>();
+    const summary = await (await connect(flags, io)).costSummary({ period, tz });
+    if (json) return io.out.line(safeJson(summary));
+    io.out.lines(summarySheet(summary, io.out));
+  });
+}
+
+function breakdownCommand(io: Io): Command {
+  const command = createCommand('breakdown', 'Show what it was spent on, the dearest first', [
+    'svc cost breakdown',
+    'svc cost breakdown --by tag --period week',
+    'svc cost breakdown --by worker --json',
+  ]);
+  return withPeriod(command)
+    .addOption(
+      new Option('--by <what>', 'what to tell apart (default: provider, each with its models)').choices(
+        breakdowns,
+      ),
+    )
+    .action(async (_options: Flags, itself: Command) => {
+      const { json, period, tz, by, ...flags } = itself.optsWithGlobals<Flags>();
+      const breakdown = await (await connect(flags, io)).costBreakdown({ period, tz, by });
+      if (json) return io.out.line(safeJson(breakdown));
+      const table = breakdownTable(breakdown, io.out);
+      if (table === null) return io.err.line(`No attempt has ended yet (${periodText(breakdown)}).`);
+      io.out.lines(table);
+      io.err.line(io.err.paint('dim', periodText(breakdown)));
+    });
+}
+
+function withPeriod(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--period <period>', 'of the calendar, up to now (default: day)').choices(periodNames),
+    )
+    .option('--tz <zone>', 'time zone whose midnight counts, such as Europe/Berlin (default: UTC)')
+    .option('--json', 'print the JSON of the API');
+}

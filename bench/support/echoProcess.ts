@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import { KeyRing } from '../../src/auth/keyRing.ts';
+import { Tickets } from '../../src/auth/tickets.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { CoordinatorError } from '../../src/domain/errors.ts';
 import type { JobRequest } from '../../src/domain/job.ts';
@@ -25,8 +26,9 @@ import { serveSamples } from './samples.ts';
 const { config, apiKey } = await loadConfig({ env: process.env, cwd: process.cwd() });
 const logger = createLogger(config.log.level);
 const storage = { save: async () => {}, remove: async () => {} };
-const keyParts = { clock: systemClock, random: systemRandom(), keys: [], storage };
-const keys = new KeyRing({ ...keyParts, environmentKey: apiKey });
+const random = systemRandom();
+const keys = new KeyRing({ clock: systemClock, random, keys: [], storage, environmentKey: apiKey });
+const tickets = new Tickets({ clock: systemClock, random });
 /** As long as the coordinator's own, so that both answers have the same size. */
 const detail = 'No connected worker serves the provider echo; start one with: svc worker --provider echo';
 const view = (id: string, request: JobRequest) => ({
@@ -38,7 +40,7 @@ const view = (id: string, request: JobRequest) => ({
 const app = new Koa();
 app.use(requestId());
 app.use(errors(logger));
-app.use(authentication(keys));
+app.use(authentication(keys, tickets, () => false));
 app.use(
   routing(
     [

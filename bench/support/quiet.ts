@@ -24,7 +24,8 @@ export async function quietRounds<T>(
 ): Promise<T[]> {
   const rounds: { measured: T; others: number }[] = [];
   const isQuiet = ({ others }: { others: number }) => others <= othersMax;
-  while (rounds.filter(isQuiet).length < wanted && rounds.length < wanted * roundsPerWanted) {
+  const roundsMax = bench.quick ? wanted : wanted * roundsPerWanted;
+  while (rounds.filter(isQuiet).length < wanted && rounds.length < roundsMax) {
     const others = watchOthers();
     const { measured, cpuMs } = await round();
     rounds.push({ measured, others: others(cpuMs) });

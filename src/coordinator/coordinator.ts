@@ -7,6 +7,7 @@ import type { Clock, Random } from '../domain/clock.ts';
 import type { BreakdownName, CostBreakdown, CostSummary, PeriodName } from '../domain/costReport.ts';
 import { CoordinatorError, InvalidTransition } from '../domain/errors.ts';
 import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
+import type { MachineCounts } from '../domain/machine.ts';
 import type { ProviderView } from '../domain/provider.ts';
 import { isTerminal, type JobStatus, type SupervisorStatus, statusOf } from '../domain/states.ts';
 import type { Stats, Vitals } from '../domain/stats.ts';
@@ -29,6 +30,7 @@ import { type Applied, type Committed, JobHost } from './jobHost.ts';
 import { LeaseKeeper } from './leaseKeeper.ts';
 import { Leases } from './leases.ts';
 import { Liveness } from './liveness.ts';
+import { countMachines } from './machineCounts.ts';
 import { Outcomes } from './outcomes.ts';
 import { Providers } from './providers.ts';
 import { takeStats } from './stats.ts';
@@ -367,6 +369,16 @@ export class Coordinator {
   /** The same by provider, model, worker, tag or tier. */
   costBreakdown(by: BreakdownName, period: PeriodName, zone: string): Promise<CostBreakdown> {
     return costBreakdown({ store: this.#store, clock: this.#clock }, by, period, zone);
+  }
+
+  /** How many actors of each machine are in each state; a provider that has met no job yet counts as available. */
+  machineCounts(): Promise<MachineCounts> {
+    return countMachines({
+      store: this.#store,
+      workers: this.#workers,
+      providers: () => this.providers(),
+      supervisor: this.status,
+    });
   }
 
   /** Every provider that is configured, served or was met by a job. */

@@ -1,5 +1,6 @@
 import type { StateValue } from 'xstate';
 import type { JobRecord } from '../domain/job.ts';
+import type { MachineName } from '../domain/machine.ts';
 import type { ProviderView } from '../domain/provider.ts';
 import { isTerminal, type ProviderStatus, statusOf } from '../domain/states.ts';
 import type { WorkerView } from '../domain/worker.ts';
@@ -20,8 +21,6 @@ export type WorkerEventType =
   | 'worker.updated';
 
 export type ProviderEventType = 'provider.limited' | 'provider.opened' | 'provider.recovered';
-
-export type MachineName = 'job' | 'worker' | 'provider' | 'supervisor';
 
 /** A machine has gone from one state to another. A job's is told when it is committed. */
 export interface Transition {
@@ -60,7 +59,7 @@ export function providerEventType(status: ProviderStatus): ProviderEventType | n
 }
 
 /** The leaf of a state value as a path: `{pending: 'ready'}` → `pending.ready`. */
-function pathOf(value: StateValue): string {
+export function pathOf(value: StateValue): string {
   if (typeof value === 'string') return value;
   const [parent, child] = Object.entries(value)[0] ?? [];
   return child === undefined ? String(parent) : `${parent}.${pathOf(child)}`;

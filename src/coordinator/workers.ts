@@ -9,7 +9,7 @@ import type { WorkerHello, WorkerLife, WorkerRecord, WorkerView } from '../domai
 import type { Logger } from '../lib/log.ts';
 import { own } from '../lib/own.ts';
 import type { Store } from '../store/store.ts';
-import type { EventBus, WorkerEventType } from './eventBus.ts';
+import { type EventBus, pathOf, type WorkerEventType } from './eventBus.ts';
 import { uuidv7 } from './ids.ts';
 import type { Leases } from './leases.ts';
 import type { WorkerSession } from './workerSession.ts';
@@ -179,6 +179,11 @@ export class Workers {
   /** Every worker that is connected. */
   connected(): WorkerLife[] {
     return [...this.#byId.values()].flatMap((entry) => (entry.session === null ? [] : [this.#life(entry)]));
+  }
+
+  /** The state of each, as a path. */
+  states(): string[] {
+    return [...this.#byId.values()].map(({ actor }) => pathOf(actor.getSnapshot().value));
   }
 
   /** The connected workers that serve a provider, together. */

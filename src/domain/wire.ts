@@ -2,6 +2,7 @@ import type { PeriodName } from './costReport.ts';
 import type { Failure } from './failure.ts';
 import type { AttemptOutcome, Message, StrategyName } from './job.ts';
 import type { Role } from './key.ts';
+import type { MachineName } from './machine.ts';
 import type { CostStatus } from './money.ts';
 import type { JobState, JobStatus, ProviderStatus, SupervisorStatus, WorkerStatus } from './states.ts';
 import type { WireUsage } from './usage.ts';
@@ -278,6 +279,43 @@ export interface WireCostBreakdown extends WireCostPeriod {
   workers?: ({ worker_id: string; name: string | null } & WireCostLine)[];
   tags?: ({ tag: string | null } & WireCostLine)[];
   tiers?: ({ tier: string | null } & WireCostLine)[];
+}
+
+/** A machine with how many actors are where: jobs, workers, providers, or the supervisor. */
+export interface WireMachine {
+  name: MachineName;
+  description: string;
+  initial: string;
+  total: number;
+  states: WireMachineState[];
+  /** In every state. */
+  transitions: WireMachineTransition[];
+}
+
+export interface WireMachineState {
+  path: string;
+  description: string;
+  kind: 'atomic' | 'compound' | 'transient' | 'final';
+  initial: string | null;
+  tags: string[];
+  /** Those in states inside of it included. */
+  count: number;
+  transitions: WireMachineTransition[];
+}
+
+export interface WireMachineTransition {
+  /** null: at once, without an event. */
+  event: string | null;
+  guard: string | null;
+  /** null: the state stays. */
+  target: string | null;
+  actions: string[];
+  description: string | null;
+}
+
+export interface WireMachineList {
+  machines: WireMachine[];
+  total: number;
 }
 
 export interface WireKey {

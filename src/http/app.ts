@@ -21,6 +21,7 @@ import { costRoutes } from './routes/cost/routes.ts';
 import { type EventStreams, eventRoutes } from './routes/events/routes.ts';
 import { jobRoutes } from './routes/jobs/routes.ts';
 import { keyRoutes } from './routes/keys/routes.ts';
+import { machineRoutes } from './routes/machines/routes.ts';
 import { metricsRoutes } from './routes/metrics/routes.ts';
 import { openapiRoutes } from './routes/openapi/routes.ts';
 import { providerRoutes } from './routes/providers/routes.ts';
@@ -47,6 +48,7 @@ export function routes({ coordinator, config, live, keys, tickets, streams, metr
     ...workerRoutes(coordinator),
     ...providerRoutes(coordinator),
     ...statsRoutes(coordinator),
+    ...machineRoutes(coordinator),
     ...costRoutes(coordinator),
     ...routingRoutes(coordinator, config),
     ...keyRoutes(keys, tickets),

@@ -93,7 +93,7 @@ export class Snapshots {
       case 'providers':
         return coordinator.providers().map(presentProvider);
       case 'machines':
-        return this.#machines();
+        return coordinator.machineCounts();
       default:
         return presentStats(await coordinator.stats());
     }
@@ -119,26 +119,6 @@ export class Snapshots {
     const data: JobSnapshot = { job: presentListed(view), output: this.#outputs.text(id) };
     return new Snapshot(topic, seq, data, isTerminal(view.job.state));
   }
-
-  /** How many actors of each machine are in each state. */
-  async #machines(): Promise<Record<string, Record<string, number>>> {
-    const coordinator = this.#coordinator;
-    const { jobs } = await coordinator.stats();
-    const workers = (await coordinator.workers()).map(({ status }) => status);
-    const providers = coordinator.providers().map(({ status }) => status);
-    return {
-      job: jobs.byState,
-      worker: countEach(workers),
-      provider: countEach(providers),
-      supervisor: countEach([coordinator.status]),
-    };
-  }
-}
-
-function countEach(words: readonly string[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
-  return counts;
 }
 
 const everyJob = {

@@ -127,7 +127,7 @@ test('transitions that were missed are a loss', async (t) => {
   bundle.live.flush();
   slow.socket.resume();
   const { data } = await slow.next(({ topic, gap }) => topic === 'machines' && gap === true);
-  t.like(data, { worker: { active: 1 } });
+  t.like(data, { worker: { 'active.responsive': 1 } });
 });
 
 test('one that subscribes while it is behind gets its snapshot once it reads', async (t) => {

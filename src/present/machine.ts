@@ -1,0 +1,32 @@
+import type { MachineDefinition, StateDefinition, TransitionDefinition } from '../domain/machine.ts';
+import type { WireMachine, WireMachineState, WireMachineTransition } from '../domain/wire.ts';
+
+/** A machine as the API shows it, with the actors that are in each state now. @param counts by path of the state. */
+export function presentMachine(
+  definition: MachineDefinition,
+  counts: Readonly<Record<string, number>>,
+): WireMachine {
+  const { name, description, initial, states, transitions } = definition;
+  return {
+    name,
+    description,
+    initial,
+    total: Object.values(counts).reduce((sum, count) => sum + count, 0),
+    states: states.map((state) => presentState(state, counts)),
+    transitions: transitions.map(presentTransition),
+  };
+}
+
+function presentState(state: StateDefinition, counts: Readonly<Record<string, number>>): WireMachineState {
+  const { path, description, kind, initial, tags, transitions } = state;
+  // A state that has others inside holds their actors.
+  const count = Object.entries(counts)
+    .filter(([at]) => at === path || at.startsWith(`${path}.`))
+    .reduce((sum, [, inside]) => sum + inside, 0);
+  return { path, description, kind, initial, tags, count, transitions: transitions.map(presentTransition) };
+}
+
+/** One word an idea: inside and on the wire they are the same. */
+function presentTransition(transition: TransitionDefinition): WireMachineTransition {
+  return transition;
+}

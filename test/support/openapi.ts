@@ -39,17 +39,23 @@ export const apiDocument: ApiDocument = parse(
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
 /** Every operation of the document, `GET /api/jobs/{id}`, and where it stands. */
-export const operations: { method: string; path: string; pointer: string[]; operation: Operation }[] =
-  Object.entries(apiDocument.paths).flatMap(([path, item]) =>
-    Object.keys(item)
-      .filter((key) => methods.includes(key))
-      .map((key) => ({
-        method: key.toUpperCase(),
-        path,
-        pointer: ['paths', path, key],
-        operation: item[key] as Operation,
-      })),
-  );
+export const operations: {
+  method: string;
+  path: string;
+  pattern: RegExp;
+  pointer: string[];
+  operation: Operation;
+}[] = Object.entries(apiDocument.paths).flatMap(([path, item]) =>
+  Object.keys(item)
+    .filter((key) => methods.includes(key))
+    .map((key) => ({
+      method: key.toUpperCase(),
+      path,
+      pattern: pathPattern(path),
+      pointer: ['paths', path, key],
+      operation: item[key] as Operation,
+    })),
+);
 
 const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false });
 ajv.addFormat('uuid', /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/);
@@ -124,7 +130,7 @@ function faultsOf(asked: Asked, answered: Answered): string[] {
   )
     return [];
   const method = asked.method === 'HEAD' ? 'GET' : asked.method;
-  const here = operations.filter(({ path }) => pathPattern(path).test(pathname));
+  const here = operations.filter(({ pattern }) => pattern.test(pathname));
   const found =
     here.find(({ path, ...one }) => one.method === method && path === pathname) ??
     here.find((one) => one.method === method);

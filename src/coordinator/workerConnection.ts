@@ -20,6 +20,9 @@ const storeRetryMs = 500;
 /** Leases younger than this many heartbeat intervals need not be listed in a heartbeat yet. */
 const graceIntervals = 2;
 
+/** `last_heartbeat_at` is exact to this, as long as frames come in time. */
+const tellEveryMs = 1_000;
+
 export interface ConnectionParts {
   config: () => Config;
   clock: Clock;
@@ -37,6 +40,8 @@ export interface ConnectionParts {
 export class WorkerConnection {
   readonly #parts: ConnectionParts;
   readonly #session: WorkerSession;
+  /** Monotonic ms when the worker's actor last heard of a frame. */
+  #toldAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ConnectionParts, link: WorkerLink) {
     this.#parts = parts;
@@ -90,8 +95,12 @@ export class WorkerConnection {
   /** Any frame came: the worker lives. */
   heard(): void {
     const { clock, workers, dispatcher } = this.#parts;
-    this.#session.heardAt = clock.monotonic();
+    const now = clock.monotonic();
+    this.#session.heardAt = now;
     const wasLate = !workers.isAssignable(this.workerId);
+    // A busy worker sends thousands of frames a second; its actor need not hear of each.
+    if (!wasLate && now < this.#toldAt + tellEveryMs) return;
+    this.#toldAt = now;
     workers.tell(this.workerId, { type: 'worker.heard', at: clock.now() });
     if (wasLate && workers.isAssignable(this.workerId)) dispatcher.kick();
   }

@@ -1,8 +1,8 @@
 import type { Clock } from '../domain/clock.ts';
 import { DeadlineHeap, type HeapNode } from '../lib/deadlineHeap.ts';
 
-/** Wall time may jump; a deadline that hangs on it is looked at again at least this often. */
-const timerMsMax = 60_000;
+/** The timer runs at least this often, so that it is noticed when this process stood still, whatever was due. */
+const tickMs = 500;
 /** A sweep that runs this much later than planned means that this process stood still, not that others died. */
 const stallMs = 1_000;
 
@@ -39,6 +39,20 @@ export class Deadlines {
     if (deadline !== null) this.#heap.remove(deadline);
   }
 
+  /**
+   * Notice now, not when the timer gets its turn, that this process stood still: after a stall the sockets may be read
+   * first, and what they hold is old.
+   */
+  noticeStall(): void {
+    if (this.#timer === null) return;
+    const lateMs = this.#clock.monotonic() - this.#timer.at;
+    if (lateMs <= stallMs) return;
+    this.#onStall(lateMs);
+    this.#timer.cancel();
+    this.#timer = null;
+    this.#arm();
+  }
+
   close(): void {
     this.#timer?.cancel();
     this.#timer = null;
@@ -48,7 +62,7 @@ export class Deadlines {
   #arm(): void {
     const next = this.#heap.peek();
     if (next === undefined) return;
-    const at = Math.min(next.at, this.#clock.monotonic() + timerMsMax);
+    const at = Math.min(next.at, this.#clock.monotonic() + tickMs);
     if (this.#timer !== null) {
       if (this.#timer.at <= at) return;
       this.#timer.cancel();

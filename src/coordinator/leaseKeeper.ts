@@ -85,7 +85,10 @@ export class LeaseKeeper {
   /** Every lease gets fresh grace: the coordinator itself stood still, and that is not the workers' death. */
   refreshAll(): void {
     const now = this.#clock.monotonic();
-    for (const lease of this.#leases.all()) lease.beatAt = now;
+    for (const lease of this.#leases.all()) {
+      lease.beatAt = now;
+      lease.graceFrom = now;
+    }
   }
 
   /** The time after which a silent lease is reaped may be another one now. */
@@ -156,6 +159,7 @@ export class LeaseKeeper {
    * @returns those it lists and no longer owns.
    */
   heartbeat(workerId: string, listed: readonly LeaseRef[], graceMs: number): LeaseRef[] {
+    this.#deadlines.noticeStall();
     const now = this.#clock.monotonic();
     const wall = this.#clock.now();
     const lost: LeaseRef[] = [];
@@ -172,7 +176,7 @@ export class LeaseKeeper {
       this.#tell(lease, { type: 'job.workerReturned', at: wall, lease: lease.lease }, 'running.stuck');
     }
     for (const lease of this.#leases.ofWorker(workerId)) {
-      if (lease.phase !== 'running' || alive.has(lease) || lease.assignedAt > now - graceMs) continue;
+      if (lease.phase !== 'running' || alive.has(lease) || lease.graceFrom > now - graceMs) continue;
       this.#reap(lease, 'lost');
     }
     return lost;
@@ -217,6 +221,7 @@ export class LeaseKeeper {
       workerId,
       provider,
       assignedAt: now,
+      graceFrom: now,
       beatAt: now,
       beatWall: null,
       timeoutAt: timeoutMs === 0 ? null : now + timeoutMs,

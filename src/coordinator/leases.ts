@@ -10,6 +10,8 @@ export interface Lease extends LeaseRef {
   readonly provider: string;
   /** Monotonic ms: given, and the last heartbeat that listed it. */
   readonly assignedAt: number;
+  /** Monotonic ms from which the worker has its time to list it: the assignment, or the end of a stall of our own. */
+  graceFrom: number;
   beatAt: number;
   /** Epoch ms of the last heartbeat that listed it, for `heartbeat_at`. */
   beatWall: number | null;

@@ -154,6 +154,19 @@ test('when the coordinator itself stood still, nobody is reaped for it', async (
   t.is((await bundle.coordinator.job(job.id)).job.state, 'running.active');
 });
 
+test('a heartbeat that lay in the socket while the coordinator stood still gives no job back', async (t) => {
+  const bundle = await setup(t);
+  const hand = await bundle.worker();
+  const { job } = await bundle.coordinator.dispatch(request());
+  await hand.job();
+  // Sent before the assignment came; read, before any timer runs, when the process goes on.
+  bundle.clock.sleep(3 * interval);
+  hand.connection.heard();
+  hand.connection.heartbeat([], undefined);
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  t.is((await bundle.coordinator.job(job.id)).job.state, 'running.active');
+});
+
 test('a wall clock that jumps a day reaps and times out nothing', async (t) => {
   const bundle = await setup(t);
   const hand = await bundle.worker();

@@ -49,6 +49,11 @@ export class FakeClock implements Clock {
     }
   }
 
+  /** Time passes and no timer runs: the process stands still, and goes on with what is in its sockets. */
+  sleep(ms: number): void {
+    this.#move(this.#monotonic + ms);
+  }
+
   /** Somebody set the wall clock; the monotonic one does not know. */
   jump(ms: number): void {
     this.#now += ms;

@@ -2,8 +2,6 @@ import { assign, setup } from 'xstate';
 import type { WorkerLife } from '../src/domain/worker.ts';
 import type { WorkerEvent } from './events.ts';
 
-export const workerMachineVersion = 1;
-
 type Of<T extends WorkerEvent['type']> = Extract<WorkerEvent, { type: T }>;
 
 /** A worker as the coordinator knows it, by name: whether it is here and whether it takes work. */

@@ -126,7 +126,15 @@ export class Live {
     this.#batch = [];
     this.#pace.done();
     const shared = new Map<string, Buffer>();
-    for (const subscriber of this.#subscribers) subscriber.take(batch, shared);
+    for (const subscriber of this.#subscribers) {
+      try {
+        subscriber.take(batch, shared);
+      } catch (error) {
+        // An event that cannot be shown is a bug; it must not end the coordinator.
+        this.failed(error);
+        subscriber.end(closeCodes.tryAgainLater, 'an event could not be told');
+      }
+    }
     for (const entry of batch) if (entry.onGrown === null) entry.release();
   }
 

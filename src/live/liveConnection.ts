@@ -44,7 +44,14 @@ export class LiveConnection implements Outlet {
     this.#clock = options.clock;
     this.#windowFrom = this.#clock.monotonic();
     this.#subscriber = this.#live.join(this);
-    this.#webSocket.on('message', (data, isBinary) => this.#receive(isBinary ? null : String(data)));
+    this.#webSocket.on('message', (data, isBinary) => {
+      try {
+        this.#receive(isBinary ? null : String(data));
+      } catch (error) {
+        // A bug; one frame must not end the coordinator for everybody.
+        this.#refused(error);
+      }
+    });
     this.#webSocket.on('pong', () => {
       this.#missed = 0;
     });
@@ -97,7 +104,7 @@ export class LiveConnection implements Outlet {
       this.#fault('bad_frame', frame);
       return;
     }
-    this.#tail = this.#tail.then(() => this.#handle(frame));
+    this.#tail = this.#tail.then(() => this.#handle(frame)).catch((error: unknown) => this.#refused(error));
   }
 
   #isTooFast(): boolean {
@@ -110,7 +117,7 @@ export class LiveConnection implements Outlet {
     return this.#frames > framesMax;
   }
 
-  /** Never rejects. */
+  /** @throws CoordinatorError job_not_found. */
   async #handle(frame: LiveClientFrame): Promise<void> {
     const subscriber = this.#subscriber;
     if (frame.type === 'ping') {
@@ -123,7 +130,7 @@ export class LiveConnection implements Outlet {
       // A number of another life of the coordinator says nothing about this one.
       const isForeign = frame.epoch !== undefined && frame.epoch !== this.#live.feed.epoch;
       const since = frame.since === undefined ? null : isForeign ? 0 : frame.since;
-      await subscriber.subscribe(frame.topics, since).catch((error: unknown) => this.#refused(error));
+      await subscriber.subscribe(frame.topics, since);
     }
   }
 
@@ -131,7 +138,7 @@ export class LiveConnection implements Outlet {
     this.#live.failed(error);
     const isOurs = error instanceof CoordinatorError && error.code !== 'internal_error';
     if (isOurs) this.#subscriber.say({ type: 'error', code: error.code, message: error.message });
-    else this.#subscriber.end(closeCodes.tryAgainLater, 'the state could not be read');
+    else this.#subscriber.end(closeCodes.tryAgainLater, 'the frame could not be handled');
   }
 
   /** A frame that breaks the protocol: told each time, and the connection ends when it goes on. */

@@ -167,7 +167,7 @@ export class Subscriber {
     const { history, snapshots } = this.#live;
     const fresh = new Map<Topic, Snapshot>();
     const isWhole = isRecovery && !this.#hasMissed;
-    this.#hasMissed = false;
+    if (isRecovery) this.#hasMissed = false;
     let entries: Entry[] = [];
     for (let isTooMuch = false; ; ) {
       this.#live.flush();

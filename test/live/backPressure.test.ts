@@ -130,6 +130,22 @@ test('transitions that were missed are a loss', async (t) => {
   t.like(data, { worker: { 'active.responsive': 1 } });
 });
 
+test('a transition that was missed stays a loss, also when one subscribes meanwhile', async (t) => {
+  const { bundle, tellUntilBehind, watcher } = await setup(t);
+  const slow = await dashboard(t, bundle);
+  await slow.subscribe('jobs', 'machines');
+  slow.socket.pause();
+  await tellUntilBehind();
+  await bundle.worker();
+  bundle.live.flush();
+  slow.send({ type: 'subscribe', topics: ['providers'] });
+  await watcher.settled();
+  slow.socket.resume();
+  await slow.next(({ topic }) => topic === 'providers');
+  await slow.next(({ topic, gap }) => topic === 'machines' && gap === true);
+  t.pass();
+});
+
 test('one that subscribes while it is behind gets its snapshot once it reads', async (t) => {
   const { bundle, tell, tellUntilBehind } = await setup(t);
   const slow = await dashboard(t, bundle);

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { closeCodes } from '../../src/domain/workerProtocol.ts';
 import { setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
 import { dashboard } from './support/dashboard.ts';
@@ -188,4 +189,23 @@ test('what nobody subscribes to is not even presented, and what many do is prese
   for (const one of views) await one.next('job.completed');
   t.is(presented.length, 4);
   for (const one of views) t.deepEqual(one.typesOf(job.id), ['job.created', 'job.started', 'job.completed']);
+});
+
+test('an event that cannot be shown ends those who want it, and nothing else', async (t) => {
+  const bundle = await setupApi(t);
+  const { coordinator } = bundle;
+  const view = await dashboard(t, bundle);
+  const other = await dashboard(t, bundle);
+  await view.subscribe('jobs');
+  await other.subscribe('workers');
+  const { job } = await coordinator.dispatch(request({ provider: 'nobody' }));
+  await view.next('job.created');
+  coordinator.bus.publish({
+    type: 'job.started',
+    at: 0,
+    job: { ...job, life: { ...job.life, attempts: [null] } },
+  } as never);
+  t.is(await view.closed, closeCodes.tryAgainLater);
+  await other.settled();
+  t.is((await bundle.api('GET', '/health')).status, 200);
 });

@@ -49,10 +49,11 @@ export async function costBreakdown(
     by === 'worker' ? store.workers() : [],
   ]);
   const total = sumOf(totals);
-  const lines = linesOf(buckets, total, by === 'provider' ? ([provider]) => [provider ?? null] : undefined);
+  const found = linesOf(buckets, total);
+  const lines = by === 'provider' ? linesOf(found, total, ([provider = null]) => [provider]) : found;
   const models = new Map<string, CostLine[]>();
   if (by === 'provider') {
-    for (const line of linesOf(buckets, total)) {
+    for (const line of found) {
       const provider = line.key[0] ?? '';
       const others = models.get(provider);
       if (others === undefined) models.set(provider, [line]);

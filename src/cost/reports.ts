@@ -36,7 +36,7 @@ export function sumOf(buckets: readonly CostBucket[]): CostAmounts {
  * @param keyOf lets several keys share a line.
  */
 export function linesOf(
-  buckets: readonly CostBucket[],
+  buckets: readonly Pick<CostBucket, 'key' | 'amounts'>[],
   total: CostAmounts,
   keyOf: (key: CostKey) => CostKey = (key) => key,
 ): CostLine[] {

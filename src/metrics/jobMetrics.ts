@@ -108,7 +108,9 @@ export class JobMetrics {
 
   #changed(old: Attempt | undefined, attempt: Attempt): void {
     const { outcome, error, usage, cost } = attempt;
-    const [provider, model] = this.#names.pair(attempt.provider, attempt.model);
+    // Where no model was asked for, the worker's word takes its place.
+    const isTold = old !== undefined && old.model === null;
+    const [provider, model] = this.#names.pair(attempt.provider, attempt.model, isTold);
     if (outcome !== null && outcome !== old?.outcome) {
       const errorType = outcome === 'completed' ? '' : (error?.class ?? outcome);
       this.#attempts.of(provider, outcome, errorType).inc();

@@ -35,12 +35,15 @@ export class KnownNames {
     return isKnown ? this.#providerLabels.of(name) : other;
   }
 
-  /** The labels of a provider that has run something, so that some worker served it, and of the model that was asked for. */
-  pair(provider: string, model: string | null): [provider: string, model: string] {
+  /**
+   * The labels of a provider that has run something, so that some worker served it, and of a model.
+   * @param isTold by the worker that ran it, and not asked for by a client.
+   */
+  pair(provider: string, model: string | null, isTold: boolean): [provider: string, model: string] {
     const label = this.#providerLabels.of(provider);
     if (model === null) return [label, noModel];
     const pair = pairOf(provider, model);
-    const isKnown = this.#pairLabels.has(pair) || (label !== other && this.#look().pairs.has(pair));
+    const isKnown = label !== other && (isTold || this.#pairLabels.has(pair) || this.#look().pairs.has(pair));
     return [label, isKnown && this.#pairLabels.of(pair) === pair ? model : other];
   }
 

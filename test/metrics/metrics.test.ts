@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
+import { usageFromWire } from '../../src/domain/usage.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { creation, headStart } from '../store/jobs.ts';
 import { type ApiBundle, setupApi } from '../support/api.ts';
@@ -139,6 +140,28 @@ test('names that clients make up do not become labels', async (t) => {
   t.is(samples.get('svc_queue_jobs{gen_ai_provider_name="other",priority="normal"}'), 50);
   const model = 'gen_ai_operation_name="chat",gen_ai_provider_name="echo",gen_ai_request_model="other"';
   t.is(samples.get(`gen_ai_client_operation_duration_seconds_count{${model},error_type=""}`), 50);
+});
+
+test('where no model was asked for, the label is the one that the worker says it ran', async (t) => {
+  const bundle = await setupApi(t);
+  const hand = await bundle.worker();
+  await bundle.coordinator.dispatch(request());
+  const { job_id: jobId, lease } = await hand.job();
+  await hand.connection.conclude(
+    { jobId, lease },
+    {
+      type: 'complete',
+      output: 'x',
+      finishReason: 'stop',
+      model: 'own-default',
+      usage: usageFromWire({ input_tokens: 1 }),
+      latencyMs: 1,
+      firstTokenMs: null,
+    },
+  );
+  const model = 'gen_ai_operation_name="chat",gen_ai_provider_name="echo",gen_ai_request_model="own-default"';
+  const samples = await scrape(bundle);
+  t.is(samples.get(`gen_ai_client_operation_duration_seconds_count{${model},error_type=""}`), 1);
 });
 
 test('a fleet that advertises any number of models has a bounded number of labels', async (t) => {

@@ -33,6 +33,7 @@ import { Liveness } from './liveness.ts';
 import { countMachines } from './machineCounts.ts';
 import { Outcomes } from './outcomes.ts';
 import { Providers } from './providers.ts';
+import { Retention } from './retention.ts';
 import { takeStats } from './stats.ts';
 import { WaitingReasons } from './waitingReason.ts';
 import { WorkerConnection } from './workerConnection.ts';
@@ -83,6 +84,7 @@ export class Coordinator {
   readonly #liveness: Liveness;
   readonly #waiting: WaitingReasons;
   readonly #delays: Delays;
+  readonly #retention: Retention;
   readonly #activity: Activity;
   readonly #startedAt: number;
   readonly #vitals: (() => Vitals) | null;
@@ -114,6 +116,7 @@ export class Coordinator {
     const isAssigning = () => this.#supervisor.getSnapshot().hasTag('assigning');
     const kick = () => this.#dispatcher.kick();
     const host = () => this.#host;
+    const isAccepting = () => this.#supervisor.getSnapshot().hasTag('dispatching');
     this.bus = new EventBus((error) => logger.error({ err: error }, 'a listener failed'));
     const bus = this.bus;
     this.#deadlines = new Deadlines(clock, (lateMs) => this.#afterStall(lateMs));
@@ -139,10 +142,11 @@ export class Coordinator {
       random,
       store,
       host,
-      isDispatching: () => this.#supervisor.getSnapshot().hasTag('dispatching'),
+      isDispatching: isAccepting,
       pending: () => this.#pending,
     });
     this.#delays = new Delays({ clock, deadlines, host, logger });
+    this.#retention = new Retention({ config, clock, deadlines, store, host, isAccepting, logger });
     this.#outcomes = new Outcomes({
       config,
       clock,
@@ -212,6 +216,7 @@ export class Coordinator {
     }
     for (const job of await this.#store.delayedJobs()) this.#delays.follow(job);
     this.#expectReturns();
+    this.#retention.start();
     this.#supervise({ type: 'supervisor.recovered' });
     this.#logger.info({ running: running.length, pending: this.#pending }, 'coordinator accepts jobs');
   }
@@ -248,6 +253,7 @@ export class Coordinator {
   /** Let go of everything. */
   async close(): Promise<void> {
     this.dismiss();
+    this.#retention.close();
     this.#deadlines.close();
     this.#host.close();
     this.#workers.close();
@@ -283,9 +289,9 @@ export class Coordinator {
     planOrRefuse(request, this.#config());
   }
 
-  /** @throws CoordinatorError job_not_found. */
+  /** Also one that was archived. @throws CoordinatorError job_not_found; StoreUnavailable. */
   async job(id: string): Promise<JobView> {
-    const job = await this.#store.job(id);
+    const job = (await this.#store.job(id)) ?? (await this.#store.archivedJob(id));
     if (job === undefined) throw jobNotFound(id);
     const view = this.view(job);
     if (view.waiting !== null) view.waiting.position = await this.#store.position(id);
@@ -488,10 +494,16 @@ export class Coordinator {
     }
   }
 
-  #answer(id: string, applied: Applied, verb: string): JobView {
-    if (applied.kind === 'unknown') throw jobNotFound(id);
+  async #answer(id: string, applied: Applied, verb: string): Promise<JobView> {
     if (applied.kind === 'applied') return this.view(applied.after);
-    const status = statusOf(applied.job.state);
+    const archived = applied.kind === 'unknown' ? await this.#store.archivedJob(id) : undefined;
+    const job = applied.kind === 'refused' ? applied.job : archived;
+    if (job === undefined) throw jobNotFound(id);
+    const status = statusOf(job.state);
+    if (archived !== undefined && verb === 'retried' && status === 'failed') {
+      const message = 'A job that is archived cannot be retried; send its request again as a new job';
+      throw new InvalidTransition(message, status);
+    }
     throw new InvalidTransition(`A job that is ${status} cannot be ${verb}${hint(verb, status)}`, status);
   }
 

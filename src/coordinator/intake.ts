@@ -80,7 +80,8 @@ export class Intake {
           `The idempotency key was used for another request, which is job ${known.jobId}; use a new key`,
         );
       }
-      const job = await this.#store.job(known.jobId);
+      const { jobId } = known;
+      const job = (await this.#store.job(jobId)) ?? (await this.#store.archivedJob(jobId));
       if (job === undefined) throw new CoordinatorError('job_not_found', `There is no job ${known.jobId}`);
       return { job, isNew: false };
     });

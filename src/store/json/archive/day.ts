@@ -17,8 +17,8 @@ import {
   searchRun,
 } from './run.ts';
 
-/** What is collected before a write: some 3 ms of JSON.stringify. */
-const writeBytes = 1024 * 1024;
+/** What is collected before a write: some 2 ms of JSON.stringify. */
+const writeBytes = 512 * 1024;
 
 /** What an `ArchiveDay` works with. */
 export interface ArchiveDayOptions {

@@ -1,0 +1,105 @@
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../domain/clock.ts';
+import { messageOf } from '../domain/errors.ts';
+import type { AttemptOutcome, JobRecord } from '../domain/job.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Store } from '../store/store.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { JobHost } from './jobHost.ts';
+
+const dayMs = 86_400_000;
+/** How often it looks for jobs that are to leave. */
+const sweepEveryMs = 60_000;
+/** Jobs that leave in one commit: no turn of the event loop takes longer than 12 ms for them (1 KB prompts). */
+const sweepSizeMax = 500;
+/** So long the worker of an attempt that ended without its word may still tell what it cost. */
+const wordMs = dayMs;
+
+/** Ends of an attempt that the worker did not tell. */
+const untold: ReadonlySet<AttemptOutcome> = new Set(['cancelled', 'timed_out', 'reaped', 'lost']);
+
+/**
+ * Moves ended jobs to the archive, by `retention.*`: a little every minute, and as long as there is more to move right
+ * after one another, with turns for everybody else in between. Nothing of it hangs on a job's own path.
+ */
+export class Retention {
+  readonly #config: () => Config;
+  readonly #clock: Clock;
+  readonly #deadlines: Deadlines;
+  readonly #store: Store;
+  readonly #host: () => JobHost;
+  readonly #isAccepting: () => boolean;
+  readonly #logger: Logger;
+  #isClosed = false;
+
+  constructor(options: {
+    config: () => Config;
+    clock: Clock;
+    deadlines: Deadlines;
+    store: Store;
+    host: () => JobHost;
+    isAccepting: () => boolean;
+    logger: Logger;
+  }) {
+    this.#config = options.config;
+    this.#clock = options.clock;
+    this.#deadlines = options.deadlines;
+    this.#store = options.store;
+    this.#host = options.host;
+    this.#isAccepting = options.isAccepting;
+    this.#logger = options.logger;
+  }
+
+  /** Look in a minute, and from then on. */
+  start(): void {
+    this.#lookIn(sweepEveryMs);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #lookIn(delayMs: number): void {
+    if (this.#isClosed) return;
+    this.#deadlines.set(this.#clock.monotonic() + delayMs, () => {
+      this.#sweep().then((hasMore) => this.#lookIn(hasMore ? 0 : sweepEveryMs));
+    });
+  }
+
+  /** @returns whether there may be more to move. */
+  async #sweep(): Promise<boolean> {
+    if (!this.#isAccepting()) return false;
+    const { keepDays, keepJobs } = this.#config().retention;
+    const now = this.#clock.now();
+    const rule = { endedBefore: now - keepDays * dayMs, keep: keepJobs, limit: sweepSizeMax };
+    const releases: (() => void)[] = [];
+    try {
+      const count = await this.#store.archive(rule, (job) => {
+        if (this.#host().isBusy(job.id) || mayStillCost(job, now)) return false;
+        releases.push(this.#host().hold(job.id));
+        return true;
+      });
+      if (count > 0) this.#logger.info({ jobs: count }, 'moved ended jobs to the archive');
+      return count === sweepSizeMax;
+    } catch (error) {
+      this.#logger.error(
+        { error: messageOf(error) },
+        'ended jobs could not be moved to the archive; trying again',
+      );
+      return false;
+    } finally {
+      for (const release of releases) release();
+    }
+  }
+}
+
+/**
+ * Whether a worker may still say what an attempt of the job has cost. That is counted once, by what the job remembers
+ * of the attempt, so until then the job stays.
+ */
+function mayStillCost({ life }: JobRecord, now: number): boolean {
+  return life.attempts.some(
+    ({ outcome, usage, finishedAt }) =>
+      outcome !== null && untold.has(outcome) && usage === null && (finishedAt ?? now) > now - wordMs,
+  );
+}

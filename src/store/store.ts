@@ -50,6 +50,12 @@ export interface Store {
   archive(rule: ArchiveRule, mayLeave: (job: JobRecord) => boolean): Promise<number>;
   /** A job that was archived. Reads from disk. @throws StoreUnavailable when the archive cannot be read. */
   archivedJob(id: string): Promise<JobRecord | undefined>;
+  /**
+   * Every job that the filter takes, in batches: newest first, and then, if they are wanted, the archived ones. Each job
+   * is given once, as it is when its turn comes; one that is created meanwhile is not. Whoever reads slowly costs nobody.
+   * @throws StoreUnavailable when the archive cannot be read.
+   */
+  scan(filter: JobFilter, isArchivedToo: boolean): AsyncGenerator<JobRecord[]>;
 
   /** The lanes that have ready jobs, with what stands at their head. */
   lanes(): Promise<LaneSummary[]>;
@@ -158,7 +164,7 @@ export interface StoreHealth {
 }
 
 /** Filters are joined by and; null or empty means no filter. */
-export interface JobQuery {
+export interface JobFilter {
   statuses: JobStatus[];
   /** What was asked for, not what ran. */
   provider: string | null;
@@ -175,6 +181,9 @@ export interface JobQuery {
   createdBefore: number | null;
   /** Text in prompt or id, without regard to case. */
   text: string | null;
+}
+
+export interface JobQuery extends JobFilter {
   /** 1..1000. */
   limit: number;
   offset: number;

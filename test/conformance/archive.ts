@@ -209,4 +209,70 @@ export function archiveConformance(
     t.deepEqual(await see(store), before);
     t.deepEqual(await see(await reopen()), before);
   });
+
+  /** Ids in the order in which a scan gives them; `between` is called after each batch. */
+  async function scanned(
+    batches: AsyncIterable<readonly { id: string }[]>,
+    between: () => Promise<unknown> = async () => {},
+  ): Promise<string[]> {
+    const ids: string[] = [];
+    for await (const batch of batches) {
+      ids.push(...idsOf(batch));
+      await between();
+    }
+    return ids;
+  }
+
+  test(`${name}: a scan gives every job once, hot ones first, with the filters of a list`, async (t) => {
+    const { store } = await setup(t);
+    const day = 86_400_000;
+    await store.commit([
+      endedJob('a', 0),
+      endedJob('b', day, 'failed'),
+      endedJob('c', 2 * day, 'completed', 'openai'),
+      endedJob('d', 2 * day + 1),
+      creation('e', { at: epoch + 3 * day, request: { prompt: 'Prompt of somebody' } }),
+      creation('f', { state: 'running.active', at: epoch + 4 * day }),
+    ]);
+    t.is(await store.archive(rule({ keep: 1 }), everyJob), 3);
+    const see = (overrides: Parameters<typeof queryOf>[0], isArchivedToo = true) =>
+      scanned(store.scan(queryOf(overrides), isArchivedToo));
+    t.deepEqual(await see({}, false), ['f', 'e', 'd']);
+    t.deepEqual(await see({}), ['f', 'e', 'd', 'c', 'b', 'a']);
+    t.deepEqual(await see({ statuses: ['completed'] }), ['d', 'c', 'a']);
+    t.deepEqual(await see({ statuses: ['failed', 'pending'] }), ['e', 'b']);
+    t.deepEqual(await see({ provider: 'openai' }), ['c']);
+    t.deepEqual(await see({ text: 'PROMPT of' }), ['e', 'd', 'c', 'b', 'a']);
+    t.deepEqual(await see({ createdAfter: epoch + 3 * day }), ['f', 'e']);
+    t.deepEqual(await see({ createdBefore: epoch }), []);
+  });
+
+  test(`${name}: a scan gives each job once, also when jobs are archived and created meanwhile`, async (t) => {
+    const { store } = await setup(t);
+    const count = 5_000;
+    await store.commit(Array.from({ length: count }, (_, n) => endedJob(`job-${n}`, n % 7)));
+    let n = 0;
+    const archiveSome = async () => {
+      n += 1;
+      await store.commit([endedJob(`new-${n}`, 0)]);
+      await store.archive(rule({ keep: 0, limit: 400 }), everyJob);
+    };
+    const ids = await scanned(store.scan(queryOf(), true), archiveSome);
+    t.true(n >= 5, `${n} batches`);
+    t.is(ids.length, count);
+    t.is(new Set(ids).size, count);
+    t.true(ids.every((id) => id.startsWith('job-')));
+  });
+
+  test(`${name}: a scan may end early and costs nothing then`, async (t) => {
+    const { store } = await setup(t);
+    await store.commit([endedJob('a', 0), endedJob('b', 1), endedJob('c', 2)]);
+    await store.archive(rule({ keep: 0, limit: 2 }), everyJob);
+    for await (const batch of store.scan(queryOf(), true)) {
+      t.deepEqual(idsOf(batch), ['c']);
+      break;
+    }
+    t.is(await store.archive(all, everyJob), 1);
+    t.is((await scanned(store.scan(queryOf(), true))).length, 3);
+  });
 }

@@ -1,6 +1,7 @@
 import { type JobRecord, lastAttempt } from '../../domain/job.ts';
+import { statusOf } from '../../domain/states.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
-import type { JobPage, JobQuery } from '../store.ts';
+import type { JobFilter, JobPage, JobQuery } from '../store.ts';
 import type { JobIndex, OrdinalSet } from './jobIndex.ts';
 
 /** Matches that are counted before a total is given as "at least". */
@@ -30,8 +31,6 @@ export async function searchJobs(index: JobIndex, query: JobQuery): Promise<JobP
   return { jobs, total, totalCapped: false };
 }
 
-type Test = (job: JobRecord) => boolean;
-
 async function scan(
   index: JobIndex,
   sets: readonly OrdinalSet[],
@@ -42,19 +41,58 @@ async function scan(
   const matchesMax = Math.max(countedMax, end);
   const jobs: JobRecord[] = [];
   let total = 0;
-  let looked = 0;
-  let characters = 0;
   const walk = new NewestFirst(sets, index.lastOrdinal + 1);
-  for (let ordinal = walk.next(); ordinal !== 0; ordinal = walk.next()) {
-    const job = index.at(ordinal);
-    if (tests.every((isMatch) => isMatch(job))) {
+  for await (const batch of matches(index, walk, query, tests)) {
+    for (const job of batch) {
       if (total === matchesMax) return { jobs, total, totalCapped: true };
       if (total >= query.offset && total < end) jobs.push(job);
       total += 1;
     }
+  }
+  return { jobs, total, totalCapped: false };
+}
+
+/** How far a walk through all jobs has come. */
+export interface Progress {
+  /** Jobs with this ordinal or a larger one have been looked at. */
+  below: number;
+}
+
+/**
+ * Every job that the filter takes, newest first, in batches of what is found in one turn of the event loop. Each job is
+ * looked at once, however it changes meanwhile; those that are created meanwhile are not looked at.
+ * @param progress kept up to date.
+ */
+export async function* filterJobs(
+  index: JobIndex,
+  filter: JobFilter,
+  progress: Progress,
+): AsyncGenerator<JobRecord[]> {
+  progress.below = index.lastOrdinal + 1;
+  const walk = new NewestFirst(index.setsOf(filter.statuses, filter.provider), progress.below);
+  yield* matches(index, walk, filter, testsOf(filter), progress);
+}
+
+/** The jobs of a walk that pass the tests; after each batch the event loop gets a turn. */
+async function* matches(
+  index: JobIndex,
+  walk: NewestFirst,
+  { text }: JobFilter,
+  tests: readonly Test[],
+  progress: Progress = { below: 0 },
+): AsyncGenerator<JobRecord[]> {
+  let found: JobRecord[] = [];
+  let looked = 0;
+  let characters = 0;
+  for (let ordinal = walk.next(); ordinal !== 0; ordinal = walk.next()) {
+    const job = index.at(ordinal);
+    if (tests.every((isMatch) => isMatch(job))) found.push(job);
     looked += 1;
-    characters += query.text === null ? 0 : (job.request.prompt?.length ?? 0);
+    characters += text === null ? 0 : (job.request.prompt?.length ?? 0);
     if (looked >= jobsPerTurn || characters >= charactersPerTurn) {
+      progress.below = walk.below;
+      yield found;
+      found = [];
       looked = 0;
       characters = 0;
       await nextTurn();
@@ -62,11 +100,24 @@ async function scan(
       walk.refresh();
     }
   }
-  return { jobs, total, totalCapped: false };
+  progress.below = 0;
+  if (found.length > 0) yield found;
+}
+
+type Test = (job: JobRecord) => boolean;
+
+/** Whether a job that stands in no set is one that the filter takes. */
+export function isMatchOf(filter: JobFilter): Test {
+  const { statuses, provider } = filter;
+  const tests = testsOf(filter);
+  return (job) =>
+    (statuses.length === 0 || statuses.includes(statusOf(job.state))) &&
+    (provider === null || job.request.provider === provider) &&
+    tests.every((isMatch) => isMatch(job));
 }
 
 /** The filters that no set answers. */
-function testsOf(query: JobQuery): Test[] {
+function testsOf(query: JobFilter): Test[] {
   const { model, worker, tags, priority, tier, createdAfter, createdBefore } = query;
   const tests: Test[] = [];
   if (model !== null) tests.push((job) => job.request.model === model);
@@ -98,6 +149,11 @@ class NewestFirst {
     this.#heads = sets.map((set) => set.below(below));
   }
 
+  /** What was given last; everything from it on has been looked at. */
+  get below(): number {
+    return this.#below;
+  }
+
   /** Look again at what the sets hold: needed after they may have changed. */
   refresh(): void {
     this.#heads = this.#sets.map((set) => set.below(this.#below));
@@ -106,12 +162,17 @@ class NewestFirst {
   /** The next ordinal; 0 at the end. */
   next(): number {
     let newest = 0;
-    for (const head of this.#heads) if (head > newest) newest = head;
+    let from = 0;
+    for (let i = 0; i < this.#heads.length; i += 1) {
+      const head = this.#heads[i] ?? 0;
+      if (head <= newest) continue;
+      newest = head;
+      from = i;
+    }
     if (newest === 0) return 0;
     this.#below = newest;
-    for (const [i, set] of this.#sets.entries()) {
-      if (this.#heads[i] === newest) this.#heads[i] = set.below(newest);
-    }
+    // The sets have no member in common.
+    this.#heads[from] = this.#sets[from]?.below(newest) ?? 0;
     return newest;
   }
 }
@@ -121,6 +182,7 @@ class NewestFirst {
  * 2,000 costs what the first one does.
  */
 function ordinalBelow(sets: readonly OrdinalSet[], offset: number, lastOrdinal: number): number {
+  if (offset === 0) return lastOrdinal + 1;
   let low = 1;
   let high = lastOrdinal + 1;
   // The largest ordinal from which on there are at least `offset` members.

@@ -16,6 +16,7 @@ import {
   type IdempotencyRecord,
   type JobChange,
   type JobCounts,
+  type JobFilter,
   type JobPage,
   type JobQuery,
   type LaneSummary,
@@ -30,6 +31,7 @@ import { makeCheckpoint } from './checkpoint.ts';
 import { Checkpointer, type RunCheckpoint, runInThread } from './checkpointer.ts';
 import { Commits } from './commits.ts';
 import { type Files, nodeFiles } from './files.ts';
+import { scanJobs } from './jobScan.ts';
 import { searchJobs } from './jobSearch.ts';
 import { Journal } from './journal.ts';
 import { layoutOf } from './layout.ts';
@@ -265,6 +267,10 @@ class FolderStore implements JsonStore {
 
   archivedJob(id: string): Promise<JobRecord | undefined> {
     return this.#open().archive.find(id);
+  }
+
+  scan(filter: JobFilter, isArchivedToo: boolean): AsyncGenerator<JobRecord[]> {
+    return scanJobs(this.#memory, this.#open().archive, filter, isArchivedToo);
   }
 
   async lanes(): Promise<LaneSummary[]> {

@@ -4,6 +4,7 @@ import { applyToRegistry, createRegistry, leavingJob, nextJob, type Registry, Sh
 import { BacklogIndex } from './backlogIndex.ts';
 import { CostBook } from './costBook.ts';
 import { JobIndex } from './jobIndex.ts';
+import type { Scan } from './jobScan.ts';
 import { LaneIndex } from './laneIndex.ts';
 import type { StoredChange } from './record.ts';
 
@@ -20,6 +21,8 @@ export class Memory {
   readonly jobs = new JobIndex();
   readonly lanes: LaneIndex;
   readonly backlog = new BacklogIndex();
+  /** Those that are under way. */
+  readonly scans = new Set<Scan>();
   /** What comes out of JSON.parse goes through here before it goes into memory. */
   readonly sharing = new Sharing();
   readonly #now: () => number;
@@ -104,6 +107,7 @@ export class Memory {
 
   #remove(ordinal: number): void {
     this.jobs.remove(leavingJob(this.jobs.at(ordinal), ordinal));
+    for (const scan of this.scans) if (ordinal >= scan.below) scan.archived.add(ordinal);
   }
 
   #remember(record: IdempotencyRecord): void {

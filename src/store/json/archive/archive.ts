@@ -128,17 +128,25 @@ export class Archive {
       }
       return found;
     } catch (error) {
-      if (error instanceof StoreUnavailable) throw error;
-      throw new StoreUnavailable(`the archive cannot be read: ${messageOf(error)}`, error);
+      throw unreadable(error);
     }
   }
 
   /**
    * All archived jobs, the last day first, within a day in the order in which they were archived.
    * @param createdAfter epoch ms: days before it are left out, as no job ends before it is created.
+   * @throws StoreUnavailable when an archive cannot be read.
    */
   async *jobs(createdAfter: number | null): AsyncGenerator<JobRecord[]> {
-    if (!this.#isLoaded) await this.#load();
+    try {
+      if (!this.#isLoaded) await this.#load();
+      yield* this.#jobsOfDays(createdAfter);
+    } catch (error) {
+      throw unreadable(error);
+    }
+  }
+
+  async *#jobsOfDays(createdAfter: number | null): AsyncGenerator<JobRecord[]> {
     const first = createdAfter === null ? '' : dayAt(createdAfter - clockJumpMs);
     const days = [...this.#days].filter(([day]) => day >= first).sort(([a], [b]) => (a < b ? 1 : -1));
     for (const [, day] of days) yield* day.jobs();
@@ -182,6 +190,11 @@ export class Archive {
       return day.find(id);
     }
   }
+}
+
+function unreadable(error: unknown): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error;
+  return new StoreUnavailable(`the archive cannot be read: ${messageOf(error)}`, error);
 }
 
 function dayOf(job: JobRecord): string {

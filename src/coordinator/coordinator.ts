@@ -17,7 +17,7 @@ import { closeCodes } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Member } from '../routing/member.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
-import type { JobCounts, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
+import type { JobCounts, JobFilter, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
 import { Activity } from './activity.ts';
 import { Candidates } from './candidates.ts';
 import { costBreakdown, costSummary } from './costs.ts';
@@ -319,6 +319,11 @@ export class Coordinator {
 
   async jobs(query: JobQuery): Promise<JobPage> {
     return this.#store.jobs(query);
+  }
+
+  /** Every job that the filter takes, in batches, see `Store.scan`. @throws StoreUnavailable, also half way. */
+  scan(filter: JobFilter, isArchivedToo: boolean): AsyncGenerator<JobRecord[]> {
+    return this.#store.scan(filter, isArchivedToo);
   }
 
   /** @throws CoordinatorError job_not_found; InvalidTransition when it has ended; StoreUnavailable. */

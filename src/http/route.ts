@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { CoordinatorError } from '../domain/errors.ts';
@@ -15,11 +16,11 @@ export interface RouteContext {
   whenGone(): AbortSignal;
 }
 
-/** What a handler answers: JSON or a text of another type, and 200 unless it says otherwise. */
+/** What a handler answers: JSON, a text of another type or a long one in chunks, and 200 unless it says otherwise. */
 export type Answer = {
   status?: number;
   headers?: Record<string, string>;
-} & ({ json: unknown } | { type: string; text: string });
+} & ({ json: unknown } | { type: string; text: string } | { type: string; chunks: AsyncIterable<string> });
 
 interface RouteBase {
   path: string;
@@ -136,7 +137,21 @@ async function respond(ctx: ParameterizedContext, route: JsonRoute): Promise<voi
   ctx.status = answer.status ?? 200;
   if (answer.headers !== undefined) ctx.set(answer.headers);
   ctx.type = 'type' in answer ? answer.type : 'application/json';
-  ctx.body = 'text' in answer ? answer.text : JSON.stringify(answer.json);
+  if ('chunks' in answer) {
+    ctx.body = longBody(answer.chunks, ctx.res);
+    // It may take a while to find what comes first, and the client shall know that it was understood.
+    ctx.flushHeaders();
+  } else ctx.body = 'text' in answer ? answer.text : JSON.stringify(answer.json);
+}
+
+/**
+ * A text that nobody holds whole: a chunk is made when the client has read those before, and none any more when it has
+ * gone. What fails half way breaks the connection, so that a part is not taken for the whole.
+ */
+function longBody(chunks: AsyncIterable<string>, response: ServerResponse): Readable {
+  const body = Readable.from(chunks, { objectMode: false });
+  body.once('error', () => response.destroy());
+  return body;
 }
 
 async function stream(ctx: ParameterizedContext, route: StreamRoute): Promise<void> {

@@ -28,6 +28,7 @@ const withCurl = hasCurl ? test : test.skip;
 /** Examples that are answered something else than JSON. */
 const notJson = [
   { asked: /curl -sN/, answered: /^event: snapshot$/m },
+  { asked: /\/export/, answered: /^\{"id":"/m },
   { asked: /\/metrics/, answered: /^# TYPE svc_jobs gauge$/m },
 ];
 

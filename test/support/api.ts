@@ -105,7 +105,7 @@ export async function setupApi(
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
       const type = response.headers.get('content-type') ?? '';
-      const isJson = type.includes('json');
+      const isJson = /[/+]json/.test(type);
       // An event stream would not end; whoever reads one opens it otherwise.
       if (type.includes('event-stream')) await response.body?.cancel();
       const text = type.includes('event-stream') ? '' : await response.text();

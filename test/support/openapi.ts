@@ -178,7 +178,10 @@ function answerFaults(
     return answered.text === '' ? faults : [...faults, 'there is a body'];
   if (!(type in content)) return [...faults, `the type ${type} is not documented`];
   if (method === 'HEAD' || !type.endsWith('json')) return faults;
-  return [...faults, ...faultsBySchema([...at, 'content', type, 'schema'], JSON.parse(answered.text))];
+  // Of NDJSON the document describes a line.
+  const texts = type.endsWith('ndjson') ? answered.text.split('\n').slice(0, -1) : [answered.text];
+  const schema = [...at, 'content', type, 'schema'];
+  return [...faults, ...texts.flatMap((text) => faultsBySchema(schema, JSON.parse(text)))];
 }
 
 /** What was accepted must be documented too. */

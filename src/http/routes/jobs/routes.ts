@@ -7,9 +7,10 @@ import { type BatchBody, batchBody } from '../../middleware/batchBody.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
 import { parseBatch } from './batch.ts';
+import { exportLines, parseExport } from './export.ts';
 import { parseDispatch, parseIdempotencyKey, parseList, parseWait, refuseIdempotencyKey } from './schema.ts';
 
-/** /api/jobs: dispatch, batch, list, read, cancel, retry. */
+/** /api/jobs: dispatch, batch, list, export, read, cancel, retry. */
 export function jobRoutes(coordinator: Coordinator, config: () => Config): Route[] {
   return [
     {
@@ -66,6 +67,15 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
           offset: query.offset,
         };
         return { json: list };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/jobs/export',
+      role: 'viewer',
+      handle: ({ query }) => {
+        const { filter, isArchivedToo } = parseExport(query);
+        return { type: 'application/x-ndjson', chunks: exportLines(coordinator, filter, isArchivedToo) };
       },
     },
     {

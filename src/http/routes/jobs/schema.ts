@@ -5,7 +5,7 @@ import { CoordinatorError } from '../../../domain/errors.ts';
 import type { JobRequest, Message } from '../../../domain/job.ts';
 import { jobStatuses } from '../../../domain/states.ts';
 import type { Included } from '../../../present/job.ts';
-import type { JobQuery } from '../../../store/store.ts';
+import type { JobFilter, JobQuery } from '../../../store/store.ts';
 import { Query, type RawQuery } from '../../query.ts';
 import { time } from '../../time.ts';
 import { validate } from '../../validate.ts';
@@ -122,10 +122,9 @@ function badKey(message: string): CoordinatorError {
   });
 }
 
-/** The query of GET /api/jobs. @throws CoordinatorError invalid_request. */
-export function parseList(raw: RawQuery): { query: JobQuery; include: Included } {
-  const query = new Query(raw);
-  const parsed: JobQuery = {
+/** The filters of a query; their faults are told by its `done`. */
+export function readFilter(query: Query): JobFilter {
+  return {
     statuses: query.words('status', jobStatuses),
     provider: query.text('provider'),
     model: query.text('model'),
@@ -136,6 +135,14 @@ export function parseList(raw: RawQuery): { query: JobQuery; include: Included }
     createdAfter: query.time('created_after'),
     createdBefore: query.time('created_before'),
     text: query.text('q'),
+  };
+}
+
+/** The query of GET /api/jobs. @throws CoordinatorError invalid_request. */
+export function parseList(raw: RawQuery): { query: JobQuery; include: Included } {
+  const query = new Query(raw);
+  const parsed: JobQuery = {
+    ...readFilter(query),
     limit: query.integer('limit', limitDefault, 1, limitMax),
     offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
   };

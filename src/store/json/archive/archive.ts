@@ -43,7 +43,7 @@ export class Archive {
 
   /** See which days there are. The indexes are read meanwhile: nobody who starts waits for them. */
   async open(): Promise<void> {
-    const { files, folder, logger } = this.#options;
+    const { files, folder } = this.#options;
     let names: string[] = [];
     try {
       names = await files.list(folder);
@@ -58,9 +58,7 @@ export class Archive {
       if (isIndex && !this.#days.has(day)) await files.remove(join(folder, archiveNames(day).index));
     }
     if (this.#days.size === 0) return;
-    this.#load().catch((error: unknown) => {
-      if (!this.#stop.signal.aborted) logger.error({ error: messageOf(error) }, 'an archive cannot be read');
-    });
+    this.#load().catch((error: unknown) => this.#unreadable(error));
   }
 
   /** Wait for what is under way; reading indexes ends at once. */
@@ -128,7 +126,7 @@ export class Archive {
       }
       return found;
     } catch (error) {
-      throw unreadable(error);
+      throw this.#unreadable(error);
     }
   }
 
@@ -142,7 +140,7 @@ export class Archive {
       if (!this.#isLoaded) await this.#load();
       yield* this.#jobsOfDays(createdAfter);
     } catch (error) {
-      throw unreadable(error);
+      throw this.#unreadable(error);
     }
   }
 
@@ -170,6 +168,13 @@ export class Archive {
     return made;
   }
 
+  #unreadable(error: unknown): StoreUnavailable {
+    if (error instanceof StoreUnavailable) return error;
+    const detail = messageOf(error);
+    this.#options.logger.error({ error: detail }, 'an archive cannot be read');
+    return new StoreUnavailable(`the archive cannot be read: ${detail}`, error);
+  }
+
   #load(): Promise<void> {
     return this.alone(() => this.#loadDays());
   }
@@ -190,11 +195,6 @@ export class Archive {
       return day.find(id);
     }
   }
-}
-
-function unreadable(error: unknown): StoreUnavailable {
-  if (error instanceof StoreUnavailable) return error;
-  return new StoreUnavailable(`the archive cannot be read: ${messageOf(error)}`, error);
 }
 
 function dayOf(job: JobRecord): string {

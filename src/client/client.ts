@@ -9,7 +9,7 @@ import type {
   WireWorker,
   WireWorkerList,
 } from '../domain/wire.ts';
-import { ask, type Call, type Connection } from './request.ts';
+import { ask, askLines, type Call, type Connection } from './request.ts';
 import { type WaitOptions, waitForEnd } from './wait.ts';
 
 export { ApiError, Unreachable, WaitTimedOut } from './errors.ts';
@@ -48,6 +48,12 @@ export interface JobFilters {
   offset?: number | undefined;
 }
 
+/** The filters of an export: those of a list without its page. */
+export interface ExportFilters extends Omit<JobFilters, 'include' | 'limit' | 'offset'> {
+  /** Whether archived jobs are wanted too. */
+  archived?: boolean | undefined;
+}
+
 /** A calendar period up to now: the running day in UTC unless told. */
 export interface CostPeriod {
   period?: PeriodName | undefined;
@@ -67,6 +73,8 @@ export interface Client {
   job(id: string, options?: { waitSeconds?: number; signal?: AbortSignal | undefined }): Promise<WireJob>;
   /** Newest first. */
   jobs(filters?: JobFilters): Promise<WireJobList>;
+  /** Every job, whole, read no faster than it is taken: newest first, then the archived ones. */
+  exportJobs(filters?: ExportFilters): AsyncGenerator<WireJob>;
   cancel(id: string): Promise<WireJob>;
   retry(id: string): Promise<WireJob>;
   workers(): Promise<WireWorkerList>;
@@ -84,6 +92,8 @@ export interface Client {
 }
 
 const timeoutMsDefault = 30_000;
+/** Between two parts of an export: what fits rare filters may stand far apart. Node's fetch gives up after 300 s. */
+const exportPartMs = 290_000;
 /** The API waits for 300 s, but Node's fetch gives up on an answer that has not begun by then. */
 const waitSecondsMax = 290;
 
@@ -117,6 +127,10 @@ export function createClient({
     },
     job,
     jobs: (filters = {}) => get('/api/jobs', { query: queryOf(filters) }),
+    exportJobs: ({ archived, ...filters } = {}) => {
+      const query = { ...queryOf(filters), archived: archived === true ? 'true' : undefined };
+      return askLines(connection, { timeoutMs: exportPartMs, path: '/api/jobs/export', query });
+    },
     cancel: (id) => post(`${jobPath(id)}/cancel`),
     retry: (id) => post(`${jobPath(id)}/retry`),
     workers: () => get('/api/workers'),

@@ -15,7 +15,7 @@ export interface Call {
   query?: Record<string, string | number | readonly string[] | undefined>;
   body?: unknown;
   headers?: Record<string, string>;
-  /** Milliseconds for the whole answer. */
+  /** Milliseconds for the whole answer; for each part of one that comes in parts. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
 }
@@ -49,6 +49,57 @@ export async function ask<T>(connection: Connection, call: Call): Promise<T> {
   if (!response.ok) throw refusal(connection, response, json);
   if (json === undefined) throw new ApiError(response.status, { detail: notOurs(connection, response) });
   return json as T;
+}
+
+/**
+ * Ask for NDJSON and give its lines as they come; no more is read than is taken.
+ * @throws as `ask`; Unreachable also when the answer breaks off half way.
+ */
+export async function* askLines<T>(connection: Connection, call: Call): AsyncGenerator<T> {
+  const { signal, timeoutMs } = call;
+  const url = connection.baseUrl + call.path + queryString(call.query ?? {});
+  const late = new AbortController();
+  const inTime = async <R>(part: Promise<R>): Promise<R> => {
+    const timer = setTimeout(() => late.abort(), timeoutMs);
+    try {
+      return await part;
+    } catch (error) {
+      signal?.throwIfAborted();
+      const why = late.signal.aborted
+        ? `nothing came for ${Math.round(timeoutMs / 1000)} s`
+        : reasonOf(error);
+      throw new Unreachable(connection.baseUrl, why, { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  const response = await inTime(
+    connection.fetch(url, {
+      headers: headersOf(connection, call),
+      signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
+    }),
+  );
+  if (!response.ok) throw refusal(connection, response, parse(await inTime(response.text())));
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (reader === undefined) return;
+  try {
+    let rest = '';
+    for (;;) {
+      const { done, value } = await inTime(reader.read());
+      if (done) break;
+      const lines = (rest + value).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        const json = parse(line);
+        if (json === undefined)
+          throw new ApiError(response.status, { detail: notOurs(connection, response) });
+        yield json as T;
+      }
+    }
+    if (rest !== '') throw new Unreachable(connection.baseUrl, 'the answer broke off half way');
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
 }
 
 function headersOf({ apiKey }: Connection, { body, headers }: Call): Record<string, string> {

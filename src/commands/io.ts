@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { createScreen, type Screen } from '../lib/screen.ts';
 
 /** What a command has of the world around it. */
@@ -8,6 +9,8 @@ export interface Io {
   out: Screen;
   /** Everything said on the way. */
   err: Screen;
+  /** The stream of `out`, for what nobody should hold whole: it is written no faster than it is read. */
+  stdout: Writable;
   stdin: AsyncIterable<Uint8Array | string>;
 }
 
@@ -19,6 +22,7 @@ export function processIo(): Io {
     cwd: process.cwd(),
     out: createScreen(process.stdout, env),
     err: createScreen(process.stderr, env),
+    stdout: process.stdout,
     stdin: process.stdin,
   };
 }

@@ -7,6 +7,7 @@ import { collect, count, createCommand, time } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { type Io, processIo } from './io.ts';
+import { exportCommand } from './jobExport.ts';
 import { jobSheet } from './jobSheet.ts';
 import { jobTable } from './jobTable.ts';
 import { shortId, statusText } from './jobText.ts';
@@ -26,7 +27,7 @@ interface OneFlags extends ConnectionOptions {
 
 /** `svc jobs`: look at jobs and act on them. */
 export function jobsCommand(io: Io = processIo()): Command {
-  return createCommand('jobs', 'List, show, cancel, retry and watch jobs', [
+  return createCommand('jobs', 'List, show, cancel, retry, watch and export jobs', [
     'svc jobs list --status running',
     'svc jobs get 4be1c0aa',
     'svc jobs watch',
@@ -41,7 +42,8 @@ export function jobsCommand(io: Io = processIo()): Command {
         client.retry(id),
       ),
     )
-    .addCommand(watchCommand(io));
+    .addCommand(watchCommand(io))
+    .addCommand(exportCommand(io));
 }
 
 function listCommand(io: Io): Command {

@@ -17,9 +17,12 @@ export function plainLine(text: string): string {
     .trim();
 }
 
-/** JSON that is safe on a terminal. It means the same: JSON.stringify leaves only DEL and the C1 range as they are. */
-export function safeJson(value: unknown): string {
-  return JSON.stringify(value, null, 2).replaceAll(/[^\P{Cc}\n]/gu, (character) => {
+/**
+ * JSON that is safe on a terminal. It means the same: JSON.stringify leaves only DEL and the C1 range as they are.
+ * @param indent 0 for one line.
+ */
+export function safeJson(value: unknown, indent = 2): string {
+  return JSON.stringify(value, null, indent).replaceAll(/[^\P{Cc}\n]/gu, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
 }

@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream';
 import type { Io } from '../../src/commands/io.ts';
 import { createScreen } from '../../src/lib/screen.ts';
 
@@ -33,6 +34,7 @@ export function fakeIo(
       }),
       env,
     ),
+    stdout: new PassThrough(),
     stdin: (async function* () {})(),
   };
   return { io, out: () => out, err: () => err };

@@ -1,0 +1,131 @@
+import { createWriteStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { type Command, Option } from 'commander';
+import type { ExportFilters } from '../client/client.ts';
+import { messageOf } from '../domain/errors.ts';
+import { jobStatuses } from '../domain/states.ts';
+import type { WireJob } from '../domain/wire.ts';
+import { type Cell, csvLine } from '../lib/csv.ts';
+import { plainText, safeJson } from '../lib/plainText.ts';
+import { collect, createCommand, time } from './command.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import type { Io } from './io.ts';
+import { ranBy, tokensOf } from './jobText.ts';
+
+interface ExportFlags extends ConnectionOptions {
+  status?: string;
+  provider?: string;
+  model?: string;
+  tag?: string[];
+  since?: string;
+  until?: string;
+  archived?: true;
+  format: 'ndjson' | 'csv';
+  output?: string;
+}
+
+/** `svc jobs export`: every job that fits, to standard output or to a file. */
+export function exportCommand(io: Io): Command {
+  return createCommand('export', 'Write jobs as NDJSON or CSV, the newest first', [
+    'svc jobs export --since 2026-11-01 --archived > november.ndjson',
+    'svc jobs export --status failed --format csv --output failed.csv',
+    "svc jobs export | jq -r '.result.output'",
+  ])
+    .option('--status <status>', `${jobStatuses.join(', ')}; several with commas`)
+    .option('--provider <name>', 'as it was asked for')
+    .option('--model <name>', 'as it was asked for')
+    .option('--tag <label>', 'a tag it carries; repeatable', collect)
+    .option('--since <time>', 'created then or later, such as 2026-11-21 or 2026-11-21T09:00:00Z', time)
+    .option('--until <time>', 'created before', time)
+    .option('--archived', 'archived jobs too, after the others')
+    .addOption(
+      new Option('--format <format>', 'ndjson has everything; csv is for tables')
+        .choices(['ndjson', 'csv'])
+        .default('ndjson'),
+    )
+    .option('--output <file>', 'write to this file, for its owner alone; standard output without it')
+    .action(async (_options: ExportFlags, command: Command) => {
+      const flags = command.optsWithGlobals<ExportFlags>();
+      const client = await connect(flags, io);
+      const count = await write(client.exportJobs(filtersOf(flags)), flags, io);
+      if (flags.output !== undefined)
+        io.err.line(`${count} ${count === 1 ? 'job' : 'jobs'} in ${flags.output}`);
+    });
+}
+
+function filtersOf({ status, provider, model, tag, since, until, archived }: ExportFlags): ExportFilters {
+  return { status, provider, model, tags: tag, createdAfter: since, createdBefore: until, archived };
+}
+
+/** @returns how many jobs were written. @throws CommandFailure when the file cannot be written; as the client does. */
+async function write(jobs: AsyncIterable<WireJob>, { format, output }: ExportFlags, io: Io): Promise<number> {
+  let count = 0;
+  const isForPeople = output === undefined && io.out.isTerminal;
+  const toText = format === 'csv' ? csvText : jsonText;
+  async function* texts(): AsyncGenerator<string> {
+    if (format === 'csv') yield csvLine(Object.keys(columns));
+    for await (const job of jobs) {
+      count += 1;
+      yield isForPeople ? plainText(toText(job)) : toText(job);
+    }
+  }
+  if (output === undefined) {
+    await pipeline(texts, io.stdout, { end: false });
+    return count;
+  }
+  const file = createWriteStream(resolve(io.cwd, output), { mode: 0o600 });
+  let fileError: Error | null = null;
+  file.once('error', (error) => {
+    fileError = error;
+  });
+  try {
+    await pipeline(texts, file);
+  } catch (error) {
+    if (fileError === null || error !== fileError) {
+      io.err.line(`${output} holds only a part of the jobs.`);
+      throw error;
+    }
+    throw new CommandFailure(exitCodes.failed, `${output} cannot be written: ${messageOf(error)}`);
+  }
+  return count;
+}
+
+function jsonText(job: WireJob): string {
+  return `${safeJson(job, 0)}\n`;
+}
+
+/** Whether any worker has told the tokens: unknown is not 0. */
+function isTold({ attempts }: WireJob): boolean {
+  return attempts.some(({ usage }) => usage !== null);
+}
+
+function csvText(job: WireJob): string {
+  return csvLine(Object.values(columns).map((value) => value(job)));
+}
+
+/** A column each: what it is called, and what stands in it. */
+const columns: Record<string, (job: WireJob) => Cell> = {
+  id: ({ id }) => id,
+  status: ({ status }) => status,
+  created_at: ({ created_at }) => created_at,
+  started_at: ({ started_at }) => started_at,
+  finished_at: ({ finished_at }) => finished_at,
+  provider: (job) => ranBy(job).provider,
+  model: (job) => ranBy(job).model,
+  worker_id: ({ worker_id }) => worker_id,
+  priority: ({ priority }) => priority,
+  tier: ({ tier }) => tier,
+  tags: ({ tags }) => tags.join(' '),
+  attempt_count: ({ attempt_count }) => attempt_count,
+  retry_count: ({ retry_count }) => retry_count,
+  input_tokens: (job) => (isTold(job) ? tokensOf(job).input : null),
+  output_tokens: (job) => (isTold(job) ? tokensOf(job).output : null),
+  cost_usd: ({ cost_usd }) => cost_usd,
+  cost_status: ({ cost_status }) => cost_status,
+  error: ({ error }) => (error === null ? null : `${error.code}: ${error.message}`),
+  prompt: ({ prompt, messages }) => prompt ?? JSON.stringify(messages),
+  input: ({ input }) => input ?? null,
+  output: ({ result }) => result?.output ?? null,
+};

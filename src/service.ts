@@ -92,7 +92,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const events = new Live({ coordinator, config, clock, random, logger });
     const streams = new EventStreams({ live: events, coordinator, keys, clock });
     metrics = new Metrics({ coordinator, config, process: true });
-    const app = createApp({ coordinator, keys, tickets, streams, config, live, metrics, logger });
+    const app = createApp({ coordinator, keys, tickets, streams, config, live, metrics, clock, logger });
     const server = createServer(
       {
         headersTimeout: headersTimeoutMs,

@@ -4,6 +4,7 @@ import type { Tickets } from '../auth/tickets.ts';
 import type { Config } from '../config/config.ts';
 import type { LiveConfig } from '../config/liveConfig.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { Clock } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -13,6 +14,7 @@ import { errors } from './middleware/errors.ts';
 import { headers } from './middleware/headers.ts';
 import { jsonBody } from './middleware/jsonBody.ts';
 import { measure } from './middleware/measure.ts';
+import { rateLimit } from './middleware/rateLimit.ts';
 import { requestId } from './middleware/requestId.ts';
 import { page } from './page.ts';
 import { type Route, routing, streamPaths } from './route.ts';
@@ -38,6 +40,7 @@ export interface HttpParts {
   /** The same, with where it came from and the way to read it again. */
   live: LiveConfig;
   metrics: Metrics;
+  clock: Clock;
   logger: Logger;
 }
 
@@ -61,7 +64,7 @@ export function routes({ coordinator, config, live, keys, tickets, streams, metr
 
 /** The HTTP side of the coordinator. Whatever is not public asks for a key first, so that a stranger learns no path. */
 export function createApp(parts: HttpParts): Koa {
-  const { coordinator, keys, tickets, config, metrics, logger } = parts;
+  const { coordinator, keys, tickets, config, metrics, clock, logger } = parts;
   const all = routes(parts);
   const app = new Koa();
   // Koa's own handler would print what the error middleware has answered already.
@@ -73,6 +76,7 @@ export function createApp(parts: HttpParts): Koa {
   app.use(health(coordinator));
   app.use(page());
   app.use(authentication(keys, tickets, streamPaths(all)));
+  app.use(rateLimit(() => config().http.rateLimitPerKey, clock));
   app.use(
     routing(
       all,

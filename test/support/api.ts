@@ -67,6 +67,7 @@ export async function setupApi(
     config,
     live: LiveConfig.of(bundle.config),
     metrics: new Metrics({ coordinator, config }),
+    clock,
     logger: silent,
   };
   const server = createServer(createApp(parts).callback());

@@ -1,0 +1,31 @@
+import type { Middleware } from 'koa';
+import type { Clock } from '../../domain/clock.ts';
+import { CoordinatorError } from '../../domain/errors.ts';
+import type { Principal } from '../../domain/key.ts';
+import { RateLimiter } from '../../lib/rateLimiter.ts';
+
+/** A fleet of workers shares one key, and a rotated key reaches them by this path alone. */
+const neverLimited = '/api/worker-config';
+
+/**
+ * Refuses a key that asks more often than it may. After `authentication`: what needs no key (health, the page) is not
+ * counted, and neither are sockets, which do not come through here.
+ * @param perSecondNow requests a second, asked at every request; 0: no limit.
+ * @throws CoordinatorError rate_limited.
+ */
+export function rateLimit(perSecondNow: () => number, clock: Clock): Middleware {
+  const limiter = new RateLimiter();
+  return (ctx, next) => {
+    const perSecond = perSecondNow();
+    if (perSecond === 0 || ctx.path === neverLimited) return next();
+    const { keyId }: Principal = ctx.state.principal;
+    const waitMs = limiter.take(keyId, perSecond, clock.monotonic());
+    if (waitMs === 0) return next();
+    const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
+    throw new CoordinatorError(
+      'rate_limited',
+      `This key may send ${perSecond} requests a second (http.rate_limit_per_key), and sent more: wait ${retryAfterSeconds} s and send this one again, or send many jobs in one request to /api/jobs/batch`,
+      { retryAfterSeconds },
+    );
+  };
+}

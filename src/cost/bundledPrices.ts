@@ -84,9 +84,12 @@ class BundledTariff implements Tariff {
 
   nanoDollars(usage: Usage, at: number): number | null {
     const { inputTokens, outputTokens } = usage;
+    const cacheRead = Math.min(usage.cachedInputTokens, inputTokens);
     const tokens = {
       input_tokens: inputTokens,
-      cache_read_tokens: Math.min(usage.cachedInputTokens, inputTokens),
+      cache_read_tokens: cacheRead,
+      // At the price of plain input where the list has none of its own.
+      cache_write_tokens: Math.min(usage.cacheWriteTokens ?? 0, inputTokens - cacheRead),
       output_tokens: outputTokens,
       output_reasoning_tokens: Math.min(usage.reasoningTokens, outputTokens),
     };

@@ -1,10 +1,13 @@
 /** Tokens one attempt used, in billable units. */
 export interface Usage {
-  /** Includes cached input. */
+  /** Includes cached input, and input that was written to a cache. */
   inputTokens: number;
   /** Includes reasoning. */
   outputTokens: number;
+  /** Read from a cache. */
   cachedInputTokens: number;
+  /** The part of the input that was written to a cache at a price of its own; left out when nobody has said so. */
+  cacheWriteTokens?: number;
   reasoningTokens: number;
   totalTokens: number;
 }
@@ -14,6 +17,7 @@ export interface WireUsage {
   input_tokens: number;
   output_tokens: number;
   cached_input_tokens: number;
+  cache_write_tokens?: number;
   reasoning_tokens: number;
   total_tokens: number;
 }
@@ -26,6 +30,7 @@ export function usageFromWire(wire: Partial<WireUsage>): Usage {
     inputTokens,
     outputTokens,
     cachedInputTokens: wire.cached_input_tokens ?? 0,
+    ...(wire.cache_write_tokens ? { cacheWriteTokens: wire.cache_write_tokens } : {}),
     reasoningTokens: wire.reasoning_tokens ?? 0,
     totalTokens: wire.total_tokens ?? inputTokens + outputTokens,
   };
@@ -36,6 +41,7 @@ export function usageToWire(usage: Usage): WireUsage {
     input_tokens: usage.inputTokens,
     output_tokens: usage.outputTokens,
     cached_input_tokens: usage.cachedInputTokens,
+    ...(usage.cacheWriteTokens ? { cache_write_tokens: usage.cacheWriteTokens } : {}),
     reasoning_tokens: usage.reasoningTokens,
     total_tokens: usage.totalTokens,
   };

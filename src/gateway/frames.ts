@@ -26,6 +26,7 @@ const usage = object({
   input_tokens: tokens(),
   output_tokens: tokens(),
   cached_input_tokens: tokens(),
+  cache_write_tokens: tokens(),
   reasoning_tokens: tokens(),
   total_tokens: tokens(),
 });

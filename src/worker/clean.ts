@@ -11,12 +11,21 @@ import type { ProviderResult } from './provider.ts';
 const textMax = 200;
 const messageMax = 2000;
 
+const tokenKinds: readonly (keyof WireUsage)[] = [
+  'input_tokens',
+  'output_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+  'total_tokens',
+];
+
 /** Token counts that are none are left out: unknown, not 0. */
 export function cleanUsage(usage: Partial<WireUsage> | undefined): Partial<WireUsage> | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
-  const { input_tokens, output_tokens, cached_input_tokens, reasoning_tokens, total_tokens } = usage;
-  const given = { input_tokens, output_tokens, cached_input_tokens, reasoning_tokens, total_tokens };
-  const counts = Object.entries(given).filter(([, count]) => isTokenCount(count));
+  const counts = tokenKinds
+    .map((kind) => [kind, usage[kind]] as const)
+    .filter(([, count]) => isTokenCount(count));
   return counts.length === 0 ? undefined : Object.fromEntries(counts);
 }
 

@@ -50,6 +50,22 @@ const examples: [what: string, provider: string, model: string, usage: Partial<W
     { input_tokens: 10_000, cached_input_tokens: 9_000, output_tokens: 200 },
     1_000 * 3_000 + 9_000 * 300 + 200 * 15_000,
   ],
+  // 3.75 for what is written to the cache of five minutes
+  [
+    'anthropic, written to the cache',
+    'anthropic',
+    'claude-sonnet-4-5-20250929',
+    { input_tokens: 10_000, cached_input_tokens: 1_000, cache_write_tokens: 8_000, output_tokens: 200 },
+    1_000 * 3_000 + 1_000 * 300 + 8_000 * 3_750 + 200 * 15_000,
+  ],
+  // It has no price for writes: they are input like any other
+  [
+    'openai, written to the cache for nothing more',
+    'openai',
+    'gpt-4o',
+    { input_tokens: 1_000, cache_write_tokens: 400, output_tokens: 100 },
+    1_000 * 2_500 + 100 * 10_000,
+  ],
   // above 200,000 tokens of input everything costs more: 6, 0.60, 22.50
   [
     'anthropic, a long prompt',

@@ -1,4 +1,3 @@
-import type { WebSocket } from 'ws';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { WorkerConnection } from '../coordinator/workerConnection.ts';
 import { leaseOf, type WorkerLink } from '../coordinator/workerSession.ts';
@@ -12,6 +11,7 @@ import {
   type WorkerFrame,
 } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
+import { type Socket, socketStates } from '../lib/socket.ts';
 import { failureFromWire, parseFrame, usageOrNull } from './frames.ts';
 
 /** Faults of form that a connection survives. */
@@ -26,7 +26,7 @@ const assignFrameBytes = 64;
 
 /** One socket of one worker: text in, checked frames to the coordinator; frames out, as text. */
 export class WorkerSocket implements WorkerLink {
-  readonly #socket: WebSocket;
+  readonly #socket: Socket;
   readonly #connection: WorkerConnection;
   readonly #logger: Logger;
   #faults = 0;
@@ -34,7 +34,7 @@ export class WorkerSocket implements WorkerLink {
   /** What came while the hello was made durable. */
   #waiting: WorkerFrame[] = [];
 
-  constructor(options: { socket: WebSocket; coordinator: Coordinator; logger: Logger }) {
+  constructor(options: { socket: Socket; coordinator: Coordinator; logger: Logger }) {
     const { socket, coordinator, logger } = options;
     this.#socket = socket;
     this.#logger = logger;
@@ -85,7 +85,7 @@ export class WorkerSocket implements WorkerLink {
   }
 
   #write(text: string): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#socket.readyState !== socketStates.open) return;
     if (this.#socket.bufferedAmount > unsentBytesMax) {
       this.#logger.warn(
         { worker_id: this.#connection.workerId },

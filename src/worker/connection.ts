@@ -1,15 +1,9 @@
-import type { Socket } from 'node:net';
-import { WebSocket } from 'ws';
 import type { Clock, Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
-import {
-  type CoordinatorFrame,
-  frameBytesMax,
-  type HelloFrame,
-  type WelcomeFrame,
-  workerSubprotocol,
-} from '../domain/workerProtocol.ts';
+import type { CoordinatorFrame, HelloFrame, WelcomeFrame } from '../domain/workerProtocol.ts';
+import { type Socket, socketStates } from '../lib/socket.ts';
 import { reconnectDelay } from './backoff.ts';
+import type { Dial } from './dial.ts';
 import { parseFrame } from './frames.ts';
 import { setbackOfClose, setbackOfStatus, type Trouble } from './trouble.ts';
 
@@ -35,10 +29,10 @@ export interface ConnectionOptions {
   name: string;
   clock: Clock;
   random: Random;
+  dial: Dial;
   owner: ConnectionOwner;
 }
 
-const handshakeMs = 10_000;
 /** From hello to welcome: a coordinator replays its journal before it listens, so this is short work for it. */
 const welcomeMs = 30_000;
 /** A connection that held for so long starts the back-off anew; one that fails sooner does not, or it would spin. */
@@ -52,14 +46,12 @@ const problemsLoggedMax = 20;
  */
 export class Connection {
   readonly #options: ConnectionOptions;
-  #socket: WebSocket | null = null;
-  #raw: Socket | null = null;
+  #socket: Socket | null = null;
   #isWelcomed = false;
   #isClosed = false;
   #attempt = 0;
   #welcomedAt = 0;
   #problems = 0;
-  #isCorked = false;
   #takeBackRetry: (() => void) | null = null;
   #takeBackWelcome: (() => void) | null = null;
   #trouble: Trouble | null = null;
@@ -83,12 +75,11 @@ export class Connection {
   }
 
   /**
-   * Send one frame. Frames of one turn of the event loop leave in one write: 200 outcomes cost one system call.
+   * Send one frame.
    * @returns false when there is no welcomed connection; nothing is kept then.
    */
   send(json: string): boolean {
-    if (!this.#isWelcomed || this.#socket?.readyState !== WebSocket.OPEN) return false;
-    this.#cork();
+    if (!this.#isWelcomed || this.#socket?.readyState !== socketStates.open) return false;
     this.#socket.send(json);
     return true;
   }
@@ -110,7 +101,7 @@ export class Connection {
   /** Close this connection in good order and make another at once: the hello says something else now. */
   renew(message: string): void {
     const socket = this.#socket;
-    if (socket?.readyState !== WebSocket.OPEN) return;
+    if (socket?.readyState !== socketStates.open) return;
     this.#trouble = { setback: 'lost', level: 'info', message, isMeant: true };
     const takeBack = this.#options.clock.after(closeMs, () => socket.terminate());
     socket.once('close', takeBack);
@@ -130,19 +121,8 @@ export class Connection {
         takeBack();
         resolve();
       });
-      if (socket.readyState === WebSocket.CONNECTING) socket.terminate();
+      if (socket.readyState === socketStates.connecting) socket.terminate();
       else socket.close(code, reason);
-    });
-  }
-
-  #cork(): void {
-    const raw = this.#raw;
-    if (this.#isCorked || !raw) return;
-    this.#isCorked = true;
-    raw.cork();
-    setImmediate(() => {
-      this.#isCorked = false;
-      raw.uncork();
     });
   }
 
@@ -150,13 +130,11 @@ export class Connection {
     this.#takeBackRetry = null;
     this.#trouble = null;
     this.#problems = 0;
-    let socket: WebSocket;
+    const { dial, url, apiKey } = this.#options;
+    let socket: Socket;
     try {
-      socket = new WebSocket(this.#options.url, workerSubprotocol, {
-        headers: { authorization: `Bearer ${this.#options.apiKey()}` },
-        handshakeTimeout: handshakeMs,
-        maxPayload: frameBytesMax,
-        perMessageDeflate: false,
+      socket = dial(url, apiKey(), (status, retryAfter) => {
+        this.#trouble = setbackOfStatus(status, url, retryAfter);
       });
     } catch (error) {
       // A key with a line break in it, for one. Node's message names the header and not the key.
@@ -168,15 +146,8 @@ export class Connection {
     this.#listen(socket);
   }
 
-  #listen(socket: WebSocket): void {
+  #listen(socket: Socket): void {
     const { owner, url, clock } = this.#options;
-    socket.on('upgrade', (response) => {
-      this.#raw = response.socket;
-    });
-    socket.on('unexpected-response', (_request, response) => {
-      this.#trouble = setbackOfStatus(response.statusCode ?? 0, url, response.headers['retry-after']);
-      socket.terminate();
-    });
     socket.on('open', () => {
       socket.send(JSON.stringify(owner.hello()));
       this.#takeBackWelcome = clock.after(welcomeMs, () => this.abandon('the coordinator sent no welcome'));
@@ -235,7 +206,6 @@ export class Connection {
     this.#takeBackWelcome?.();
     this.#isWelcomed = false;
     this.#socket = null;
-    this.#raw = null;
     if (wasWelcomed && clock.monotonic() - this.#welcomedAt >= heldMs) this.#attempt = 0;
     const trouble = this.#trouble ?? setbackOfClose(code, reason, this.#options.name);
     const retryMs = this.#isClosed ? 0 : this.#retry(trouble);

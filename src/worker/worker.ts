@@ -14,6 +14,7 @@ import {
 } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
 import { Connection } from './connection.ts';
+import { type Dial, dialWebSocket } from './dial.ts';
 import type { WorkerEvents } from './events.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Leases } from './leases.ts';
@@ -43,6 +44,8 @@ export interface WorkerOptions {
   logger: Logger;
   /** Stop what runs when no heartbeat was answered for so long; the coordinator's reap time. 0: never. Default 120. */
   staleSeconds?: number;
+  /** The way to the coordinator; over the network unless told. */
+  dial?: Dial;
 }
 
 /** What a worker offers, as far as it can change while it runs. */
@@ -98,6 +101,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
       name,
       clock,
       random,
+      dial: options.dial ?? dialWebSocket,
       owner: {
         hello: () => {
           this.#hasNewModels = false;

@@ -1,0 +1,50 @@
+import type { Socket as TcpSocket } from 'node:net';
+import { WebSocket } from 'ws';
+import { frameBytesMax, workerSubprotocol } from '../domain/workerProtocol.ts';
+import type { Socket } from '../lib/socket.ts';
+
+/**
+ * Begin a connection to a coordinator.
+ * @param onRefused told when the upgrade is answered with an HTTP status instead; the socket closes after it.
+ * @throws Error when the key cannot stand in a header, for one.
+ */
+export type Dial = (
+  url: URL,
+  apiKey: string,
+  onRefused: (status: number, retryAfter: string | undefined) => void,
+) => Socket;
+
+const handshakeMs = 10_000;
+
+/** Over the network. Frames of one turn of the event loop leave in one write: 200 outcomes cost one system call. */
+export const dialWebSocket: Dial = (url, apiKey, onRefused) => {
+  const socket = new WebSocket(url, workerSubprotocol, {
+    headers: { authorization: `Bearer ${apiKey}` },
+    handshakeTimeout: handshakeMs,
+    maxPayload: frameBytesMax,
+    perMessageDeflate: false,
+  });
+  let raw: TcpSocket | null = null;
+  socket.on('upgrade', (response) => {
+    raw = response.socket;
+  });
+  socket.on('unexpected-response', (_request, response) => {
+    onRefused(response.statusCode ?? 0, response.headers['retry-after']);
+    socket.terminate();
+  });
+  const send = socket.send.bind(socket);
+  let isCorked = false;
+  socket.send = (text: string) => {
+    if (!isCorked && raw !== null) {
+      const corked = raw;
+      isCorked = true;
+      corked.cork();
+      setImmediate(() => {
+        isCorked = false;
+        corked.uncork();
+      });
+    }
+    send(text);
+  };
+  return socket;
+};

@@ -6,12 +6,24 @@ import { backlog } from './backlog.ts';
 import { batch } from './batch.ts';
 import { dispatch } from './dispatch.ts';
 import { drain } from './drain.ts';
+import { lists } from './lists.ts';
 import { pickup } from './pickup.ts';
 import { restart } from './restart.ts';
 import { stall } from './stall.ts';
+import { subscribers } from './subscribers.ts';
 import { type Bench, type Figure, passes, type Scenario } from './support/scenario.ts';
 
-const scenarios: readonly Scenario[] = [dispatch, batch, drain, backlog, restart, stall, pickup];
+const scenarios: readonly Scenario[] = [
+  dispatch,
+  batch,
+  drain,
+  backlog,
+  restart,
+  stall,
+  pickup,
+  lists,
+  subscribers,
+];
 const resultsFile = join(import.meta.dirname, 'results.json');
 
 const help = `Usage: node run.ts [scenario…] [--quick] [--profile <folder>]
@@ -19,7 +31,7 @@ const help = `Usage: node run.ts [scenario…] [--quick] [--profile <folder>]
 Load on a real coordinator, in processes of their own on the loopback address. Without a scenario: all of them.
 
 Scenarios:
-${scenarios.map(({ name, about }) => `  ${name.padEnd(10)}${about}`).join('\n')}
+${scenarios.map(({ name, about }) => `  ${name.padEnd(13)}${about}`).join('\n')}
 
 Options:
   --quick             small sizes, about a minute in all: shows that it works, proves nothing

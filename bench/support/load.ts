@@ -110,9 +110,16 @@ export async function post(client: Client, path: string, body: string, status: n
   return text;
 }
 
-export async function getJson(client: Client, path: string): Promise<unknown> {
+/** @returns the answer's text. @throws when the status is another than `status`. */
+export async function getText(client: Client, path: string, status: number): Promise<string> {
   const answer = await client.request({ method: 'GET', path, headers });
-  return answer.body.json();
+  const text = await answer.body.text();
+  if (answer.statusCode !== status) throw new Error(`GET ${path} answered ${answer.statusCode}: ${text}`);
+  return text;
+}
+
+export async function getJson(client: Client, path: string): Promise<unknown> {
+  return JSON.parse(await getText(client, path, 200));
 }
 
 /** Wait for a moment; timers fire up to a millisecond late, which is little beside what is measured. */

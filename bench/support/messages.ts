@@ -15,7 +15,7 @@ export interface Sample {
   rssBytes: number;
 }
 
-/** Where a process under test reads what it is to do, apart from SVC_API_KEY. */
+/** Where a process of the bench reads what it is to do, apart from SVC_API_KEY. */
 export const setupVariable = 'SVC_BENCH_SETUP';
 
 /** Jobs for the seeder to put into a new data folder. */
@@ -28,4 +28,12 @@ export interface Seed {
   /** Of the pending ones: how many, the last, are only in the journal and not in the checkpoint. */
   afterCheckpoint: number;
   promptBytes: number;
+}
+
+/** What a process of subscribers is to do. */
+export interface Subscribers {
+  /** Of the coordinator. */
+  url: string;
+  count: number;
+  topic: string;
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Order, Reply, Sample, Seed } from './messages.ts';
+import type { Order, Reply, Sample, Seed, Subscribers } from './messages.ts';
 import { setupVariable } from './messages.ts';
 import { type Bench, temporaryFolder } from './scenario.ts';
 
@@ -40,6 +40,11 @@ export function startCoordinator(bench: Bench, dataDir: string): Promise<ServerP
 /** The same middleware around a handler that keeps nothing. */
 export function startEcho(bench: Bench): Promise<ServerProcess> {
   return startServer(bench, 'echoProcess.ts', '');
+}
+
+/** Subscribers of live events that only read; ready when all of them are connected. No profile: it is no process under test. */
+export function startSubscribers(bench: Bench, subscribers: Subscribers): Promise<ServerProcess> {
+  return startServer({ ...bench, profileFolder: null }, 'subscribersProcess.ts', JSON.stringify(subscribers));
 }
 
 async function startServer(bench: Bench, file: string, setup: string): Promise<ServerProcess> {

@@ -32,6 +32,8 @@ export class KeyRing {
   /** What lives on a key for longer than a request: sockets. */
   readonly #watched = new Set<Watched>();
   #cancelSweep: () => void = () => {};
+  /** The end of the last change: a rotation that overtook a revocation would bring the key back. */
+  #changes: Promise<unknown> = Promise.resolve();
 
   /** @param environmentKey an admin key that is always valid; null for none. */
   constructor(options: {
@@ -91,8 +93,12 @@ export class KeyRing {
     return [...this.#keys.values()].sort((a, b) => a.createdAt - b.createdAt || a.id.localeCompare(b.id));
   }
 
-  /** A new key; shown once. @throws StoreUnavailable. */
+  /**
+   * A new key; shown once.
+   * @param expiresAt epoch ms; null for never. @throws CoordinatorError invalid_request when that is past; StoreUnavailable.
+   */
   async create(role: Role, name: string | null, expiresAt: number | null): Promise<NewKey> {
+    if (expiresAt !== null && expiresAt <= this.#clock.now()) throw past('expires_at');
     const { key, id, secret } = makeKey(role, this.#random);
     const createdAt = this.#clock.now();
     const record = { id, role, name, secretHash: hashSecret(secret), previous: null, createdAt, expiresAt };
@@ -111,23 +117,34 @@ export class KeyRing {
    * A new secret for a key; the old one is taken for `graceMs` more.
    * @throws CoordinatorError not_found; StoreUnavailable.
    */
-  async rotate(id: string, graceMs: number): Promise<NewKey> {
-    const old = this.#key(id);
-    const { key, secret } = withSecret(old.role, id, this.#random);
-    const until = this.#clock.now() + graceMs;
-    const previous = graceMs > 0 ? { secretHash: old.secretHash, until } : null;
-    const record = { ...old, secretHash: hashSecret(secret), previous };
-    await this.save(record);
-    return { key, record };
+  rotate(id: string, graceMs: number): Promise<NewKey> {
+    return this.#afterOthers(async () => {
+      const old = this.#key(id);
+      const { key, secret } = withSecret(old.role, id, this.#random);
+      const until = this.#clock.now() + graceMs;
+      const previous = graceMs > 0 ? { secretHash: old.secretHash, until } : null;
+      const record = { ...old, secretHash: hashSecret(secret), previous };
+      await this.save(record);
+      return { key, record };
+    });
   }
 
   /** Take a key back. @throws CoordinatorError not_found; StoreUnavailable. */
-  async revoke(id: string): Promise<KeyRecord> {
-    const record = this.#key(id);
-    await this.#storage.remove(id);
-    this.#keys.delete(id);
-    this.#sweep();
-    return record;
+  revoke(id: string): Promise<KeyRecord> {
+    return this.#afterOthers(async () => {
+      const record = this.#key(id);
+      await this.#storage.remove(id);
+      this.#keys.delete(id);
+      this.#sweep();
+      return record;
+    });
+  }
+
+  /** Make a change when those before it are durable or have failed. */
+  #afterOthers<T>(change: () => Promise<T>): Promise<T> {
+    const made = this.#changes.then(change);
+    this.#changes = made.catch(() => {});
+    return made;
   }
 
   #key(id: string): KeyRecord {
@@ -160,6 +177,13 @@ export class KeyRing {
     if (ends.length === 0) return;
     this.#cancelSweep = this.#clock.after(Math.min(Math.min(...ends) - now, sweepMsMax), () => this.#sweep());
   }
+}
+
+function past(field: string): CoordinatorError {
+  const message = 'must be in the future';
+  return new CoordinatorError('invalid_request', `The request is not valid: ${field} ${message}`, {
+    errors: [{ field, message }],
+  });
 }
 
 export interface NewKey {

@@ -42,12 +42,44 @@ test('bad bodies of keys name their fields', async (t) => {
     ['/api/keys', {}, 'role'],
     ['/api/keys', { role: 'god' }, 'role'],
     ['/api/keys', { role: 'viewer', expires_at: 'soon' }, 'expires_at'],
+    ['/api/keys', { role: 'viewer', expires_at: '2027-02-29T00:00:00Z' }, 'expires_at'],
+    ['/api/keys', { role: 'viewer', expires_at: '2026-11-21T09:00:00Z' }, 'expires_at'],
     ['/api/keys', { role: 'viewer', scopes: [] }, 'scopes'],
     ['/api/keys/x/rotate', { grace_seconds: -1 }, 'grace_seconds'],
   ] as const) {
     const reply = await api('POST', path, body);
     t.is(reply.status, 400);
     t.is(reply.json.errors?.[0]?.field, field);
+  }
+});
+
+test('a key that is revoked while it is rotated is gone, and stays gone over a restart', async (t) => {
+  const { api, restart } = await setupApi(t);
+  const { id } = (await api('POST', '/api/keys', { role: 'worker' })).json;
+  const [revoked, rotated] = await Promise.all([
+    api('DELETE', `/api/keys/${id}`),
+    api('POST', `/api/keys/${id}/rotate`, { grace_seconds: 60 }),
+  ]);
+  // Whichever came first, the revocation is the last word.
+  t.is(revoked.status, 200);
+  const answers: unknown[] = [200, 404];
+  t.true(answers.includes(rotated.status));
+  const listed = (await api('GET', '/api/keys')).json.keys as { id: string }[];
+  t.false(listed.some((key) => key.id === id));
+  const authorization = `Bearer ${rotated.json.key ?? 'none'}`;
+  t.is((await api('GET', '/api/worker-config', undefined, { authorization })).status, 401);
+  const { store } = await restart();
+  t.false((await store.keys()).some((key) => key.id === id));
+});
+
+test('two rotations at once come one after the other: the grace is for the secret between them', async (t) => {
+  const { api } = await setupApi(t);
+  const { id } = (await api('POST', '/api/keys', { role: 'client' })).json;
+  const rotate = () => api('POST', `/api/keys/${id}/rotate`, { grace_seconds: 60 });
+  for (const { status, json } of await Promise.all([rotate(), rotate()])) {
+    t.is(status, 200);
+    const authorization = `Bearer ${json.key}`;
+    t.is((await api('GET', '/api/jobs', undefined, { authorization })).status, 200);
   }
 });
 

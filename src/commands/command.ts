@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { isDate } from '../lib/isoTime.ts';
 import { exitCodeHelp } from './exit.ts';
 
 /**
@@ -37,6 +38,8 @@ export function count(min: number, max: number = Number.MAX_SAFE_INTEGER): (valu
 /** For options that are a time: `2026-11-21T09:00:00Z`, or a date. @returns ISO 8601. */
 export function time(value: string): string {
   const at = Date.parse(value);
-  if (!Number.isNaN(at)) return new Date(at).toISOString();
+  const [, ...date] = /^(\d{4})-(\d\d)-(\d\d)/.exec(value) ?? [];
+  const [year = 0, month = 0, day = 0] = date.map(Number);
+  if (!Number.isNaN(at) && (date.length === 0 || isDate(year, month, day))) return new Date(at).toISOString();
   throw new InvalidArgumentError('It must be a time such as 2026-11-21T09:00:00Z.');
 }

@@ -1,4 +1,4 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import { messageOf } from '../domain/errors.ts';
 import type { Problem } from './problem.ts';
 
@@ -17,7 +17,9 @@ export interface ConfigDocument {
  * tool that reads it will insist.
  * @param name what problems call the file.
  */
-export function parseConfigText(text: string, name: string): ConfigDocument {
+export function parseConfigText(written: string, name: string): ConfigDocument {
+  // Editors of Windows begin a file with a byte order mark; YAML allows one, JSON.parse does not.
+  const text = written.replace(/^\ufeff/, '');
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const lineAt = (offset: number): number => lines.linePos(offset).line;
@@ -28,9 +30,18 @@ export function parseConfigText(text: string, name: string): ConfigDocument {
     message,
   });
 
-  const problems = document.errors.map(({ pos, message }) =>
+  // A warning is a tag that nothing here knows (`!secret`): whoever wrote it means more than is read.
+  const problems = [...document.errors, ...document.warnings].map(({ pos, message }) =>
     problem(lineAt(pos[0]), `not valid YAML: ${message}`),
   );
+  visit(document, {
+    Pair: (_, { key }) => {
+      if (!isMap(key) && !isSeq(key)) return;
+      problems.push(
+        problem(lineAt(key.range?.[0] ?? 0), 'not valid: a key must be a word, not a map or list'),
+      );
+    },
+  });
   const jsonProblem = name.endsWith('.json') ? jsonTrouble(text, problems[0]?.line ?? null, problem) : null;
   if (jsonProblem) return { data: {}, lineOf: () => null, problems: [jsonProblem] };
   if (problems.length > 0) return { data: {}, lineOf: () => null, problems };

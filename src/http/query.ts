@@ -1,5 +1,6 @@
 import { CoordinatorError, type FieldError } from '../domain/errors.ts';
-import { isTime, timeMessage } from './time.ts';
+import { isTime } from '../lib/isoTime.ts';
+import { timeMessage } from './time.ts';
 
 /** As Koa parses it: a parameter that is repeated is a list. */
 export type RawQuery = Record<string, string | string[] | undefined>;

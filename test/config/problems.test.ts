@@ -111,6 +111,15 @@ const wrong: [title: string, yaml: string, line: RegExp][] = [
   ['a list as the file', '- a\n- b', /:1: must be a map of keys/],
   ['a key twice', 'host: a\nhost: b', /:2: not valid YAML: Map keys must be unique/],
   ['broken YAML', 'jobs:\n  a: [1\nhost: x', /not valid YAML/],
+  [
+    'a tag that nobody knows',
+    'worker:\n  api_key: !secret key',
+    /:2: not valid YAML: Unresolved tag: !secret/,
+  ],
+  ['a map for a key', 'providers:\n  ? { a: b }\n  : { model: x }', /:2: not valid: a key must be a word/],
+  ['a rate that is negative', 'http: { rate_limit_per_key: -1 }', /must be a number of at least 0, not -1/],
+  ['a merge key', 'providers: { a: &a { model: x }, b: { <<: *a } }', /providers\.b\.<<: unknown key/],
+  ['two documents', 'host: a\n---\nhost: b', /:2: not valid YAML: Source contains multiple documents/],
   ['an alias to nothing', 'host: *nobody', /not valid YAML/],
   ['a name of nothing', 'providers: { "": { model: x } }', /is not a name for a provider/],
 ];
@@ -150,6 +159,18 @@ for (const [title, yaml, warning] of odd) {
     if (warning) t.regex(warnings[0] ?? '', warning);
   });
 }
+
+test('a byte order mark and the line ends of Windows are nothing, in YAML and in JSON', async (t) => {
+  const texts = {
+    'a.yaml': 'jobs:\r\n  max_attempts: 7\r\n',
+    'a.json': '{"jobs":\r\n{"max_attempts": 7}}\r\n',
+  };
+  for (const [file, text] of Object.entries(texts)) {
+    const cwd = await folderWith(t, { [file]: `\ufeff${text}` });
+    const { config } = await loadConfig({ env: {}, cwd, file });
+    t.is(config.jobs.maxAttempts, 7, file);
+  }
+});
 
 test('a .json file must be JSON, and its errors tell the line', async (t) => {
   const cases: [text: string, line: string][] = [

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
-import { type ApiBundle, setupApi } from '../support/api.ts';
+import { type ApiBundle, environmentKey, setupApi } from '../support/api.ts';
 
 const job = { prompt: 'Summarise', provider: 'echo' };
 const ndjson = { 'content-type': 'application/x-ndjson' };
@@ -93,6 +93,27 @@ test('a body of another shape is 400 and says why', async (t) => {
   const empty = await bundle.api('POST', '/api/jobs/batch', '\n', ndjson);
   t.deepEqual(fieldsOf(empty), ['jobs must have at least 1 items']);
   t.is(await total(bundle), 0);
+});
+
+test('a byte order mark before a batch is nothing, and another encoding than UTF-8 is refused', async (t) => {
+  const bundle = await setupApi(t);
+  const one = JSON.stringify(job);
+  t.is((await bundle.api('POST', '/api/jobs/batch', `\ufeff${one}\r\n${one}`, ndjson)).status, 201);
+  const send = (body: string | Buffer, type: string) =>
+    fetch(`${bundle.url}/api/jobs/batch`, {
+      method: 'POST',
+      headers: { 'content-type': type, authorization: `Bearer ${environmentKey}` },
+      body,
+    });
+  t.is((await send(`\ufeff{"jobs":[${one}]}`, 'application/json')).status, 201);
+  t.is(await total(bundle), 3);
+  const latin1 = await send(
+    Buffer.from(JSON.stringify({ ...job, prompt: 'Grüße' }), 'latin1'),
+    'application/x-ndjson',
+  );
+  t.is(latin1.status, 400);
+  t.regex(await latin1.text(), /The body is not UTF-8/);
+  t.is(await total(bundle), 3);
 });
 
 test('no body, another type, a coded one, a large one and a large job are refused', async (t) => {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Config } from '../../../config/config.ts';
 import { CoordinatorError, type FieldError } from '../../../domain/errors.ts';
 import type { JobRequest } from '../../../domain/job.ts';
@@ -14,6 +15,7 @@ const depthMax = 200;
 const faultsMax = 100;
 /** Faults that the sentence names; the list has the others. */
 const faultsNamed = 3;
+const mark = Buffer.from('\ufeff');
 /** After this much work others get a turn, ms. */
 const sliceMs = 5;
 
@@ -27,7 +29,9 @@ export async function parseBatch(
   config: Config,
   check: (request: JobRequest) => void,
 ): Promise<JobRequest[]> {
-  const { bytes } = body;
+  const bytes = withoutMark(body.bytes);
+  // A file in another encoding would lose its letters one by one, and nobody would see it before the answers.
+  if (!isUtf8(bytes)) throw refusal([{ field: '', message: 'The body is not UTF-8' }]);
   const requests: JobRequest[] = [];
   const faults: FieldError[] = [];
   const items = body.form === 'json' ? jsonItems(bytes, 'jobs') : lines(bytes);
@@ -55,6 +59,11 @@ export async function parseBatch(
   else if (step.done) faults.push(...faultsAround(step.value, count));
   if (faults.length > 0) throw refusal(faults);
   return requests;
+}
+
+/** Editors and shells of Windows begin a file with U+FEFF; a reader may pass over it (RFC 8259, 8.1). */
+function withoutMark(bytes: Buffer): Buffer {
+  return bytes.subarray(0, mark.length).equals(mark) ? bytes.subarray(mark.length) : bytes;
 }
 
 /** @throws CoordinatorError invalid_request. */

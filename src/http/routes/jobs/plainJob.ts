@@ -1,6 +1,6 @@
 import type { Config } from '../../../config/config.ts';
 import type { DispatchBody } from '../../../domain/wire.ts';
-import { isTime } from '../../time.ts';
+import { isTime } from '../../../lib/isoTime.ts';
 import { metadataMax, nameLengthMax, tagsMax, timeoutSecondsMax } from './limits.ts';
 
 type Known = Required<DispatchBody>;

@@ -20,6 +20,9 @@ const allowed: Record<string, readonly string[]> = {
   http: ['present', 'metrics', 'coordinator', 'auth', 'config', 'domain', 'lib'],
   live: ['present', 'coordinator', 'auth', 'config', 'domain', 'lib'],
   gateway: ['coordinator', 'auth', 'config', 'domain', 'lib'],
+  // Made of the machines ahead of time, for the dashboard.
+  charts: ['machines', 'dashboard'],
+  dashboard: ['client', 'domain', 'lib'],
   client: ['config', 'domain', 'lib'],
   worker: ['config', 'domain', 'lib'],
   service: [

@@ -1,0 +1,46 @@
+import type { Chart } from '../chart.ts';
+
+/** Made by `npm run charts` from machines/jobMachine.ts. */
+export const jobChart: Chart = {
+  machine: "job",
+  description: "One job: from dispatch to exactly one of completed, failed, cancelled.",
+  initial: "pending",
+  width: 775,
+  height: 1022,
+  states: [
+    {"path":"pending","name":"pending","description":"Durable and in the queue; no worker has it.","kind":"compound","isEnd":false,"box":{"x":330.5,"y":50,"width":169.5,"height":322}},
+    {"path":"pending.queued","name":"queued","description":"Passed through at once: decides whether the job can run now or must wait for a time.","kind":"transient","isEnd":false,"box":{"x":369.5,"y":118,"width":116,"height":44}},
+    {"path":"pending.ready","name":"ready","description":"Stands in the lane of its target; the dispatcher may claim it.","kind":"atomic","isEnd":false,"box":{"x":369.5,"y":314,"width":116,"height":44}},
+    {"path":"pending.delayed","name":"delayed","description":"Waits for not_before or a back-off; keeps its place in the queue.","kind":"atomic","isEnd":false,"box":{"x":350.5,"y":216,"width":116,"height":44}},
+    {"path":"running","name":"running","description":"Leased to one worker; frames of any other lease are refused.","kind":"compound","isEnd":false,"box":{"x":396,"y":561,"width":263.5,"height":238}},
+    {"path":"running.active","name":"active","description":"Its worker is connected.","kind":"atomic","isEnd":false,"box":{"x":461.5,"y":629,"width":116,"height":44}},
+    {"path":"running.stuck","name":"stuck","description":"Its worker crashed or lost the connection; the job may still be running there.","kind":"atomic","isEnd":false,"box":{"x":461.5,"y":741,"width":116,"height":44}},
+    {"path":"completed","name":"completed","description":"Has the accepted result of exactly one attempt. Nothing takes it out.","kind":"atomic","isEnd":true,"box":{"x":422,"y":970,"width":116,"height":44}},
+    {"path":"failed","name":"failed","description":"Nothing left to try; error says why. POST retry brings it back to the queue.","kind":"atomic","isEnd":false,"box":{"x":29.5,"y":970,"width":116,"height":44}},
+    {"path":"cancelled","name":"cancelled","description":"A client ended it. Nothing takes it out.","kind":"atomic","isEnd":true,"box":{"x":606.5,"y":970,"width":116,"height":44}},
+  ],
+  edges: [
+    {"from":"pending","to":"cancelled","points":[[437.5,372],[437.5,389],[686.5,389],[686.5,954],[683.5,954],[683.5,970]],"label":{"x":691.5,"y":675.5,"width":75,"height":14},"lines":[{"text":"job.cancelled","of":[0]}],"transitions":[{"event":"job.cancelled","guard":null,"description":null}]},
+    {"from":"pending","to":"completed","points":[[417.5,372],[417.5,389],[197,389],[197,846],[205,846],[205,954],[460.5,954],[460.5,970]],"label":{"x":86,"y":668.5,"width":107,"height":28},"lines":[{"text":"job.completed","of":[0]},{"text":"[isUnclaimedLease]","of":[0]}],"transitions":[{"event":"job.completed","guard":"isUnclaimedLease","description":"A late result that nobody has overtaken is money well spent."}]},
+    {"from":"pending.queued","to":"pending.delayed","points":[[408.5,162],[408.5,216]],"label":{"x":344.5,"y":182,"width":62,"height":14},"lines":[{"text":"[isDelayed]","of":[0]}],"transitions":[{"event":null,"guard":"isDelayed","description":null}]},
+    {"from":"pending.queued","to":"pending.ready","points":[[447,162],[447,172],[476.5,172],[476.5,304],[447,304],[447,314]],"label":null,"lines":[],"transitions":[{"event":null,"guard":null,"description":null}]},
+    {"from":"pending.ready","to":"running","points":[[427.5,358],[427.5,409],[549.5,409],[549.5,561]],"label":{"x":473.5,"y":470,"width":72,"height":14},"lines":[{"text":"job.assigned","of":[0]}],"transitions":[{"event":"job.assigned","guard":null,"description":null}]},
+    {"from":"pending.delayed","to":"pending.ready","points":[[408.5,260],[408.5,314]],"label":{"x":363.5,"y":280,"width":43,"height":14},"lines":[{"text":"job.due","of":[0]}],"transitions":[{"event":"job.due","guard":null,"description":null}]},
+    {"from":"running","to":"completed","points":[[539.5,799],[539.5,816],[542.5,816],[542.5,954],[499.5,954],[499.5,970]],"label":{"x":450.5,"y":886,"width":88,"height":28},"lines":[{"text":"job.completed","of":[0]},{"text":"[isCurrentLease]","of":[0]}],"transitions":[{"event":"job.completed","guard":"isCurrentLease","description":null}]},
+    {"from":"running","to":"pending","points":[[509.5,799],[509.5,816],[384,816],[384,399],[511.5,399],[511.5,38],[447.5,38],[447.5,50]],"label":{"x":286,"y":421,"width":94,"height":112},"lines":[{"text":"job.attemptFailed","of":[0,1,2]},{"text":"[goesToNext]","of":[0]},{"text":"[waitsForLimit]","of":[1]},{"text":"[triesAgain]","of":[2]},{"text":"job.reaped","of":[3]},{"text":"[isCurrentLease]","of":[3]},{"text":"job.released","of":[4]},{"text":"[isCurrentLease]","of":[4]}],"transitions":[{"event":"job.attemptFailed","guard":"goesToNext","description":null},{"event":"job.attemptFailed","guard":"waitsForLimit","description":"A limit is a wait: the job keeps its place until the provider’s limit ends."},{"event":"job.attemptFailed","guard":"triesAgain","description":null},{"event":"job.reaped","guard":"isCurrentLease","description":null},{"event":"job.released","guard":"isCurrentLease","description":"A deploy burns no attempt."}]},
+    {"from":"running","to":"failed","points":[[529.5,799],[529.5,836],[189,836],[189,954],[106.5,954],[106.5,970]],"label":{"x":81,"y":858,"width":104,"height":84},"lines":[{"text":"job.attemptFailed","of":[0]},{"text":"[isCurrentLease]","of":[0]},{"text":"job.timedOut","of":[1]},{"text":"[isCurrentLease]","of":[1]},{"text":"job.reaped","of":[2]},{"text":"[isReapedTooOften]","of":[2]}],"transitions":[{"event":"job.attemptFailed","guard":"isCurrentLease","description":null},{"event":"job.timedOut","guard":"isCurrentLease","description":null},{"event":"job.reaped","guard":"isReapedTooOften","description":null}]},
+    {"from":"running","to":"cancelled","points":[[549.5,799],[549.5,816],[640,816],[640,954],[645,954],[645,970]],"label":{"x":561,"y":893,"width":75,"height":14},"lines":[{"text":"job.cancelled","of":[0]}],"transitions":[{"event":"job.cancelled","guard":null,"description":null}]},
+    {"from":"running.active","to":"running.stuck","points":[[500,673],[500,741]],"label":{"x":410,"y":693,"width":88,"height":28},"lines":[{"text":"job.workerLost","of":[0]},{"text":"[isCurrentLease]","of":[0]}],"transitions":[{"event":"job.workerLost","guard":"isCurrentLease","description":null}]},
+    {"from":"running.stuck","to":"running.active","points":[[538.5,741],[538.5,673]],"label":{"x":541.5,"y":693,"width":104,"height":28},"lines":[{"text":"job.workerReturned","of":[0]},{"text":"[isCurrentLease]","of":[0]}],"transitions":[{"event":"job.workerReturned","guard":"isCurrentLease","description":null}]},
+    {"from":"running.stuck","to":"pending","points":[[519.5,785],[519.5,826],[270,826],[270,399],[233,399],[233,38],[417.5,38],[417.5,50]],"label":{"x":210,"y":470,"width":56,"height":14},"lines":[{"text":"job.retried","of":[0]}],"transitions":[{"event":"job.retried","guard":null,"description":null}]},
+    {"from":"failed","to":"pending","points":[[68,970],[68,28],[427.5,28],[427.5,50]],"label":{"x":8,"y":470,"width":56,"height":14},"lines":[{"text":"job.retried","of":[0]}],"transitions":[{"event":"job.retried","guard":null,"description":null}]},
+    {"from":null,"to":"pending","points":[[437.5,16],[437.5,50]],"label":null,"lines":[],"transitions":[]},
+    {"from":null,"to":"pending.queued","points":[[427.5,98],[427.5,118]],"label":null,"lines":[],"transitions":[]},
+    {"from":null,"to":"running.active","points":[[519.5,609],[519.5,629]],"label":null,"lines":[],"transitions":[]},
+  ],
+  internal: [
+    {"state":"*","event":"job.usageReported","guard":"isUncharged","description":"An attempt that had ended without its usage was still charged for; told once."},
+    {"state":"pending.ready","event":"job.rerouted","guard":null,"description":null},
+    {"state":"pending.delayed","event":"job.rerouted","guard":null,"description":null},
+  ],
+};

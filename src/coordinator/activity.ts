@@ -3,7 +3,7 @@ import { lastAttempt } from '../domain/job.ts';
 import type { Spread, Stats, Throughput } from '../domain/stats.ts';
 import { SlidingQuantiles } from '../lib/slidingQuantiles.ts';
 import { SlidingSums } from '../lib/slidingSums.ts';
-import { jobEventType } from './eventBus.ts';
+import { statusEventType } from './eventBus.ts';
 import type { Committed } from './jobHost.ts';
 
 const windowMs = 300_000;
@@ -26,7 +26,7 @@ export class Activity {
   /** A change has been committed. */
   follow({ before, after, event, ledger }: Committed): void {
     const now = this.#clock.monotonic();
-    const type = jobEventType(before, after);
+    const type = statusEventType(before, after);
     if (type !== null) this.#sums.add(now, type.slice('job.'.length) as keyof Throughput);
     const { life } = after;
     const attempt = lastAttempt(life);

@@ -5,13 +5,17 @@ import type { ProviderView } from '../domain/provider.ts';
 import { isTerminal, type ProviderStatus, statusOf } from '../domain/states.ts';
 import type { WorkerView } from '../domain/worker.ts';
 
-export type JobEventType =
+/** The status of a job has changed. */
+export type StatusEventType =
   | 'job.created'
   | 'job.started'
   | 'job.requeued'
   | 'job.completed'
   | 'job.failed'
   | 'job.cancelled';
+
+/** And what happens to a job that runs all the while: its worker is gone, and has come back with it. */
+export type JobEventType = StatusEventType | 'job.stuck' | 'job.resumed';
 
 export type WorkerEventType =
   | 'worker.connected'
@@ -41,8 +45,15 @@ export type LiveEvent =
   | { type: ProviderEventType; at: number; provider: ProviderView }
   | ({ type: 'transition'; at: number } & Transition);
 
-/** What a committed change of a job is called outside; null when the status stayed. */
+/** What a committed change of a job is called outside; null when there is nothing to tell. */
 export function jobEventType(before: JobRecord | null, after: JobRecord): JobEventType | null {
+  if (before?.state === 'running.active' && after.state === 'running.stuck') return 'job.stuck';
+  if (before?.state === 'running.stuck' && after.state === 'running.active') return 'job.resumed';
+  return statusEventType(before, after);
+}
+
+/** What a committed change of a job's status is called; null when the status stayed. */
+export function statusEventType(before: JobRecord | null, after: JobRecord): StatusEventType | null {
   if (before === null) return 'job.created';
   const from = statusOf(before.state);
   const to = statusOf(after.state);

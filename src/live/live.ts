@@ -174,8 +174,9 @@ export class Live {
       data,
       ...('job' in event ? aboutJob(event.job) : {}),
     });
-    // A job's events are the ends and beginnings of its attempts.
-    if (entry.jobId !== null) this.#outputs.end(entry.jobId);
+    // A job's events are the ends and beginnings of its attempts, but for those of a worker that is away for a while.
+    const goesOn = type === 'job.stuck' || type === 'job.resumed';
+    if (entry.jobId !== null && !goesOn) this.#outputs.end(entry.jobId);
     if (type !== 'transition') this.feed.keep(entry);
     this.#offer(entry);
   }

@@ -22,6 +22,12 @@ const idleMsMax = 20_000;
 /** Between two recoveries of the same subscriber, ms: a snapshot costs more than an event. */
 const recoveryMsMin = 1_000;
 
+/**
+ * A connection is made anew each day, ms: who may listen is asked again, and what nobody looks at any more ends. As with
+ * all that lasts, pings are when it is looked at.
+ */
+const ageMsMax = 86_400_000;
+
 /** The way to one subscriber: a WebSocket or an event stream. */
 export interface Outlet {
   readonly encoding: Encoding;
@@ -54,6 +60,7 @@ export class Subscriber {
   /** Resolved while it is not behind, and when it has ended. */
   #isCurrent = Promise.withResolvers<void>();
   /** Monotonic ms. */
+  readonly #joinedAt: number;
   #behindSince = 0;
   #recoveredAt = Number.NEGATIVE_INFINITY;
   #unsentAtPing = 0;
@@ -63,6 +70,7 @@ export class Subscriber {
     this.#live = options.live;
     this.#clock = options.clock;
     this.#endsWith = options.endsWith;
+    this.#joinedAt = this.#clock.monotonic();
   }
 
   get topics(): ReadonlySet<Topic> {
@@ -128,6 +136,8 @@ export class Subscriber {
     this.#unsentAtPing = unsentBytes;
     if (behindMs >= behindMsMax || (isIdle && behindMs >= idleMsMax)) {
       this.end(closeCodes.tryAgainLater, 'too far behind');
+    } else if (this.#clock.monotonic() - this.#joinedAt >= ageMsMax) {
+      this.end(closeCodes.goingAway, 'connections last a day; connect again');
     } else {
       this.outlet.ping();
     }

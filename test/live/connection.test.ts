@@ -28,6 +28,22 @@ test('who answers pings stays; who misses two is cut off', async (t) => {
   t.is(bundle.live.subscriberCount, 1);
 });
 
+test('a connection lasts a day; who comes a little later stays a little longer', async (t) => {
+  const bundle = await setupApi(t);
+  const view = await dashboard(t, bundle);
+  const stream = new Stream(t, bundle, '/api/events');
+  await stream.next('hello');
+  bundle.clock.stall(60_000);
+  const later = await dashboard(t, bundle);
+  bundle.clock.stall(86_400_000 - 61_000);
+  await view.settled();
+  bundle.clock.stall(20_000);
+  t.is(await view.closed, closeCodes.goingAway);
+  await stream.ended;
+  await later.settled();
+  t.is(bundle.live.subscriberCount, 1);
+});
+
 test('the end of a key ends what lives on it, and nothing else', async (t) => {
   const bundle = await setupApi(t);
   const { id, key } = (await bundle.api('POST', '/api/keys', { role: 'viewer' })).json;

@@ -101,6 +101,32 @@ test('output chunks go to whoever watches the job; a late viewer gets the text s
   t.is((await after.next('snapshot')).data.output, null, 'freed with the end');
 });
 
+test('a job whose worker goes and comes back with it is told of as stuck and resumed, and keeps its output', async (t) => {
+  const bundle = await setupApi(t);
+  const view = await dashboard(t, bundle);
+  const { job } = await bundle.coordinator.dispatch(request());
+  await view.subscribe('jobs', `job:${job.id}`);
+  const hand = await bundle.worker({ name: 'box' });
+  const { lease } = await hand.job();
+  hand.connection.chunk({ jobId: job.id, lease }, 1, 'Once ');
+  hand.drop();
+  t.like((await view.next('job.stuck')).data, { id: job.id, status: 'running', stuck: true });
+  const back = await bundle.worker({ name: 'box' }, [{ jobId: job.id, lease }]);
+  t.like((await view.next('job.resumed')).data, { id: job.id, status: 'running', stuck: false });
+  const late = await dashboard(t, bundle);
+  await late.subscribe(`job:${job.id}`);
+  t.like((await late.next('snapshot')).data.output, { lease, text: 'Once ' });
+  await back.complete({ ...(await hand.job()) });
+  await view.next('job.completed');
+  t.deepEqual(view.typesOf(job.id), [
+    'job.started',
+    'job.progress',
+    'job.stuck',
+    'job.resumed',
+    'job.completed',
+  ]);
+});
+
 test('providers tell when they are limited and when they have recovered', async (t) => {
   const bundle = await setupApi(t);
   const view = await dashboard(t, bundle);

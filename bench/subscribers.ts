@@ -43,7 +43,7 @@ export const subscribers: Scenario = {
     };
     const fullSpeed = async (): Promise<Round<number>> => {
       await coordinator.measure();
-      const { requests } = await dispatchLoad(load, { ms: bench.quick ? 1_000 : 3_000 });
+      const { requests } = await dispatchLoad(load, { requests: bench.quick ? 1_000 : 4_000 });
       const { mainMs, cpuMs } = await coordinator.report();
       return { measured: (mainMs * 1000) / requests, cpuMs };
     };
@@ -99,7 +99,7 @@ async function neverReading(bench: Bench, { url }: ServerProcess): Promise<Stuck
   subscriber.stopReading();
   const startedAt = performance.now();
   const cutOff = subscriber.cutOff().then(() => (performance.now() - startedAt) / 1000);
-  await dispatchLoad({ url, connections, bodies: bodiesOf(unserved, 32_000) }, { requests: 1_000 });
+  await dispatchLoad({ url, connections, bodies: bodiesOf(unserved, 32_000) }, { requests: 500 });
   return { cut: () => cutOff, close: () => subscriber.close() };
 }
 

@@ -1,6 +1,7 @@
 import type { BreakdownName, PeriodName } from '../domain/costReport.ts';
 import type {
   DispatchBody,
+  WireBatch,
   WireCostBreakdown,
   WireCostSummary,
   WireHealth,
@@ -70,6 +71,8 @@ export interface Client {
   health(): Promise<WireHealth>;
   /** `waitSeconds`, 0..300: answer only when the job has ended or the time is over. */
   dispatch(body: DispatchBody, options?: { idempotencyKey?: string; waitSeconds?: number }): Promise<WireJob>;
+  /** All of them or none, in one commit: 1 to 10,000 jobs. Answers their ids, in order. */
+  dispatchBatch(jobs: readonly DispatchBody[]): Promise<WireBatch>;
   job(id: string, options?: { waitSeconds?: number; signal?: AbortSignal | undefined }): Promise<WireJob>;
   /** Newest first. */
   jobs(filters?: JobFilters): Promise<WireJobList>;
@@ -125,6 +128,7 @@ export function createClient({
       const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
       return post('/api/jobs', { ...wait(waitSeconds), body, headers });
     },
+    dispatchBatch: (jobs) => post('/api/jobs/batch', { body: { jobs } }),
     job,
     jobs: (filters = {}) => get('/api/jobs', { query: queryOf(filters) }),
     exportJobs: ({ archived, ...filters } = {}) => {

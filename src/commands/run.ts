@@ -8,6 +8,7 @@ import type { DispatchBody, WireJob } from '../domain/wire.ts';
 import { Interrupted, interruptSignal } from '../lib/interrupt.ts';
 import { plainLine, plainText, safeJson } from '../lib/plainText.ts';
 import { startSpinner } from '../lib/spinner.ts';
+import { runFile } from './bulk.ts';
 import { collect, createCommand, seconds } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
@@ -18,6 +19,7 @@ interface Flags extends ConnectionOptions {
   provider?: string;
   model?: string;
   input?: string;
+  file?: string;
   priority?: string;
   tier?: string;
   tag?: string[];
@@ -34,16 +36,22 @@ const examples = [
   'git diff | svc run "Write a commit message" --input - --tag git --priority high',
   'svc run "Name ten rivers" --param temperature=0.2 --param max_tokens=200 --json',
   'svc run "Translate the manual" --input @manual.txt --detach     prints the id and returns',
+  'svc run --file prompts.txt --provider echo > answers.ndjson     a job a line, one JSON line for each in order',
+  'svc run "Summarise" --file jobs.ndjson --model llama3.2         lines may be JSON: {"input": "…", "tags": ["a"]}',
   'svc run "Be quick" --wait 30                                    124 when it takes longer; the job goes on',
 ];
 
-/** `svc run`: one job from the prompt to the output. */
+/** `svc run`: one job from the prompt to the output, or one for each line of a file. */
 export function runCommand(io: Io = processIo()): Command {
   return createCommand('run', 'Dispatch a job, wait for its end, print its output', examples)
-    .argument('<prompt>', 'what the model is to do')
+    .argument('[prompt]', 'what the model is to do; with --file for every line that brings none')
     .option('--provider <name>', 'the provider that must run it (default: routing decides)')
     .option('--model <name>', 'a model of the provider')
     .option('--input <text>', 'what the prompt is about; @file reads a file, - standard input')
+    .option(
+      '--file <file>',
+      'a job for each line: text, or JSON with the fields of the API; - standard input',
+    )
     .option('--priority <label>', 'critical, high, normal, low, background, or as configured')
     .option('--tier <label>', 'a label for routing rules')
     .option('--tag <label>', 'a label for routing rules and lists; repeatable', collect)
@@ -52,9 +60,19 @@ export function runCommand(io: Io = processIo()): Command {
     .option('--wait <seconds>', 'wait no longer than this; the job goes on (default: until it ends)', seconds)
     .option('--json', 'print the whole job as JSON instead of the output')
     .option('--detach', 'do not wait: print the id')
-    .action(async (prompt: string, _options: Flags, command: Command) => {
+    .action(async (prompt: string | undefined, _options: Flags, command: Command) => {
       const flags = command.optsWithGlobals<Flags>();
-      const body = await bodyOf(prompt, flags, io);
+      const { file, wait, detach = false, json = false } = flags;
+      if (file !== undefined) {
+        if (flags.input !== undefined)
+          throw new CommandFailure(exitCodes.usage, '--input and --file exclude each other');
+        const defaults = await bodyOf(flags, io);
+        const client = await connect(flags, io);
+        return runFile(client, { file, prompt, defaults, waitSeconds: wait, detach, json }, io);
+      }
+      if (prompt === undefined)
+        throw new CommandFailure(exitCodes.usage, 'a prompt is needed, or --file; svc run --help shows how');
+      const body = { prompt, ...(await bodyOf(flags, io)) };
       const client = await connect(flags, io);
       // The key makes a repeated request harmless, should something on the way send it twice.
       const job = await client.dispatch(body, { idempotencyKey: randomUUID() });
@@ -63,11 +81,11 @@ export function runCommand(io: Io = processIo()): Command {
     });
 }
 
-async function bodyOf(prompt: string, flags: Flags, io: Io): Promise<DispatchBody> {
+/** A job without its prompt. */
+async function bodyOf(flags: Flags, io: Io): Promise<DispatchBody> {
   const { provider, model, priority, tier, tag, timeout } = flags;
   const input = flags.input === undefined ? undefined : await readInput(flags.input, io);
   return {
-    prompt,
     ...(input === undefined ? {} : { input }),
     ...(provider === undefined ? {} : { provider }),
     ...(model === undefined ? {} : { model }),

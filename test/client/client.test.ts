@@ -13,6 +13,7 @@ test('each function is its route, with the key and the body', async (t) => {
 
   await client.health();
   await client.dispatch({ prompt: 'hi', tags: ['a'] }, { idempotencyKey: 'once', waitSeconds: 5 });
+  await client.dispatchBatch([{ prompt: 'one' }, { prompt: 'two' }]);
   await client.job(jobId);
   await client.job('a/b', { waitSeconds: 1.9 });
   await client.cancel(jobId);
@@ -29,6 +30,7 @@ test('each function is its route, with the key and the body', async (t) => {
     [
       'GET /health',
       'POST /api/jobs wait=5',
+      'POST /api/jobs/batch',
       `GET /api/jobs/${jobId}`,
       'GET /api/jobs/a%2Fb wait=1',
       `POST /api/jobs/${jobId}/cancel`,
@@ -42,6 +44,7 @@ test('each function is its route, with the key and the body', async (t) => {
     ],
   );
   t.deepEqual(seen[1]?.body, { prompt: 'hi', tags: ['a'] });
+  t.deepEqual(seen[2]?.body, { jobs: [{ prompt: 'one' }, { prompt: 'two' }] });
   t.is(seen[1]?.headers['idempotency-key'], 'once');
   t.is(seen[1]?.headers['content-type'], 'application/json');
   t.true(seen.every(({ headers }) => headers.authorization === `Bearer ${apiKey}`));

@@ -13,6 +13,7 @@ import {
 } from '../domain/job.ts';
 import { type Cost, noCost } from '../domain/money.ts';
 import type { Usage } from '../domain/usage.ts';
+import type { ToolCall } from '../domain/workerProtocol.ts';
 import type { JobHost } from './jobHost.ts';
 import type { Providers } from './providers.ts';
 import type { AckReason, WorkerSession } from './workerSession.ts';
@@ -26,9 +27,11 @@ export type Outcome =
   | {
       type: 'complete';
       output: string;
+      toolCalls?: ToolCall[] | undefined;
       finishReason: string;
       model: string | null;
       usage: Usage;
+      rawUsage?: unknown;
       latencyMs: number;
       firstTokenMs: number | null;
     }
@@ -149,15 +152,17 @@ export class Outcomes {
     const late = this.#lateUsage(attempt, outcome, at);
     switch (outcome.type) {
       case 'complete': {
-        const { output, finishReason, latencyMs, firstTokenMs } = outcome;
+        const { output, toolCalls, finishReason, rawUsage, latencyMs, firstTokenMs } = outcome;
         const { provider, workerId } = attempt;
         const result = {
           output,
+          ...(toolCalls === undefined ? {} : { toolCalls }),
           finishReason,
           provider,
           model: outcome.model ?? attempt.model,
           workerId,
           usage: outcome.usage,
+          ...(rawUsage === undefined ? {} : { rawUsage }),
           latencyMs,
           firstTokenMs,
         };

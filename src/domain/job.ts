@@ -2,6 +2,7 @@ import type { Failure, ProviderTally } from './failure.ts';
 import type { Cost } from './money.ts';
 import type { JobState } from './states.ts';
 import type { Usage } from './usage.ts';
+import type { ToolCall } from './workerProtocol.ts';
 
 /** One message of a chat, passed to the provider as it is. */
 export interface Message {
@@ -81,11 +82,15 @@ export interface RouteStep {
 
 export interface JobResult {
   output: string;
+  /** Left out when the model called no tool. */
+  toolCalls?: ToolCall[];
   finishReason: string;
   provider: string;
   model: string | null;
   workerId: string;
   usage: Usage;
+  /** The provider's own form of it, as the worker told it; left out when it told none. */
+  rawUsage?: unknown;
   latencyMs: number;
   firstTokenMs: number | null;
 }

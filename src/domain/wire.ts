@@ -8,6 +8,7 @@ import type { JobState, JobStatus, ProviderStatus, SupervisorStatus, WorkerStatu
 import type { WireUsage } from './usage.ts';
 import type { WaitingReason } from './waiting.ts';
 import type { WorkerKind } from './worker.ts';
+import type { ToolCall } from './workerProtocol.ts';
 
 /** The JSON of the public API: what the server's presenters make and what the client reads. See docs/api.md. */
 
@@ -77,11 +78,13 @@ export interface WireAttempt {
 
 export interface WireJobResult {
   output: string;
+  tool_calls?: ToolCall[];
   finish_reason: string;
   provider: string;
   model: string | null;
   worker_id: string;
   usage: WireUsage;
+  raw_usage?: unknown;
   latency_ms: number;
   first_token_ms: number | null;
 }

@@ -51,8 +51,18 @@ export interface ChunkFrame extends WireLease {
   text: string;
 }
 
+/** A call of a tool that the model wants, in OpenAI's shape whatever the provider's is. */
+export interface ToolCall {
+  id: string;
+  type: 'function';
+  /** `arguments` is JSON as text. */
+  function: { name: string; arguments: string };
+}
+
 export interface WireResult {
   output: string;
+  /** What the model wants to have called; whoever asked calls it, and asks again with the answer. */
+  tool_calls?: ToolCall[] | undefined;
   finish_reason: string;
   model: string | null;
   usage: Partial<WireUsage>;

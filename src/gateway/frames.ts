@@ -19,6 +19,8 @@ const tokens = () => number().integer().min(0).max(tokensMax);
 /** Some thirty years; keeps Infinity out. */
 const millisecondsMax = 1e12;
 const milliseconds = () => number().min(0).max(millisecondsMax);
+/** Calls of tools in one answer. */
+const toolCallsMax = 1000;
 /** Levels of nesting; `raw_usage` has some five. */
 const depthMax = 100;
 
@@ -30,6 +32,17 @@ const usage = object({
   reasoning_tokens: tokens(),
   total_tokens: tokens(),
 });
+
+const toolCalls = array()
+  .of(
+    object({
+      id: string().defined(),
+      type: string().oneOf(['function']).required(),
+      function: object({ name: string().required(), arguments: string().defined() }).required(),
+    }),
+  )
+  .min(1)
+  .max(toolCallsMax);
 
 /** {provider: [model]}. */
 const models = lazy((value: unknown) => {
@@ -57,6 +70,7 @@ const schemas: Record<WorkerFrame['type'], Schema> = {
     ...lease,
     result: object({
       output: string().defined(),
+      tool_calls: toolCalls,
       finish_reason: string().max(nameLengthMax),
       model: string().nullable(),
       usage,
@@ -93,6 +107,14 @@ export function failureFromWire(wire: WireFailure): ReportedFailure {
     code: wire.code ?? null,
     retryAfterMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
   };
+}
+
+/** Bytes of JSON; the largest that a provider is known to send takes 1 KiB. */
+const rawUsageMax = 16 * 1024;
+
+/** A provider's own form of the usage; one that is too large to be kept with every result is left out. */
+export function keptRawUsage(raw: unknown): unknown {
+  return raw === undefined || raw === null || JSON.stringify(raw).length > rawUsageMax ? undefined : raw;
 }
 
 /** null when the worker says nothing of usage: that is not the same as none. */

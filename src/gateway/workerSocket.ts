@@ -12,7 +12,7 @@ import {
 } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Socket, socketStates } from '../lib/socket.ts';
-import { failureFromWire, parseFrame, usageOrNull } from './frames.ts';
+import { failureFromWire, keptRawUsage, parseFrame, usageOrNull } from './frames.ts';
 
 /** Faults of form that a connection survives. */
 const faultsMax = 5;
@@ -168,13 +168,16 @@ export class WorkerSocket implements WorkerLink {
         connection.chunk(leaseOf(frame), frame.seq, frame.text);
         break;
       case 'complete': {
-        const { output, finish_reason, model, usage, latency_ms, first_token_ms } = frame.result;
+        const { output, tool_calls, finish_reason, model, usage, raw_usage, latency_ms, first_token_ms } =
+          frame.result;
         void connection.conclude(leaseOf(frame), {
           type: 'complete',
           output,
+          toolCalls: tool_calls,
           finishReason: finish_reason ?? 'stop',
           model: model ?? null,
           usage: usageFromWire(usage ?? {}),
+          rawUsage: keptRawUsage(raw_usage),
           latencyMs: latency_ms ?? 0,
           firstTokenMs: first_token_ms ?? null,
         });

@@ -87,11 +87,13 @@ function presentAttempt(attempt: Attempt): WireAttempt {
 function presentResult(result: JobResult): WireJobResult {
   return {
     output: result.output,
+    ...(result.toolCalls === undefined ? {} : { tool_calls: result.toolCalls }),
     finish_reason: result.finishReason,
     provider: result.provider,
     model: result.model,
     worker_id: result.workerId,
     usage: usageToWire(result.usage),
+    ...(result.rawUsage === undefined ? {} : { raw_usage: result.rawUsage }),
     latency_ms: result.latencyMs,
     first_token_ms: result.firstTokenMs,
   };

@@ -1,6 +1,6 @@
 import { errorClasses } from '../domain/failure.ts';
 import type { WireUsage } from '../domain/usage.ts';
-import type { WireFailure, WireResult } from '../domain/workerProtocol.ts';
+import type { ToolCall, WireFailure, WireResult } from '../domain/workerProtocol.ts';
 import type { ProviderResult } from './provider.ts';
 
 /**
@@ -10,6 +10,7 @@ import type { ProviderResult } from './provider.ts';
 
 const textMax = 200;
 const messageMax = 2000;
+const toolCallsMax = 1000;
 
 const tokenKinds: readonly (keyof WireUsage)[] = [
   'input_tokens',
@@ -31,15 +32,22 @@ export function cleanUsage(usage: Partial<WireUsage> | undefined): Partial<WireU
 
 /** @throws TypeError when the output is no text: nothing can be made of that. */
 export function cleanResult(result: ProviderResult): ProviderResult {
-  const { output, finish_reason: finish, model, usage, raw_usage } = result;
+  const { output, tool_calls: calls, finish_reason: finish, model, usage, raw_usage } = result;
   if (typeof output !== 'string') throw new TypeError('the output is no text');
   const cleaned: Omit<WireResult, 'latency_ms'> = {
     output,
+    ...cleanToolCalls(calls),
     finish_reason: typeof finish === 'string' ? finish.slice(0, textMax) : 'unknown',
     model: typeof model === 'string' ? model : null,
     usage: cleanUsage(usage) ?? {},
   };
   return raw_usage === undefined ? cleaned : { ...cleaned, raw_usage };
+}
+
+/** A model that calls a tool without a name has called none. */
+function cleanToolCalls(calls: readonly ToolCall[] = []): Pick<WireResult, 'tool_calls'> {
+  const named = calls.filter(({ function: called }) => called.name !== '').slice(0, toolCallsMax);
+  return named.length === 0 ? {} : { tool_calls: named };
 }
 
 /** A class that does not exist becomes `unknown`; texts are cut short. */

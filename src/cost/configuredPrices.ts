@@ -1,4 +1,5 @@
 import { type Config, localProviders, type Price } from '../config/config.ts';
+import { isOwnHost } from '../lib/hosts.ts';
 import { own } from '../lib/own.ts';
 import { freeTariff, type PriceTable, type Tariff } from './tariff.ts';
 
@@ -19,7 +20,7 @@ export function configuredPrices(config: Config): PriceTable {
 export function ownMachines(config: Config): PriceTable {
   return ({ provider }) => {
     const isOwn =
-      localProviders.includes(provider) || isOwnHost(own(config.providers, provider)?.baseUrl ?? null);
+      localProviders.includes(provider) || isOwnAddress(own(config.providers, provider)?.baseUrl ?? null);
     return isOwn ? freeTariff : null;
   };
 }
@@ -43,14 +44,6 @@ function tariffOf(price: Price): Tariff {
   };
 }
 
-/** Loopback, link-local and private addresses (RFC 1918, RFC 4193), and names that no public DNS has. */
-function isOwnHost(baseUrl: string | null): boolean {
-  if (baseUrl === null || !URL.canParse(baseUrl)) return false;
-  const { hostname } = new URL(baseUrl);
-  return (
-    /(^|\.)localhost$/.test(hostname) ||
-    hostname === 'host.docker.internal' ||
-    /^(0\.0\.0\.0$|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)[\d.]*$/.test(hostname) ||
-    /^\[(::1|f[cd][0-9a-f]{2}:.*|fe[89ab][0-9a-f]:.*)\]$/.test(hostname)
-  );
+function isOwnAddress(baseUrl: string | null): boolean {
+  return baseUrl !== null && URL.canParse(baseUrl) && isOwnHost(new URL(baseUrl).hostname);
 }

@@ -14,6 +14,20 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
+ * Whether a host is one's own machine or in its network: loopback, link-local and private addresses (RFC 1918, RFC 4193),
+ * and names that no public DNS has.
+ * @param hostname as `URL.hostname` gives it: an IPv6 address in brackets.
+ */
+export function isOwnHost(hostname: string): boolean {
+  return (
+    /(^|\.)localhost$/.test(hostname) ||
+    hostname === 'host.docker.internal' ||
+    /^(0\.0\.0\.0$|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)[\d.]*$/.test(hostname) ||
+    /^\[(::1|f[cd][0-9a-f]{2}:.*|fe[89ab][0-9a-f]:.*)\]$/.test(hostname)
+  );
+}
+
+/**
  * Whether a Host header names this service. A page that rebinds its own name to this address (DNS rebinding) sends its
  * own name. Bound beyond loopback without `public_url`, any name may be ours, and only the key decides.
  */

@@ -36,6 +36,12 @@ export interface Provider {
    */
   models(): Promise<string[] | null>;
   /**
+   * Ask the provider now whether it can be used: it is reached, and takes the key. Costs nothing.
+   * @returns the models that it lists; null when there is nobody to ask.
+   * @throws ProviderUnreachable, ProviderRefused.
+   */
+  probe(): Promise<string[] | null>;
+  /**
    * Run one job. Many run at once.
    * - Every failure of the provider is an outcome with its class, not a throw; a throw is a bug of the adapter.
    * - No retries: the coordinator decides about those.
@@ -52,6 +58,14 @@ export class ProviderUnreachable extends Error {
   constructor(provider: string, address: string, advice: string, cause?: unknown) {
     super(`could not connect to the ${provider} server at ${address}: ${advice}`, { cause });
     this.name = 'ProviderUnreachable';
+  }
+}
+
+/** The provider answers, and does not take the worker's key. The message has no key in it. */
+export class ProviderRefused extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ProviderRefused';
   }
 }
 

@@ -78,6 +78,7 @@ test('models that a local server loads later are told with a heartbeat', async (
           for (const tell of asked.splice(0)) tell();
           return models;
         },
+        probe: async () => null,
         run: async () => ({ ok: false, error: { class: 'unknown', message: 'unused' } }),
       },
     ],
@@ -113,6 +114,7 @@ test('a local server that goes away while the worker runs is told once, not with
           if (isGone) throw new Error('gone');
           return ['small'];
         },
+        probe: async () => null,
         run: async () => ({ ok: false, error: { class: 'unknown', message: 'unused' } }),
       },
     ],
@@ -139,6 +141,7 @@ test('a worker whose local server does not answer does not start', async (t) => 
         name: 'ollama',
         kind: 'local',
         models: () => Promise.reject(new Error('could not connect to the ollama server at http://x')),
+        probe: async () => null,
         run: async () => ({ ok: false, error: { class: 'unknown', message: 'unused' } }),
       },
     ],

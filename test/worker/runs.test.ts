@@ -75,7 +75,12 @@ test('a failure is passed on with its class, status, wait and usage', async (t) 
 });
 
 test('a provider that throws, rejects or answers nonsense fails its job and nothing else', async (t) => {
-  const broken = { name: 'broken', kind: 'cloud', models: async () => null } as const;
+  const broken = {
+    name: 'broken',
+    kind: 'cloud',
+    models: async () => null,
+    probe: async () => null,
+  } as const;
   const circular: Record<string, unknown> = {};
   circular.self = circular;
   const runs: Record<string, () => Promise<unknown>> = {

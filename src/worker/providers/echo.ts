@@ -30,6 +30,7 @@ export function createEcho(
     name: setup.name,
     kind: 'local',
     models: async () => null,
+    probe: async () => null,
     run: async (assignment, context) => run(assignment, context, assignment.model ?? setup.model ?? 'echo'),
   };
 }

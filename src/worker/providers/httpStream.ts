@@ -1,169 +1,155 @@
-import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import type { Clock } from '../../domain/clock.ts';
-import { messageOf } from '../../domain/errors.ts';
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { pipeline, type Readable } from 'node:stream';
+import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { HttpFailure, httpFailureOf } from './httpFailure.ts';
+import type { Patience } from './patience.ts';
 
 /**
- * How long each part of a request may take, milliseconds. All of them are ours: `fetch` would end every request whose
- * headers do not come within 300 s, and a model that is being loaded takes longer.
+ * A connection is kept for the next request: a new one to a cloud provider costs three round trips. Servers close idle
+ * ones after 5 s or more (Node, uvicorn, llama.cpp: 5 s), so ours are given up before that.
  */
-export interface Timeouts {
-  connectMs: number;
-  /** From the connection to the first byte of the answer's body. */
-  firstMs: number;
-  /** Between two pieces of the body. */
-  idleMs: number;
-}
-
-/** The request could not be made, or its answer broke off. The message holds nothing of what was sent. */
-export class HttpFailure extends Error {
-  readonly kind: 'network' | 'timeout';
-  /** ECONNREFUSED and the like; null when the system gave none. */
-  readonly code: string | null;
-
-  constructor(kind: HttpFailure['kind'], message: string, code: string | null = null) {
-    super(message);
-    this.name = 'HttpFailure';
-    this.kind = kind;
-    this.code = code;
-  }
-}
+const idleSocketMs = 4_000;
+const agents = {
+  'http:': new HttpAgent({ keepAlive: true, timeout: idleSocketMs }),
+  'https:': new HttpsAgent({ keepAlive: true, timeout: idleSocketMs }),
+};
 
 export interface StreamRequest {
   method: 'GET' | 'POST';
+  /** http or https. */
   url: URL;
-  headers: Record<string, string>;
-  body?: string;
-  /** Closes the socket. */
-  signal: AbortSignal;
-  clock: Clock;
-  timeouts: Timeouts;
+  headers: Readonly<Record<string, string>>;
+  body?: string | undefined;
+  /** Told when there is a connection; when its signal fires the socket is closed. */
+  patience: Patience;
 }
 
 export interface StreamAnswer {
+  /** Any; a redirect is an answer like another and is not followed. */
   status: number;
   headers: IncomingHttpHeaders;
-  /** The body in pieces of text. Whoever stops reading closes the socket. @throws HttpFailure. */
-  body: AsyncIterable<string>;
+  /** The body's bytes, unpacked. Whoever destroys it closes the socket. Its errors are for `httpFailureOf`. */
+  body: Readable;
 }
 
 /**
- * Send a request over a connection of its own (one that was kept alive may just be closed by the other side) and hand
- * over the answer as it comes. @throws HttpFailure; the reason of the signal when it was aborted.
+ * Send a request and hand over the answer as it comes.
+ * @throws HttpFailure; the reason of the signal when that fired.
  */
-export async function openStream(options: StreamRequest): Promise<StreamAnswer> {
-  options.signal.throwIfAborted();
-  const { url, method, headers, body, signal } = options;
-  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+export async function openStream(request: StreamRequest): Promise<StreamAnswer> {
+  const { signal } = request.patience;
+  try {
+    signal.throwIfAborted();
+    const response = await send(request);
+    const { statusCode: status = 0, headers } = response;
+    return { status, headers, body: unpacked(response, headers['content-encoding']) };
+  } catch (error) {
+    throw signal.aborted ? signal.reason : httpFailureOf(error);
+  }
+}
+
+async function send(request: StreamRequest): Promise<IncomingMessage> {
+  try {
+    return await sendOnce(request, true);
+  } catch (error) {
+    // The other side closed a kept connection in the moment in which it was used again: nothing was processed.
+    // https://nodejs.org/api/http.html#requestreusedsocket
+    if (error instanceof StaleSocket && !request.patience.signal.aborted) return sendOnce(request, false);
+    throw error;
+  }
+}
+
+class StaleSocket extends Error {}
+
+function sendOnce({ url, method, headers, body, patience }: StreamRequest, mayReuse: boolean) {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const isSecure = url.protocol === 'https:';
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-  const request = send(url, { method, headers: { ...headers, ...length }, agent: false });
+  const request: ClientRequest = (isSecure ? httpsRequest : httpRequest)(url, {
+    method,
+    headers: { 'accept-encoding': 'identity', ...headers, ...length },
+    agent: mayReuse ? agents[isSecure ? 'https:' : 'http:'] : false,
+  });
   let response: IncomingMessage | null = null;
   // A request whose answer has begun would tell the reader of a reset, whatever it is destroyed with.
-  const close = (failure: HttpFailure): void => void (response ?? request).destroy(failure);
-  const watch = new Watch(options.clock, (message) => close(new HttpFailure('timeout', message)));
-  const onAbort = (): void => close(new HttpFailure('network', 'aborted'));
-  signal.addEventListener('abort', onAbort, { once: true });
-  const end = (): void => {
-    watch.end();
-    signal.removeEventListener('abort', onAbort);
-  };
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  request.once('response', resolve);
-  // It may come again after the answer has begun: then it is the reader's.
-  request.on('error', reject);
-  request.once('close', end);
-  const { connectMs, firstMs } = options.timeouts;
-  watch.within(connectMs, `no connection within ${connectMs / 1000} s`);
+  const onAbort = (): void => void (response ?? request).destroy(httpFailureOf(patience.signal.reason));
+  patience.signal.addEventListener('abort', onAbort, { once: true });
+  request.once('close', () => patience.signal.removeEventListener('abort', onAbort));
   request.once('socket', (socket) => {
-    socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () =>
-      watch.within(firstMs, `nothing was answered within ${firstMs / 1000} s`),
-    );
+    if (request.reusedSocket) patience.connected();
+    else socket.once(isSecure ? 'secureConnect' : 'connect', () => patience.connected());
+  });
+  request.once('response', (answer) => {
+    response = answer;
+    resolve(answer);
+  });
+  // It may come again after the answer has begun: then it is the reader's.
+  request.on('error', (error) => {
+    const isStale = request.reusedSocket && 'code' in error && /^(ECONNRESET|EPIPE)$/.test(`${error.code}`);
+    reject(isStale ? new StaleSocket('', { cause: error }) : error);
   });
   request.end(body);
-  try {
-    response = await promise;
-    const { statusCode: status = 0, headers: answered } = response;
-    return { status, headers: answered, body: pieces(response, watch, options) };
-  } catch (error) {
-    throw failureOf(error, signal);
-  }
+  return promise;
 }
 
-async function* pieces(
-  response: IncomingMessage,
-  watch: Watch,
-  { signal, timeouts: { idleMs } }: StreamRequest,
-): AsyncGenerator<string> {
-  try {
-    for await (const piece of response.setEncoding('utf8')) {
-      // The pause is the reader's while it has the piece.
-      watch.end();
-      yield String(piece);
-      watch.within(idleMs, `nothing more came within ${idleMs / 1000} s`);
-    }
-  } catch (error) {
-    throw failureOf(error, signal);
-  } finally {
-    watch.end();
-    response.destroy();
-  }
-}
-
-function failureOf(error: unknown, signal: AbortSignal): unknown {
-  if (signal.aborted) return signal.reason;
-  if (error instanceof HttpFailure) return error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : null;
-  const words: Record<string, string> = {
-    ECONNREFUSED: 'the connection was refused',
-    ECONNRESET: 'the connection broke off',
-    ENOTFOUND: 'there is no such host',
+/** Nobody is asked to pack, and some proxies do. What is there of a piece is handed on at once. */
+function unpacked(response: IncomingMessage, encoding = 'identity'): Readable {
+  const zlib = { flush: constants.Z_SYNC_FLUSH };
+  const unpackers: Record<string, () => NodeJS.ReadWriteStream & Readable> = {
+    gzip: () => createGunzip(zlib),
+    'x-gzip': () => createGunzip(zlib),
+    deflate: () => createInflate(zlib),
+    br: () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH }),
   };
-  // Refused on both address families it has an empty message.
-  const message = words[code ?? ''] ?? (messageOf(error) || (code ?? 'the connection failed'));
-  return new HttpFailure('network', code === null ? message : `${message} (${code})`, code);
+  const unpacker = unpackers[encoding.trim().toLowerCase()]?.();
+  if (unpacker === undefined) return response;
+  // The reader meets the error on the stream that it reads.
+  return pipeline(response, unpacker, () => {});
 }
 
-/** One deadline at a time. */
-class Watch {
-  readonly #clock: Clock;
-  readonly #onLate: (message: string) => void;
-  #takeBack: (() => void) | null = null;
-
-  constructor(clock: Clock, onLate: (message: string) => void) {
-    this.#clock = clock;
-    this.#onLate = onLate;
-  }
-
-  within(ms: number, message: string): void {
-    this.end();
-    this.#takeBack = this.#clock.after(ms, () => this.#onLate(message));
-  }
-
-  end(): void {
-    this.#takeBack?.();
-    this.#takeBack = null;
-  }
-}
-
-/** Text in pieces as lines, without their ends; the last one may lack one. @throws HttpFailure for an endless line. */
-export async function* linesOf(body: AsyncIterable<string>, lengthMax: number): AsyncGenerator<string> {
+/**
+ * Text in pieces as lines, without their ends; the last one may lack one.
+ * @param lengthMax characters of a line. @throws HttpFailure for a longer one, or when the body breaks off.
+ */
+export async function* linesOf(body: Readable, lengthMax: number): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
   let rest = '';
-  for await (const piece of body) {
-    const lines = (rest + piece).split('\n');
+  for await (const piece of piecesOf(body)) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
-    if (rest.length > lengthMax)
-      throw new HttpFailure('network', `a line is longer than ${lengthMax} characters`);
+    if (rest.length > lengthMax) throw tooLongLine(lengthMax);
     yield* lines;
   }
   if (rest !== '') yield rest;
 }
 
-/** The begin of a body, for an error's message. */
-export async function beginOf(body: AsyncIterable<string>, lengthMax: number): Promise<string> {
-  let text = '';
-  for await (const piece of body) {
-    text += piece;
-    if (text.length >= lengthMax) break;
+export function tooLongLine(lengthMax: number): HttpFailure {
+  return new HttpFailure('network', `a line is longer than ${lengthMax} characters`);
+}
+
+async function* piecesOf(body: Readable): AsyncGenerator<Buffer> {
+  try {
+    for await (const piece of body) yield piece;
+  } catch (error) {
+    throw httpFailureOf(error);
   }
-  return text.slice(0, lengthMax);
+}
+
+/** The begin of a body. @throws HttpFailure when it breaks off. */
+export async function beginOf(body: Readable, bytesMax: number): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of piecesOf(body)) {
+    pieces.push(piece);
+    length += piece.length;
+    if (length >= bytesMax) break;
+  }
+  return Buffer.concat(pieces).subarray(0, bytesMax).toString('utf8');
 }

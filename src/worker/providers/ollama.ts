@@ -1,66 +1,72 @@
-import { messageOf } from '../../domain/errors.ts';
 import type { WireUsage } from '../../domain/usage.ts';
-import type { Assignment, WireFailure } from '../../domain/workerProtocol.ts';
-import { systemClock } from '../../lib/systemClock.ts';
-import {
-  abortedOutcome,
-  type Outcome,
-  type Provider,
-  ProviderUnreachable,
-  type RunContext,
-} from '../provider.ts';
-import { beginOf, HttpFailure, linesOf, openStream, type StreamAnswer, type Timeouts } from './httpStream.ts';
+import { type Assignment, frameBytesMax, type ToolCall } from '../../domain/workerProtocol.ts';
+import { abortedOutcome, type Outcome, type Provider, type RunContext } from '../provider.ts';
+import { RequestError } from './chatMessages.ts';
+import { classify, type Refusal } from './classify.ts';
+import { connectionFailure, incompleteStream, malformedStream, noModel, tooLargeOutput } from './failures.ts';
+import { hideKeys } from './hideKeys.ts';
+import { HttpFailure } from './httpFailure.ts';
+import { beginOf, linesOf, openStream, type StreamAnswer } from './httpStream.ts';
 import type { ProviderSetup } from './index.ts';
-import { failureInStream, failureOfConnection, failureOfStatus, incompleteStream } from './ollamaErrors.ts';
-import { OllamaRequestError, ollamaRequest } from './ollamaRequest.ts';
+import { addressOf, baseOf, listModels, type ModelServer, namesIn } from './modelList.ts';
+import { parseLine, type Said } from './ollamaLine.ts';
+import { ollamaRequest } from './ollamaRequest.ts';
+import { isTruncated, truncatedFailure } from './ollamaWindow.ts';
+import { Patience, type Timeouts, timeoutsDefault } from './patience.ts';
 
 const addressDefault = 'http://127.0.0.1:11434';
-/**
- * The headers come with the first token, so the first wait covers loading a model from a slow disk and reading a long
- * prompt without a GPU. The job's own timeout ends it sooner.
- */
-const timeoutsDefault: Timeouts = { connectMs: 10_000, firstMs: 30 * 60_000, idleMs: 5 * 60_000 };
-/** Listing models is a look at a table. */
-const listTimeouts: Timeouts = { connectMs: 5_000, firstMs: 10_000, idleMs: 10_000 };
 const errorBodyMax = 64 * 1024;
-/** Characters; no frame to the coordinator may be larger either. */
-const lineMax = 16 * 1024 * 1024;
+const overflowHelp = 'a larger window can be asked for with params.num_ctx';
 
 /** Where and how an ollama server is asked. */
-interface Server {
-  name: string;
+interface Server extends ModelServer {
   /** Without a slash at its end; a path before /api (a proxy's prefix) is kept. */
   base: string;
-  /** The same without a user name and password. */
-  address: string;
-  headers: Record<string, string>;
   timeouts: Timeouts;
-  /** What a server says may repeat what it was sent. */
-  withoutKey(text: string): string;
 }
 
 /**
  * Ollama over its native API: `/api/chat` streams JSON lines, `/api/tags` tells the models. The `/v1` of ollama would
  * ignore `num_ctx`. `params`: `num_ctx`, `temperature` and every other option of the model; `max_tokens` or
- * `num_predict`; `format` or `response_format`; `keep_alive`; `think`.
+ * `num_predict`; `format` or `response_format`; `tools`; `keep_alive`; `think`.
  * Source: https://github.com/ollama/ollama/blob/main/docs/api.md
  */
-export function createOllama(
-  { name, baseUrl, apiKey, model }: Omit<ProviderSetup, 'logger'>,
-  timeouts: Timeouts = timeoutsDefault,
-): Provider {
-  const base = (baseUrl ?? addressDefault).replace(/\/+$/, '');
-  const { origin, pathname } = new URL(base);
-  const address = `${origin}${pathname.replace(/\/$/, '')}`;
-  const headers: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
-  const withoutKey = (text: string): string => (apiKey === null ? text : text.replaceAll(apiKey, '[hidden]'));
-  const server: Server = { name, base, address, headers, timeouts, withoutKey };
+export function createOllama({
+  name,
+  baseUrl,
+  apiKey,
+  model,
+  timeouts,
+}: Omit<ProviderSetup, 'logger'>): Provider {
+  const base = baseOf(baseUrl ?? addressDefault);
+  const server: Server = {
+    name,
+    base,
+    address: addressOf(base),
+    headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+    timeouts: { ...timeoutsDefault, ...timeouts },
+    withoutKeys: hideKeys(apiKey),
+    lists: [{ url: `${base}/api/tags`, names: ({ models }) => withShortNames(namesIn(models, 'name')) }],
+    advice: {
+      start: 'Start it with "ollama serve"',
+      address: `Is it elsewhere, say so with SVC_LOCAL_MODEL_HOST or providers.${name}.base_url`,
+    },
+  };
   return {
     name,
     kind: 'local',
     models: () => listModels(server),
+    probe: () => listModels(server),
     run: (assignment, context) => run(server, assignment, assignment.model ?? model, context),
   };
+}
+
+/** The names under which its models can be asked for: `llama3.2:latest` is also `llama3.2`. */
+function withShortNames(names: readonly string[] | null): string[] | null {
+  if (names === null) return null;
+  return names.flatMap((name) =>
+    name.endsWith(':latest') ? [name, name.slice(0, -':latest'.length)] : [name],
+  );
 }
 
 async function run(
@@ -70,117 +76,89 @@ async function run(
   context: RunContext,
 ): Promise<Outcome> {
   if (context.signal.aborted) return abortedOutcome();
-  if (model === null) {
-    return failed({
-      class: 'model_not_loaded',
-      message: `No model loaded: the job names no model, and ${server.name}.model is not configured`,
-    });
-  }
+  if (model === null) return { ok: false, error: noModel(server.name) };
+  const patience = new Patience(context.clock, server.timeouts, context.signal);
   try {
+    const body = ollamaRequest(assignment, model);
     const answer = await openStream({
       method: 'POST',
       url: new URL(`${server.base}/api/chat`),
       headers: { ...server.headers, 'content-type': 'application/json' },
-      body: ollamaRequest(assignment, model),
-      signal: context.signal,
-      clock: context.clock,
-      timeouts: server.timeouts,
+      body,
+      patience,
     });
-    return await read(answer, model, server, context);
+    const outcome = await read(answer, model, server, patience, context);
+    if (!outcome.ok || !(await isTruncated(server, model, assignment, outcome.result.usage.input_tokens)))
+      return outcome;
+    return { ok: false, error: truncatedFailure(server.name, overflowHelp), usage: outcome.result.usage };
   } catch (error) {
     if (context.signal.aborted) return abortedOutcome();
-    if (error instanceof HttpFailure) return failed(failureOfConnection(error, server.address));
-    if (error instanceof OllamaRequestError) {
-      return failed({ class: 'invalid_request', code: 'invalid_request', message: error.message });
+    if (error instanceof HttpFailure) {
+      return { ok: false, error: connectionFailure(server.name, server.address, error) };
+    }
+    if (error instanceof RequestError) {
+      return {
+        ok: false,
+        error: { class: 'invalid_request', code: 'invalid_request', message: error.message },
+      };
     }
     throw error;
+  } finally {
+    patience.end();
   }
 }
 
 async function read(
   { status, headers, body }: StreamAnswer,
   model: string,
-  { withoutKey }: Server,
+  { name, withoutKeys }: Server,
+  patience: Patience,
   context: RunContext,
 ): Promise<Outcome> {
-  if (status !== 200) {
-    const text = withoutKey(await beginOf(body, errorBodyMax));
-    return failed(failureOfStatus(status, headers, text, context.clock.now()));
-  }
+  const refused = (refusal: Refusal): Outcome => ({
+    ok: false,
+    error: classify(refusal, { name, withoutKeys, overflowHelp }, context.clock.now()),
+  });
+  if (status !== 200) return refused({ status, headers, body: await beginOf(body, errorBodyMax) });
   let output = '';
-  for await (const line of linesOf(body, lineMax)) {
+  const toolCalls: ToolCall[] = [];
+  for await (const line of linesOf(body, frameBytesMax)) {
     if (line.trim() === '') continue;
     const said = parseLine(line);
-    if (said === null) return failed({ ...incompleteStream(), code: 'malformed_stream' });
-    if (said.error !== null) return failed(failureInStream(withoutKey(said.error)));
+    if (said === null) {
+      return { ok: false, error: malformedStream(name, 'a line that is not of its protocol') };
+    }
+    if (said.error !== null) return refused({ status: null, headers: {}, body: { error: said.error } });
+    patience.progress();
+    for (const call of said.toolCalls) {
+      toolCalls.push({ id: `call_${toolCalls.length}`, type: 'function', function: call });
+    }
     if (said.text !== '') {
       output += said.text;
+      if (output.length > frameBytesMax) return { ok: false, error: tooLargeOutput(name) };
       context.onText(said.text);
     }
-    if (!said.isDone) continue;
-    const { reason, metrics } = said;
-    return {
-      ok: true,
-      result: {
-        output,
-        finish_reason: reason,
-        model: said.model ?? model,
-        usage: usageOf(metrics),
-        raw_usage: metrics,
-      },
-    };
+    if (said.isDone) return whole(said, output, toolCalls, model);
   }
-  return failed(incompleteStream());
+  return { ok: false, error: incompleteStream(name) };
 }
 
-function failed(error: WireFailure): Outcome {
-  return { ok: false, error };
-}
-
-/** One line of the answer. Thinking is no output: it only shows that the model lives. */
-interface Said {
-  text: string;
-  error: string | null;
-  isDone: boolean;
-  reason: string;
-  model: string | null;
-  /** Counts of tokens, and durations in nanoseconds. */
-  metrics: Record<string, number>;
-}
-
-const metricKeys = [
-  'prompt_eval_count',
-  'eval_count',
-  'total_duration',
-  'load_duration',
-  'prompt_eval_duration',
-  'eval_duration',
-];
-
-function parseLine(line: string): Said | null {
-  let fields: Record<string, unknown>;
-  try {
-    const parsed: unknown = JSON.parse(line);
-    if (typeof parsed !== 'object' || parsed === null) return null;
-    fields = { ...parsed };
-  } catch {
-    return null;
-  }
-  const { message, error, done, done_reason: reason, model } = fields;
-  const content =
-    typeof message === 'object' && message !== null && 'content' in message ? message.content : '';
+function whole(
+  { reason, model: reported, metrics }: Said,
+  output: string,
+  toolCalls: ToolCall[],
+  model: string,
+): Outcome {
   return {
-    text: typeof content === 'string' ? content : '',
-    error: error === undefined ? null : typeof error === 'string' ? error : 'an error without a text',
-    isDone: done === true,
-    reason: typeof reason === 'string' && reason !== '' ? reason : 'stop',
-    model: typeof model === 'string' && model !== '' ? model : null,
-    metrics: Object.fromEntries(
-      metricKeys.flatMap((key) => {
-        const value = fields[key];
-        return typeof value === 'number' ? [[key, value]] : [];
-      }),
-    ),
+    ok: true,
+    result: {
+      output,
+      ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+      finish_reason: toolCalls.length > 0 && reason === 'stop' ? 'tool_calls' : reason,
+      model: reported ?? model,
+      usage: usageOf(metrics),
+      raw_usage: metrics,
+    },
   };
 }
 
@@ -194,42 +172,4 @@ function usageOf({
     ...(output === undefined ? {} : { output_tokens: output }),
     ...(input === undefined || output === undefined ? {} : { total_tokens: input + output }),
   };
-}
-
-/** The names under which its models can be asked for: `llama3.2:latest` is also `llama3.2`. */
-async function listModels({ name, base, address, headers }: Server): Promise<string[]> {
-  const unreachable = (advice: string, cause?: unknown): ProviderUnreachable =>
-    new ProviderUnreachable(name, address, advice, cause);
-  try {
-    const answer = await openStream({
-      method: 'GET',
-      url: new URL(`${base}/api/tags`),
-      headers,
-      signal: new AbortController().signal,
-      clock: systemClock,
-      timeouts: listTimeouts,
-    });
-    const text = await beginOf(answer.body, lineMax);
-    const models = answer.status === 200 ? modelsIn(text) : null;
-    if (models !== null) return models;
-    throw unreachable(`what answers there (status ${answer.status}) is no ollama server. ${whereElse}`);
-  } catch (error) {
-    if (error instanceof ProviderUnreachable) throw error;
-    throw unreachable(`${messageOf(error)}. Start it with "ollama serve". ${whereElse}`, error);
-  }
-}
-
-const whereElse = 'Is it elsewhere, say so with SVC_LOCAL_MODEL_HOST or providers.ollama.base_url';
-
-function modelsIn(text: string): string[] | null {
-  try {
-    const { models } = JSON.parse(text) as { models?: unknown };
-    if (!Array.isArray(models)) return null;
-    const names = models.flatMap(({ name }: { name?: unknown }) => (typeof name === 'string' ? [name] : []));
-    return names.flatMap((name) =>
-      name.endsWith(':latest') ? [name, name.slice(0, -':latest'.length)] : [name],
-    );
-  } catch {
-    return null;
-  }
 }

@@ -1,80 +1,120 @@
 import type { Assignment } from '../../domain/workerProtocol.ts';
-import { chatMessages, MessageError } from './chatMessages.ts';
+import { type ChatMessage, chatMessages, RequestError } from './chatMessages.ts';
+import { type Fields, parseFields } from './fields.ts';
+import {
+  maxTokensKeys,
+  maxTokensOf,
+  providerParams,
+  responseFormatOf,
+  stopOf,
+  toolsOf,
+  without,
+} from './params.ts';
 
-/** A job that ollama cannot be asked. */
-export class OllamaRequestError extends Error {}
-
-/** Parameters that stand beside the messages; every other one is an option of the model. */
-const requestKeys = ['format', 'keep_alive', 'think', 'truncate', 'shift'];
-/** Ours, or without a meaning here. */
-const ignoredKeys = ['stream', 'response_format', 'max_tokens', 'max_completion_tokens', 'options', 'tools'];
+/** Parameters that stand beside the messages. */
+const requestKeys = [
+  'format',
+  'keep_alive',
+  'think',
+  'truncate',
+  'shift',
+  'tools',
+  'logprobs',
+  'top_logprobs',
+];
+/**
+ * Options of a model: https://github.com/ollama/ollama/blob/main/api/types.go, Options and Runner. The server leaves one
+ * that it does not know aside and says so in its log only, so it is refused here; `options` takes any.
+ */
+const optionKeys = [
+  'num_keep',
+  'seed',
+  'num_predict',
+  'top_k',
+  'top_p',
+  'min_p',
+  'typical_p',
+  'repeat_last_n',
+  'temperature',
+  'repeat_penalty',
+  'presence_penalty',
+  'frequency_penalty',
+  'stop',
+  'num_ctx',
+  'num_batch',
+  'num_gpu',
+  'main_gpu',
+  'use_mmap',
+  'num_thread',
+];
+const mappedKeys = [...maxTokensKeys, 'response_format', 'options', 'reasoning_effort', 'tool_choice'];
 
 /**
  * The body of POST /api/chat. `truncate: false` and `shift: false`: else a prompt that does not fit loses its begin, and
- * the answer is a 200 to another question. Options: https://github.com/ollama/ollama/blob/main/docs/modelfile.md and
- * api/types.go; an option that it does not know is ignored by the server.
- * @throws OllamaRequestError when there is nothing to say, or something that it cannot take.
+ * the answer is a 200 to another question.
+ * @throws RequestError when there is nothing to say, or something that it cannot take.
  */
 export function ollamaRequest(assignment: Assignment, model: string): string {
-  const { params } = assignment;
-  if (Array.isArray(params.tools) && params.tools.length > 0) {
-    throw new OllamaRequestError(
-      'params.tools is not supported: a result has no place for the calls of tools',
+  const params = providerParams(assignment.params);
+  // They go as they are, once it is sure that they are a list.
+  toolsOf(params);
+  const unknown = Object.keys(params).find(
+    (key) => !requestKeys.includes(key) && !optionKeys.includes(key) && !mappedKeys.includes(key),
+  );
+  if (unknown !== undefined) {
+    throw new RequestError(
+      `params.${unknown} is not one that ollama takes; what its model takes beside can stand in params.options`,
     );
+  }
+  if (params.tool_choice !== undefined && params.tool_choice !== 'auto') {
+    throw new RequestError('params.tool_choice is not supported by ollama: the model decides ("auto")');
   }
   return JSON.stringify({
     model,
-    messages: messagesOf(assignment),
+    messages: chatMessages(assignment).map(ollamaMessage),
     stream: true,
     truncate: false,
     shift: false,
-    format: formatOf(params.response_format),
-    ...pick(params, (key) => requestKeys.includes(key)),
+    format: formatOf(params),
+    think: params.reasoning_effort,
+    ...pick(params, requestKeys),
     options: optionsOf(params),
   });
 }
 
-function messagesOf(assignment: Assignment): object[] {
-  try {
-    const messages = chatMessages(assignment);
-    if (messages.length === 0) throw new OllamaRequestError('The job has neither a prompt nor a message');
-    return messages.map(({ role, text, images }) => ({
-      // What OpenAI calls developer is the system to everybody else.
-      role: role === 'developer' ? 'system' : role,
-      content: text,
-      ...(images.length === 0 ? {} : { images }),
-    }));
-  } catch (error) {
-    throw error instanceof MessageError ? new OllamaRequestError(error.message) : error;
-  }
+function ollamaMessage({ role, text, images, toolCalls, toolName }: ChatMessage): object {
+  return {
+    role,
+    content: text,
+    ...(images.length === 0 ? {} : { images: images.map(({ base64 }) => base64) }),
+    ...(toolCalls.length === 0
+      ? {}
+      : {
+          tool_calls: toolCalls.map(({ function: called }) => ({
+            function: { name: called.name, arguments: parseFields(called.arguments) ?? {} },
+          })),
+        }),
+    ...(role === 'tool' && toolName !== null ? { tool_name: toolName } : {}),
+  };
 }
 
-function optionsOf(params: Record<string, unknown>): Record<string, unknown> {
-  const { max_tokens: maxTokens, max_completion_tokens: maxCompletion, options, stop } = params;
-  const plain = pick(
-    params,
-    (key) => !requestKeys.includes(key) && !ignoredKeys.includes(key) && !key.startsWith('echo_'),
-  );
-  const limit = maxCompletion ?? maxTokens;
+function optionsOf(params: Fields): Fields {
+  const { options } = params;
+  const stop = stopOf(params);
+  const limit = maxTokensOf(params);
   return {
-    ...plain,
-    ...(typeof stop === 'string' ? { stop: [stop] } : {}),
-    ...(typeof limit === 'number' ? { num_predict: limit } : {}),
+    ...without(pick(params, optionKeys), ['stop']),
+    ...(stop === undefined ? {} : { stop }),
+    ...(limit === undefined ? {} : { num_predict: limit }),
     ...(typeof options === 'object' && options !== null ? options : {}),
   };
 }
 
-/** The form of the answer, as OpenAI has it: `json_object`, or `json_schema` with its schema. */
-function formatOf(format: unknown): unknown {
-  if (typeof format !== 'object' || format === null || !('type' in format)) return undefined;
-  if (format.type === 'json_object') return 'json';
-  if (format.type !== 'json_schema' || !('json_schema' in format)) return undefined;
-  const { json_schema: schema } = format;
-  return typeof schema === 'object' && schema !== null && 'schema' in schema ? schema.schema : undefined;
+function formatOf(params: Fields): unknown {
+  const format = responseFormatOf(params);
+  return format?.type === 'json' ? (format.schema ?? 'json') : undefined;
 }
 
-function pick(params: Record<string, unknown>, isWanted: (key: string) => boolean): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(params).filter(([key, value]) => isWanted(key) && value !== null && value !== undefined),
-  );
+function pick(params: Fields, keys: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(params).filter(([key]) => keys.includes(key)));
 }

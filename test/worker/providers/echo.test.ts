@@ -204,7 +204,16 @@ test('the words of a text are the text', (t) => {
 
 test('the registry makes adapters by name and knows no inherited names', (t) => {
   const setup = { baseUrl: null, apiKey: null, model: null, logger: silent };
-  t.deepEqual(providerNames(), ['echo', 'ollama']);
+  t.deepEqual(providerNames(), [
+    'echo',
+    'openai',
+    'anthropic',
+    'google',
+    'ollama',
+    'lmstudio',
+    'llamacpp',
+    'vllm',
+  ]);
   t.is(createProvider({ ...setup, name: 'echo' })?.name, 'echo');
   t.is(createProvider({ ...setup, name: 'constructor' }), null);
   t.is(createProvider({ ...setup, name: 'nobody' }), null);

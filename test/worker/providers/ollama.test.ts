@@ -6,8 +6,8 @@ import type { Clock } from '../../../src/domain/clock.ts';
 import type { Assignment } from '../../../src/domain/workerProtocol.ts';
 import { systemClock } from '../../../src/lib/systemClock.ts';
 import { type Outcome, ProviderUnreachable } from '../../../src/worker/provider.ts';
-import type { Timeouts } from '../../../src/worker/providers/httpStream.ts';
 import { createOllama } from '../../../src/worker/providers/ollama.ts';
+import type { Timeouts } from '../../../src/worker/providers/patience.ts';
 import { testProvider } from '../../conformance/provider.ts';
 import { type FakeOllama, fakeOllama } from '../../fixtures/providers/ollama.ts';
 import { FakeClock } from '../support/fakeClock.ts';
@@ -60,7 +60,13 @@ async function run(
   } = {},
 ): Promise<Begun> {
   const fake = await fakeOllama(t);
-  const provider = createOllama({ name: 'ollama', baseUrl: `${fake.url}/`, apiKey: null, model }, timeouts);
+  const provider = createOllama({
+    name: 'ollama',
+    baseUrl: `${fake.url}/`,
+    apiKey: null,
+    model,
+    ...(timeouts && { timeouts }),
+  });
   const pieces: string[] = [];
   const { signal } = new AbortController();
   const context = { clock, signal, onText: (text: string) => pieces.push(text) };
@@ -177,7 +183,10 @@ test('what cannot be asked fails the job without asking', async (t) => {
   const cases: [Partial<Assignment>, RegExp][] = [
     [{ prompt: null, messages: [{ role: 'user', content: [image] }] }, /messages\[0\]\.content has a part/],
     [{ prompt: null, messages: [{ role: 'user', content: 5 }] }, /neither text nor a list/],
-    [{ params: { tools: [{}] } }, /params\.tools is not supported/],
+    [{ params: { tools: {} } }, /params\.tools must be a list/],
+    [{ params: { tool_choice: 'required' } }, /params\.tool_choice is not supported by ollama/],
+    [{ params: { top_kk: 5 } }, /params\.top_kk is not one that ollama takes/],
+    [{ params: { n: 2 } }, /params\.n is not supported/],
     [{ prompt: '', input: '' }, /neither a prompt nor a message/],
   ];
   for (const [more, message] of cases) {
@@ -210,7 +219,7 @@ test('a prompt that does not fit says what helps', async (t) => {
   t.regex(errorOf(await outcome)?.message ?? '', /context length; a larger window .* params\.num_ctx$/);
 });
 
-const timeouts = { connectMs: 10_000, firstMs: 600_000, idleMs: 60_000 };
+const timeouts = { connectMs: 10_000, firstMs: 600_000, idleMs: 60_000, totalMs: 0 };
 
 test('a model that takes long to load is waited for, far longer than five minutes, and not for ever', async (t) => {
   const clock = new FakeClock();
@@ -244,7 +253,7 @@ test('a connection that is not made in time is given up', async (t) => {
   t.teardown(() => deaf.close());
   const baseUrl = `https://127.0.0.1:${(deaf.address() as AddressInfo).port}`;
   const clock = new FakeClock();
-  const provider = createOllama({ name: 'ollama', baseUrl, apiKey: null, model: 'm' }, timeouts);
+  const provider = createOllama({ name: 'ollama', baseUrl, apiKey: null, model: 'm', timeouts });
   const context = { clock, signal: new AbortController().signal, onText: () => {} };
   const connected = once(deaf, 'connection');
   const outcome = provider.run(job('a', { provider: 'ollama' }), context);

@@ -104,6 +104,10 @@ export class HeldProvider implements Provider {
     return ['m'];
   }
 
+  async probe(): Promise<string[] | null> {
+    return ['m'];
+  }
+
   run(assignment: Assignment, context: RunContext): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     if (!this.isStubborn) context.signal.addEventListener('abort', () => resolve(abortedOutcome(usage)));

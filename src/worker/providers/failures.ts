@@ -1,0 +1,62 @@
+import type { WireFailure } from '../../domain/workerProtocol.ts';
+import { frameBytesMax } from '../../domain/workerProtocol.ts';
+import type { HttpFailure } from './httpFailure.ts';
+
+/** Failures that no provider puts into words. */
+
+/** No answer, or one that broke off. @param address of the server, without user name and password. */
+export function connectionFailure(
+  name: string,
+  address: string,
+  { kind, message, code }: HttpFailure,
+): WireFailure {
+  return {
+    class: kind,
+    message: `The ${name} server at ${address} does not answer: ${message}`,
+    ...(code === null ? {} : { code }),
+  };
+}
+
+/** A stream that ended without its last event: what came so far is no answer. */
+export function incompleteStream(name: string): WireFailure {
+  return {
+    class: 'server_error',
+    code: 'incomplete_stream',
+    message: `The ${name} server ended its answer before it was complete`,
+  };
+}
+
+/** @param what came in place of a stream; nothing of its content. */
+export function malformedStream(name: string, what: string): WireFailure {
+  return {
+    class: 'server_error',
+    code: 'malformed_stream',
+    message: `The ${name} server answered with ${what}`,
+  };
+}
+
+/** More than the coordinator takes in one frame, which is also the most that one run may hold in memory. */
+export function tooLargeOutput(name: string): WireFailure {
+  return {
+    class: 'invalid_request',
+    code: 'result_too_large',
+    message: `The answer of ${name} is larger than the ${frameBytesMax / 1024 / 1024} MiB that a result may have; ask for less with max_tokens`,
+  };
+}
+
+/** The provider would not say it, and there is nothing else to give. */
+export function filteredAnswer(name: string, reason: string): WireFailure {
+  return {
+    class: 'content_filtered',
+    code: 'content_filter',
+    message: `${name} gave no answer: the content was filtered (${reason.slice(0, 60)})`,
+  };
+}
+
+/** The job names no model, and none is configured. */
+export function noModel(name: string): WireFailure {
+  return {
+    class: 'model_not_loaded',
+    message: `No model loaded: the job names no model, and ${name}.model is not configured`,
+  };
+}

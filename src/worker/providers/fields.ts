@@ -1,0 +1,16 @@
+/** An object of JSON whose fields are not known yet. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** @returns null when the text is no JSON, or no object. */
+export function parseFields(text: string): Fields | null {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isFields(parsed) ? parsed : null;
+  } catch {
+    return null;
+  }
+}

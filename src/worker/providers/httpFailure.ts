@@ -1,0 +1,33 @@
+import { messageOf } from '../../domain/errors.ts';
+
+/** The request could not be made, or its answer broke off. The message holds nothing of what was sent. */
+export class HttpFailure extends Error {
+  readonly kind: 'network' | 'timeout';
+  /** ECONNREFUSED and the like; null when the system gave none. */
+  readonly code: string | null;
+
+  constructor(kind: HttpFailure['kind'], message: string, code: string | null = null) {
+    super(message);
+    this.name = 'HttpFailure';
+    this.kind = kind;
+    this.code = code;
+  }
+}
+
+const words: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection broke off',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the name of the host cannot be looked up',
+  ETIMEDOUT: 'the connection was not answered',
+  EPIPE: 'the connection broke off',
+};
+
+/** What the system says of a socket, in words that help. */
+export function httpFailureOf(error: unknown): HttpFailure {
+  if (error instanceof HttpFailure) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : null;
+  // Refused on both address families it has an empty message.
+  const message = words[code ?? ''] ?? (messageOf(error) || (code ?? 'the connection failed'));
+  return new HttpFailure('network', code === null ? message : `${message} (${code})`, code);
+}

@@ -1,0 +1,108 @@
+import { systemClock } from '../../lib/systemClock.ts';
+import { ProviderRefused, ProviderUnreachable } from '../provider.ts';
+import { classify } from './classify.ts';
+import { type Fields, isFields } from './fields.ts';
+import { httpFailureOf } from './httpFailure.ts';
+import { beginOf, openStream } from './httpStream.ts';
+import { Patience, type Timeouts } from './patience.ts';
+
+/** Listing models is a look at a table. */
+const listTimeouts: Timeouts = { connectMs: 5_000, firstMs: 10_000, idleMs: 10_000, totalMs: 10_000 };
+/** Bytes; OpenRouter's list of 700 models takes 1 MiB. */
+const listMax = 16 * 1024 * 1024;
+
+/** One place where a server lists its models. */
+export interface ModelListing {
+  url: string;
+  /** The names in its answer; null when that is no such list. */
+  names(list: Fields): string[] | null;
+}
+
+/** Whom to ask for models. */
+export interface ModelServer {
+  name: string;
+  /** For messages. */
+  address: string;
+  headers: Readonly<Record<string, string>>;
+  /** The first that answers with a list counts. */
+  lists: readonly ModelListing[];
+  /** What to do when nobody answers: how it is started, and where its address is set. */
+  advice: { start: string; address: string };
+  withoutKeys(text: string): string;
+}
+
+/**
+ * Ask a server for its models.
+ * @throws ProviderUnreachable when it does not answer, or is not what it should be; ProviderRefused when it takes not
+ * our key.
+ */
+export async function listModels(server: ModelServer): Promise<string[]> {
+  const { name, address, advice } = server;
+  let status = 0;
+  for (const { url, names } of server.lists) {
+    const answer = await ask(server, url);
+    const models = answer.status === 200 && answer.list !== null ? names(answer.list) : null;
+    if (models !== null) return models;
+    if (answer.failure?.class === 'auth') throw new ProviderRefused(answer.failure.message);
+    status = answer.status;
+  }
+  throw new ProviderUnreachable(
+    name,
+    address,
+    `what answers there (status ${status}) is no ${name} server. ${advice.address}`,
+  );
+}
+
+async function ask(server: ModelServer, url: string) {
+  const { name, address, headers, advice, withoutKeys } = server;
+  const patience = new Patience(systemClock, listTimeouts, new AbortController().signal);
+  try {
+    const answer = await openStream({ method: 'GET', url: new URL(url), headers, patience });
+    const text = await beginOf(answer.body, listMax);
+    const { status } = answer;
+    if (status === 200) return { status, list: listIn(text), failure: null };
+    const refusal = { status, headers: answer.headers, body: text };
+    return { status, list: null, failure: classify(refusal, { name, withoutKeys }, systemClock.now()) };
+  } catch (error) {
+    const { message } = httpFailureOf(error);
+    throw new ProviderUnreachable(name, address, `${message}. ${advice.start}. ${advice.address}`, error);
+  } finally {
+    patience.end();
+  }
+}
+
+/** A bare list, as some proxies give it, is the same as one under `data`. */
+function listIn(text: string): Fields | null {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return Array.isArray(parsed) ? { data: parsed } : isFields(parsed) ? parsed : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The field `key` of each object of a list; null when it is no list. */
+export function namesIn(list: unknown, key: string): string[] | null {
+  if (!Array.isArray(list)) return null;
+  const items: unknown[] = list;
+  return items.flatMap((item) => {
+    const name = isFields(item) ? item[key] : null;
+    return typeof name === 'string' && name !== '' ? [name] : [];
+  });
+}
+
+/** `{data: [{id}]}`: GET /models of OpenAI, of all that are compatible, and of Anthropic. */
+export function openAiNames({ data }: Fields): string[] | null {
+  return namesIn(data, 'id');
+}
+
+/** Scheme, host, port and path of an address, without the user name and the password in it. */
+export function addressOf(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return `${origin}${pathname.replace(/\/+$/, '')}`;
+}
+
+/** An address without slashes at its end. */
+export function baseOf(url: string): string {
+  return url.replace(/\/+$/, '');
+}

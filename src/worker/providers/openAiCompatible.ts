@@ -1,0 +1,136 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { isOwnHost } from '../../lib/hosts.ts';
+import type { Provider } from '../provider.ts';
+import { plainMessages } from './chatMessages.ts';
+import { type Fields, isFields } from './fields.ts';
+import type { ProviderSetup } from './index.ts';
+import { baseOf, type ModelListing, openAiNames } from './modelList.ts';
+import { openAiChatDialect } from './openAiDialects.ts';
+import { providerParams } from './params.ts';
+import { sdkProvider } from './sdkProvider.ts';
+
+interface Preset {
+  baseUrl: string;
+  /** What to do when it does not answer. */
+  start: string;
+  /** Where its models are listed, before GET /v1/models is asked. @param origin scheme, host and port. */
+  lists?: (origin: string) => ModelListing[];
+}
+
+/** Local servers that are found by their name alone. */
+export const localPresets: Readonly<Record<string, Preset>> = {
+  lmstudio: {
+    baseUrl: 'http://127.0.0.1:1234/v1',
+    start: 'Start it with "lms server start", and load a model with "lms load <model>"',
+    lists: lmStudioLists,
+  },
+  llamacpp: {
+    baseUrl: 'http://127.0.0.1:8080/v1',
+    start:
+      'Start it with "llama-server -m <model.gguf> --port 8080" (newer builds listen on 9931 without --port)',
+  },
+  vllm: {
+    baseUrl: 'http://127.0.0.1:8000/v1',
+    start: 'Start it with "vllm serve <model>"',
+  },
+};
+
+/**
+ * Anything that speaks OpenAI's chat completions: LM Studio, llama.cpp and vLLM under their names, everything else by its
+ * `base_url`. `messages` and `params` go as they are. One on this machine or in its network is a local one: it is asked
+ * for its models when the worker starts, and with every heartbeat.
+ * @returns null when there is no preset of the name and no `baseUrl`.
+ */
+export function createOpenAiCompatibleProvider(setup: ProviderSetup): Provider | null {
+  const { name, apiKey } = setup;
+  const preset = Object.hasOwn(localPresets, name) ? localPresets[name] : undefined;
+  const given = setup.baseUrl ?? preset?.baseUrl ?? null;
+  if (given === null) return null;
+  const baseUrl = withVersion(baseOf(given), preset !== undefined);
+  const { origin, hostname } = new URL(baseUrl);
+  const isLocal = preset !== undefined || isOwnHost(hostname);
+  const elsewhere = preset === undefined ? '' : 'SVC_LOCAL_MODEL_HOST or ';
+  return sdkProvider(setup, {
+    kind: isLocal ? 'local' : 'cloud',
+    baseUrl,
+    server: {
+      lists: [...(preset?.lists?.(origin) ?? []), { url: `${baseUrl}/models`, names: openAiNames }],
+      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+      advice: {
+        start: preset?.start ?? (isLocal ? 'Start it' : 'Is this machine online'),
+        address: `Is it elsewhere, say so with ${elsewhere}providers.${name}.base_url`,
+      },
+    },
+    call: (assignment, model) => {
+      const params = providerParams(assignment.params);
+      const messages = plainMessages(assignment);
+      return {
+        model: (fetch) =>
+          createOpenAICompatible({
+            name,
+            baseURL: baseUrl,
+            ...(apiKey === null ? {} : { apiKey }),
+            includeUsage: true,
+            fetch,
+          })(model),
+        options: { prompt: [] },
+        amend: (body) => ({ ...body, messages, ...params }),
+        dialect: openAiChatDialect('either'),
+      };
+    },
+  });
+}
+
+/** Of a local server people know host and port; its API is under /v1. */
+function withVersion(url: string, isPreset: boolean): string {
+  return isPreset && new URL(url).pathname === '/' ? `${url}/v1` : url;
+}
+
+/**
+ * LM Studio lists what is on the disk under /v1/models. Its own API tells what is loaded; a model that is not is loaded
+ * when it is asked for, unless that is switched off, so all of them are told, the loaded ones first.
+ * Sources: https://lmstudio.ai/docs/developer/rest, /api/v1/models since 0.4.0; /api/v0/models before.
+ */
+function lmStudioLists(origin: string): ModelListing[] {
+  const sorted = (
+    list: readonly unknown[],
+    nameOf: (model: Fields) => unknown,
+    isLoaded: (model: Fields) => boolean,
+  ) => {
+    const models = list.filter(isFields).filter(({ type }) => !isEmbedding(type));
+    const names = (wanted: boolean): string[] =>
+      models
+        .filter((model) => isLoaded(model) === wanted)
+        .map(nameOf)
+        .filter((name) => typeof name === 'string');
+    return [...names(true), ...names(false)];
+  };
+  return [
+    {
+      url: `${origin}/api/v1/models`,
+      names: ({ models }) =>
+        Array.isArray(models)
+          ? sorted(
+              models,
+              ({ key }) => key,
+              ({ loaded_instances: loaded }) => Array.isArray(loaded) && loaded.length > 0,
+            )
+          : null,
+    },
+    {
+      url: `${origin}/api/v0/models`,
+      names: ({ data }) =>
+        Array.isArray(data)
+          ? sorted(
+              data,
+              ({ id }) => id,
+              ({ state }) => state === 'loaded',
+            )
+          : null,
+    },
+  ];
+}
+
+function isEmbedding(type: unknown): boolean {
+  return type === 'embedding' || type === 'embeddings';
+}

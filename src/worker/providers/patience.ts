@@ -1,0 +1,122 @@
+import type { Clock } from '../../domain/clock.ts';
+import { HttpFailure } from './httpFailure.ts';
+
+/**
+ * How long each part of a request may take, milliseconds. All of them are ours: Node's `fetch` would end every request
+ * whose headers do not come within 300 s, and a model that is being loaded takes longer.
+ */
+export interface Timeouts {
+  connectMs: number;
+  /** From the connection to the first token: loading the model and reading the prompt are in it. */
+  firstMs: number;
+  /** Between two tokens. A sign of life that is no token (a comment, a ping) does not count. */
+  idleMs: number;
+  /** From the begin to the end; 0: none, the job's own timeout ends it. */
+  totalMs: number;
+}
+
+/**
+ * The first wait covers loading a model from a slow disk, reading a long prompt without a GPU, and a reasoning model
+ * that shows nothing of its thoughts. The job's own timeout (600 s unless it says otherwise) ends it sooner.
+ */
+export const timeoutsDefault: Timeouts = {
+  connectMs: 10_000,
+  firstMs: 30 * 60_000,
+  idleMs: 5 * 60_000,
+  totalMs: 0,
+};
+
+type Phase = 'connect' | 'first' | 'idle';
+
+/**
+ * Watches one request: how long it has waited for what comes next, on one timer, and for the whole. When it has waited
+ * too long, or when the outer signal fires, `signal` fires; its reason is then the HttpFailure, or that of the outer one.
+ */
+export class Patience {
+  readonly #clock: Clock;
+  readonly #timeouts: Timeouts;
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal;
+  #phase: Phase = 'connect';
+  /** Monotonic milliseconds at which the present wait began. */
+  #since: number;
+  #takeBackWait: (() => void) | null = null;
+  #takeBackTotal: (() => void) | null = null;
+
+  constructor(clock: Clock, timeouts: Timeouts, outer: AbortSignal) {
+    this.#clock = clock;
+    this.#timeouts = timeouts;
+    this.#outer = outer;
+    this.#since = clock.monotonic();
+    outer.addEventListener('abort', this.#onOuter, { once: true });
+    if (outer.aborted) this.#onOuter();
+    else {
+      this.#wait(timeouts.connectMs);
+      const { totalMs } = timeouts;
+      if (totalMs > 0) {
+        const late = new HttpFailure('timeout', `the answer was not complete within ${totalMs / 1000} s`);
+        this.#takeBackTotal = clock.after(totalMs, () => this.#fire(late));
+      }
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** There is a connection. */
+  connected(): void {
+    if (this.#phase === 'connect') this.#enter('first', this.#timeouts.firstMs);
+  }
+
+  /** A token has come. Cheap: the timer is not set again, it looks when it fires. */
+  progress(): void {
+    if (this.#phase === 'idle') this.#since = this.#clock.monotonic();
+    else this.#enter('idle', this.#timeouts.idleMs);
+  }
+
+  /** It is over, however it ended: no timer and no listener is left. */
+  end(): void {
+    this.#takeBackWait?.();
+    this.#takeBackTotal?.();
+    this.#takeBackWait = null;
+    this.#takeBackTotal = null;
+    this.#outer.removeEventListener('abort', this.#onOuter);
+  }
+
+  readonly #onOuter = (): void => this.#fire(this.#outer.reason);
+
+  #enter(phase: Phase, ms: number): void {
+    if (this.signal.aborted) return;
+    this.#phase = phase;
+    this.#since = this.#clock.monotonic();
+    this.#takeBackWait?.();
+    this.#wait(ms);
+  }
+
+  #wait(ms: number): void {
+    this.#takeBackWait = this.#clock.after(ms, () => {
+      const limit = this.#limit();
+      const left = this.#since + limit.ms - this.#clock.monotonic();
+      if (left > 0) this.#wait(left);
+      else this.#fire(new HttpFailure('timeout', limit.message));
+    });
+  }
+
+  #limit(): { ms: number; message: string } {
+    const { connectMs, firstMs, idleMs } = this.#timeouts;
+    switch (this.#phase) {
+      case 'connect':
+        return { ms: connectMs, message: `no connection within ${connectMs / 1000} s` };
+      case 'first':
+        return { ms: firstMs, message: `nothing was answered within ${firstMs / 1000} s` };
+      case 'idle':
+        return { ms: idleMs, message: `nothing more came within ${idleMs / 1000} s` };
+    }
+  }
+
+  #fire(reason: unknown): void {
+    this.end();
+    this.#controller.abort(reason);
+  }
+}

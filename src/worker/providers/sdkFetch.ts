@@ -1,0 +1,164 @@
+import type { Readable } from 'node:stream';
+import type { Clock } from '../../domain/clock.ts';
+import { frameBytesMax } from '../../domain/workerProtocol.ts';
+import { version } from '../../lib/version.ts';
+import type { Refusal } from './classify.ts';
+import { type Fields, parseFields } from './fields.ts';
+import { HttpFailure, httpFailureOf } from './httpFailure.ts';
+import { beginOf, openStream, tooLongLine } from './httpStream.ts';
+import type { Patience } from './patience.ts';
+
+const errorBodyMax = 64 * 1024;
+/** After the last event the end of the body is on its way; then the connection can be used again. */
+const lingerMs = 500;
+
+/** The request was answered, and not with a stream. Thrown through the SDK, which hands it on as it is. */
+export class NoStream extends Error {
+  readonly refusal: Refusal;
+  /** `application/json` and the like. */
+  readonly contentType: string;
+
+  constructor(refusal: Refusal, contentType: string) {
+    super('not answered with a stream');
+    this.refusal = refusal;
+    this.contentType = contentType;
+  }
+}
+
+/**
+ * What an SDK of a provider is given in place of `fetch`, for one run: it keeps our timeouts and none of Node's, follows
+ * no redirect, and closes the socket when the run is stopped. It remembers how the connection ended, whatever the SDK
+ * makes of that.
+ */
+export class SdkFetch {
+  readonly #patience: Patience;
+  readonly #amend: (body: Fields) => Fields;
+  /** Why there is no answer, or not the whole; null as long as there is no trouble. */
+  failure: HttpFailure | null = null;
+  /** The answer that was no stream. */
+  noStream: NoStream | null = null;
+  /** `data: [DONE]` was seen: OpenAI's last word. */
+  isDone = false;
+  /** An answer is coming in. */
+  hasBegun = false;
+  /** It does not begin as a stream of events does. */
+  isGarbage = false;
+  #body: Readable | null = null;
+  #endStream = (): void => {};
+
+  /** @param amend the body that the SDK made → the body that is sent. */
+  constructor(patience: Patience, amend: (body: Fields) => Fields) {
+    this.#patience = patience;
+    this.#amend = amend;
+  }
+
+  /** @throws NoStream, HttpFailure. */
+  readonly fetch: typeof globalThis.fetch = async (input, init) => {
+    try {
+      const { status, headers, body } = await openStream({
+        method: 'POST',
+        url: new URL(input instanceof Request ? input.url : input),
+        headers: { ...Object.fromEntries(new Headers(init?.headers)), 'user-agent': `svc/${version}` },
+        body: this.#bodyOf(init?.body),
+        patience: this.#patience,
+      });
+      const contentType = String(headers['content-type'] ?? '').toLowerCase();
+      if (status !== 200 || /^(application\/json|text\/html)/.test(contentType)) {
+        const text = await beginOf(body, errorBodyMax);
+        throw new NoStream({ status, headers, body: text }, contentType.split(';')[0] ?? '');
+      }
+      return new Response(this.#stream(body), { status, headers: { 'content-type': 'text/event-stream' } });
+    } catch (error) {
+      if (error instanceof NoStream) this.noStream = error;
+      else this.failure = httpFailureOf(error);
+      throw error;
+    }
+  };
+
+  /** Nothing more will come that matters: the SDK need not wait for the end of the connection. */
+  endStream(): void {
+    this.#endStream();
+  }
+
+  /** The run is over. A connection that does not come to its end by itself is closed. @param clock of the run. */
+  close(clock: Clock): void {
+    const body = this.#body;
+    if (body === null || body.closed || body.readableEnded) return;
+    const takeBack = clock.after(lingerMs, () => body.destroy());
+    body.once('close', takeBack);
+    body.resume();
+  }
+
+  #bodyOf(body: unknown): string {
+    if (typeof body !== 'string') throw new TypeError('the SDK gave no text to send');
+    return JSON.stringify(this.#amend(parseFields(body) ?? {}));
+  }
+
+  #stream(body: Readable): ReadableStream<Uint8Array> {
+    const lines = new LineWatch();
+    this.#body = body;
+    this.hasBegun = true;
+    return new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        let isOver = false;
+        const end = (failure: HttpFailure | null): void => {
+          if (isOver) return;
+          isOver = true;
+          this.failure ??= failure;
+          if (failure === null) controller.close();
+          else controller.error(failure);
+        };
+        this.#endStream = () => end(null);
+        body.on('data', (piece: Buffer) => {
+          if (isOver) return;
+          if (lines.isNew) this.isGarbage = !eventPattern.test(piece.toString('latin1').trimStart());
+          controller.enqueue(piece);
+          lines.add(piece);
+          if (lines.isDone) {
+            this.isDone = true;
+            // Some servers keep the connection open after their last word.
+            end(null);
+          } else if (lines.isTooLong) {
+            end(tooLongLine(frameBytesMax));
+            body.destroy();
+          } else if ((controller.desiredSize ?? 0) <= 0) body.pause();
+        });
+        body.once('end', () => end(null));
+        body.once('error', (error) => end(httpFailureOf(error)));
+        body.once('close', () => end(new HttpFailure('network', 'the connection broke off')));
+      },
+      pull: () => void body.resume(),
+      cancel: () => void body.destroy(),
+    });
+  }
+}
+
+/** Looks for the line `data: [DONE]`, and for a line that would fill the memory. */
+class LineWatch {
+  isNew = true;
+  isDone = false;
+  isTooLong = false;
+  #length = 0;
+  /** The end of what has come, for words that are cut in two. */
+  #rest: Buffer = Buffer.from('\n');
+
+  add(piece: Buffer): void {
+    this.isNew = false;
+    const lastEnd = piece.lastIndexOf(10);
+    this.#length = lastEnd < 0 ? this.#length + piece.length : piece.length - lastEnd;
+    this.isTooLong = this.#length > frameBytesMax;
+    const hasMark = piece.includes('[DONE]');
+    const seen = Buffer.concat([this.#rest, hasMark ? piece : piece.subarray(0, seamLength)]);
+    this.isDone ||= donePattern.test(seen.toString('latin1'));
+    this.#rest = piece.length >= seamLength ? piece.subarray(-seamLength) : seen.subarray(-seamLength);
+  }
+}
+
+/**
+ * How a stream of events can begin: with the first letter of `data`, `event`, `id` or `retry`, or a comment, after a
+ * byte-order mark. https://html.spec.whatwg.org/multipage/server-sent-events.html
+ */
+const eventPattern = /^(?:\xef\xbb\xbf)?(?:$|[:deir])/;
+/** In JSON the ends of lines are escaped, so this is never a part of an answer. */
+const donePattern = /[\r\n]data: ?\[DONE\]/;
+const seamLength = 16;

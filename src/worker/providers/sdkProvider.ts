@@ -1,0 +1,56 @@
+import type { WorkerKind } from '../../domain/worker.ts';
+import type { Assignment } from '../../domain/workerProtocol.ts';
+import type { Outcome, Provider } from '../provider.ts';
+import { RequestError } from './chatMessages.ts';
+import { noModel } from './failures.ts';
+import { hideKeys } from './hideKeys.ts';
+import type { ProviderSetup } from './index.ts';
+import { addressOf, listModels, type ModelServer } from './modelList.ts';
+import { timeoutsDefault } from './patience.ts';
+import { runSdk, type SdkCall } from './sdkRun.ts';
+
+/** What is peculiar to one provider. */
+export interface SdkProviderParts {
+  kind: WorkerKind;
+  /** Scheme, host and path; without a slash at its end. */
+  baseUrl: string;
+  /** Where its models are listed, and how it is asked. */
+  server: Pick<ModelServer, 'lists' | 'headers' | 'advice'>;
+  overflowHelp?: string;
+  /** @throws RequestError when the job cannot be asked. */
+  call(assignment: Assignment, model: string): Pick<SdkCall, 'model' | 'options' | 'amend' | 'dialect'>;
+}
+
+/** A provider that is asked through its SDK. */
+export function sdkProvider(
+  { name, apiKey, model, timeouts }: ProviderSetup,
+  { kind, baseUrl, server, overflowHelp, call }: SdkProviderParts,
+): Provider {
+  const address = addressOf(baseUrl);
+  const withoutKeys = hideKeys(apiKey);
+  const models: ModelServer = { name, address, withoutKeys, ...server };
+  const run: Provider['run'] = async (assignment, context): Promise<Outcome> => {
+    const modelName = assignment.model ?? model;
+    if (modelName === null) return { ok: false, error: noModel(name) };
+    try {
+      const asked = call(assignment, modelName);
+      const refuser = { name, withoutKeys, ...(overflowHelp === undefined ? {} : { overflowHelp }) };
+      const limits = { ...timeoutsDefault, ...timeouts };
+      return await runSdk({ ...asked, refuser, address, modelName, timeouts: limits }, context);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      return {
+        ok: false,
+        error: { class: 'invalid_request', code: 'invalid_request', message: error.message },
+      };
+    }
+  };
+  return {
+    name,
+    kind,
+    // Any name may be asked of a cloud provider: it has more models than it lists, and lists some that answer nothing.
+    models: async () => (kind === 'local' ? listModels(models) : null),
+    probe: () => listModels(models),
+    run,
+  };
+}

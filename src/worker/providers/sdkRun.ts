@@ -1,0 +1,273 @@
+import {
+  APICallError,
+  type LanguageModelV4,
+  type LanguageModelV4CallOptions,
+  type LanguageModelV4FinishReason,
+  type LanguageModelV4StreamPart,
+  UnsupportedFunctionalityError,
+} from '@ai-sdk/provider';
+import type { WireUsage } from '../../domain/usage.ts';
+import { frameBytesMax, type ToolCall, type WireFailure } from '../../domain/workerProtocol.ts';
+import { abortedOutcome, type Outcome, type RunContext } from '../provider.ts';
+import { RequestError } from './chatMessages.ts';
+import { classify, type Refuser } from './classify.ts';
+import { readErrorBody } from './errorBody.ts';
+import {
+  connectionFailure,
+  filteredAnswer,
+  incompleteStream,
+  malformedStream,
+  tooLargeOutput,
+} from './failures.ts';
+import { type Fields, isFields } from './fields.ts';
+import { Patience, type Timeouts } from './patience.ts';
+import { SdkFetch } from './sdkFetch.ts';
+
+/** What an event of the stream says that the SDK leaves out, or puts in its own words. */
+export interface Heard {
+  /** An error in the middle of the answer, for the classifier. */
+  error?: unknown;
+  /** The provider's count so far; what it counts anew overrules what it said before. */
+  usage?: Fields | undefined;
+  /** What the provider says it runs. */
+  model?: string | undefined;
+  /** Nothing that matters comes after it. */
+  isLast?: boolean;
+}
+
+/** How a provider speaks, as far as the SDK does not tell. */
+export interface Dialect {
+  hear(event: Fields): Heard;
+  usageOf(raw: Fields): Partial<WireUsage>;
+  /**
+   * Which word makes an answer whole: the reason of its end, or OpenAI's `[DONE]`, or either of them.
+   */
+  lastWord: 'reason' | 'done' | 'either';
+}
+
+/** One call of a provider through its SDK. */
+export interface SdkCall {
+  model: (fetch: typeof globalThis.fetch) => LanguageModelV4;
+  options: LanguageModelV4CallOptions;
+  /** The body that the SDK made → the body that is sent. */
+  amend: (body: Fields) => Fields;
+  dialect: Dialect;
+  refuser: Refuser;
+  /** Of the server, without user name and password. */
+  address: string;
+  /** What was asked for. */
+  modelName: string;
+  timeouts: Timeouts;
+}
+
+/** Run one job through an SDK. It keeps the promises of `Provider.run`. */
+export async function runSdk(call: SdkCall, context: RunContext): Promise<Outcome> {
+  if (context.signal.aborted) return abortedOutcome();
+  const patience = new Patience(context.clock, call.timeouts, context.signal);
+  const wire = new SdkFetch(patience, call.amend);
+  const answer = new Answer(call, context, patience, wire);
+  try {
+    const { stream } = await call.model(wire.fetch).doStream({
+      ...call.options,
+      abortSignal: patience.signal,
+      includeRawChunks: true,
+    });
+    return await answer.read(stream);
+  } catch (error) {
+    if (context.signal.aborted) return abortedOutcome(answer.usage);
+    const failure = answer.failureOf(error);
+    // A bug of ours, or of the SDK before it has asked.
+    if (failure === null) throw error;
+    return { ok: false, error: failure, usage: answer.usage };
+  } finally {
+    patience.end();
+    wire.close(context.clock);
+  }
+}
+
+const finishReasons: Readonly<Record<LanguageModelV4FinishReason['unified'], string>> = {
+  stop: 'stop',
+  length: 'length',
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_calls',
+  error: 'error',
+  interrupted: 'other',
+  other: 'other',
+};
+
+/** What has come of one answer. */
+class Answer {
+  readonly #call: SdkCall;
+  readonly #context: RunContext;
+  readonly #patience: Patience;
+  readonly #wire: SdkFetch;
+  #output = '';
+  readonly #toolCalls: ToolCall[] = [];
+  #rawUsage: Fields | null = null;
+  #model: string | null = null;
+  /** An error in the middle of the answer; it ends it. */
+  #failure: WireFailure | null = null;
+  #finish: LanguageModelV4FinishReason | null = null;
+
+  constructor(call: SdkCall, context: RunContext, patience: Patience, wire: SdkFetch) {
+    this.#call = call;
+    this.#context = context;
+    this.#patience = patience;
+    this.#wire = wire;
+  }
+
+  /** As far as it is known now. */
+  get usage(): Partial<WireUsage> | undefined {
+    return this.#rawUsage === null ? undefined : this.#call.dialect.usageOf(this.#rawUsage);
+  }
+
+  async read(stream: ReadableStream<LanguageModelV4StreamPart>): Promise<Outcome> {
+    const reader = stream.getReader();
+    try {
+      while (this.#failure === null) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        this.#take(value);
+      }
+    } finally {
+      // Closes the socket when the stream is not at its end; nobody waits for the answer to that.
+      reader.cancel().catch(() => {});
+    }
+    const { signal } = this.#context;
+    if (signal.aborted) return abortedOutcome(this.usage);
+    const error = this.#failure ?? this.#endFailure();
+    return error === null ? this.#whole() : { ok: false, error, usage: this.usage };
+  }
+
+  /** Why the SDK threw; null when nothing but a bug explains it. */
+  failureOf(error: unknown): WireFailure | null {
+    const { refuser, address } = this.#call;
+    const { failure, noStream } = this.#wire;
+    if (failure !== null) return connectionFailure(refuser.name, address, failure);
+    if (noStream !== null) {
+      const { refusal, contentType } = noStream;
+      const isRefusal = refusal.status !== 200 || readErrorBody(refusal.body).isError;
+      return isRefusal
+        ? this.#classified(refusal.status === 200 ? { ...refusal, status: null } : refusal)
+        : malformedStream(refuser.name, `${contentType} in place of a stream`);
+    }
+    if (error instanceof RequestError) return badRequest(error.message);
+    if (UnsupportedFunctionalityError.isInstance(error)) {
+      return badRequest(`${refuser.name} does not take this: ${error.functionality}`);
+    }
+    // OpenAI's and Anthropic's SDK look for an error before they hand out the stream.
+    if (APICallError.isInstance(error) && error.responseBody !== undefined) {
+      return this.#classified({ status: null, headers: {}, body: error.responseBody });
+    }
+    return this.#wire.hasBegun ? malformedStream(refuser.name, 'something that is not its protocol') : null;
+  }
+
+  #classified(refusal: Parameters<typeof classify>[0]): WireFailure {
+    return classify(refusal, this.#call.refuser, this.#context.clock.now());
+  }
+
+  #take(part: LanguageModelV4StreamPart): void {
+    switch (part.type) {
+      case 'raw':
+        if (isFields(part.rawValue)) this.#hear(part.rawValue);
+        break;
+      case 'text-delta':
+        if (part.delta === '') break;
+        this.#patience.progress();
+        this.#output += part.delta;
+        if (this.#output.length > frameBytesMax) this.#failure = tooLargeOutput(this.#call.refuser.name);
+        else this.#context.onText(part.delta);
+        break;
+      case 'reasoning-delta':
+      case 'tool-input-delta':
+        this.#patience.progress();
+        break;
+      case 'tool-call':
+        // What the provider calls itself is its own affair.
+        if (part.providerExecuted !== true) {
+          const { toolCallId: id, toolName: name, input } = part;
+          this.#toolCalls.push({ id, type: 'function', function: { name, arguments: input } });
+        }
+        break;
+      case 'response-metadata':
+        this.#model ??= part.modelId ?? null;
+        break;
+      case 'finish':
+        this.#finish = part.finishReason;
+        break;
+      case 'error':
+        // What the provider says itself was heard before, as it came.
+        this.#failure = malformedStream(this.#call.refuser.name, 'an event that is not of its protocol');
+        break;
+    }
+  }
+
+  #hear(event: Fields): void {
+    const { error, usage, model, isLast } = this.#call.dialect.hear(event);
+    if (usage !== undefined) this.#rawUsage = { ...this.#rawUsage, ...given(usage) };
+    if (model !== undefined && model !== '') this.#model = model;
+    if (error !== undefined && error !== null) {
+      this.#failure = this.#classified({ status: null, headers: {}, body: error });
+    }
+    if (isLast === true) this.#wire.endStream();
+  }
+
+  /** Why what has come is no answer; null when it is one. */
+  #endFailure(): WireFailure | null {
+    const { refuser, dialect } = this.#call;
+    const finish = this.#finish;
+    const hasReason = finish !== null && finish.unified !== 'interrupted';
+    const isWhole = {
+      reason: hasReason,
+      done: this.#wire.isDone,
+      either: hasReason || this.#wire.isDone,
+    }[dialect.lastWord];
+    if (this.#wire.isGarbage) return malformedStream(refuser.name, 'something that is not its protocol');
+    if (!isWhole || finish === null) return incompleteStream(refuser.name);
+    const reason = (finish.raw ?? finish.unified).toLowerCase();
+    if (finish.unified === 'error') {
+      return {
+        class: 'server_error',
+        code: reason,
+        message: `${refuser.name} ended its answer with an error (${reason.slice(0, 60)})`,
+      };
+    }
+    const isEmpty = this.#output === '' && this.#toolCalls.length === 0;
+    if (isEmpty && finish.unified === 'content-filter') return filteredAnswer(refuser.name, reason);
+    if (isEmpty && reason === 'model_context_window_exceeded') {
+      return this.#classified({
+        status: null,
+        headers: {},
+        body: { error: { code: reason, message: reason } },
+      });
+    }
+    return null;
+  }
+
+  #whole(): Outcome {
+    const { modelName } = this.#call;
+    const finish = this.#finish;
+    return {
+      ok: true,
+      result: {
+        output: this.#output,
+        ...(this.#toolCalls.length === 0 ? {} : { tool_calls: this.#toolCalls }),
+        finish_reason: finishReasons[finish?.unified ?? 'other'],
+        model: this.#model ?? modelName,
+        usage: this.usage ?? {},
+        ...(this.#rawUsage === null ? {} : { raw_usage: this.#rawUsage }),
+      },
+    };
+  }
+}
+
+function badRequest(message: string): WireFailure {
+  return { class: 'invalid_request', code: 'invalid_request', message };
+}
+
+/** A count that an event leaves open does not overrule one that was given. */
+function given(usage: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(usage).filter(([, value]) => value !== null && value !== undefined),
+  );
+}

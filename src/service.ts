@@ -11,6 +11,7 @@ import { createPricing } from './cost/pricing.ts';
 import type { Random } from './domain/clock.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
+import { dashboardFolder, readDashboard } from './http/dashboard.ts';
 import { isLoopback } from './lib/hosts.ts';
 import type { Logger } from './lib/log.ts';
 import { systemClock, systemRandom } from './lib/systemClock.ts';
@@ -92,7 +93,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const events = new Live({ coordinator, config, clock, random, logger });
     const streams = new EventStreams({ live: events, coordinator, keys, clock });
     metrics = new Metrics({ coordinator, config, process: true });
-    const app = createApp({ coordinator, keys, tickets, streams, config, live, metrics, clock, logger });
+    const dashboard = readDashboard(dashboardFolder);
+    if (dashboard === null)
+      logger.warn('the dashboard is not built, see npm run build; a plain page is served');
+    const parts = { coordinator, keys, tickets, streams, config, live, metrics, dashboard, clock, logger };
+    const app = createApp(parts);
     const server = createServer(
       {
         headersTimeout: headersTimeoutMs,

@@ -1,12 +1,25 @@
 import type { BreakdownName, PeriodName } from '../domain/costReport.ts';
+import type { Role } from '../domain/key.ts';
 import type {
   DispatchBody,
+  Iso,
   WireBatch,
+  WireConfig,
+  WireConfigReload,
   WireCostBreakdown,
   WireCostSummary,
   WireHealth,
   WireJob,
   WireJobList,
+  WireKey,
+  WireKeyList,
+  WireMachineList,
+  WireNewKey,
+  WireProvider,
+  WireProviderList,
+  WireRouteExplanation,
+  WireStats,
+  WireTicket,
   WireWorker,
   WireWorkerList,
 } from '../domain/wire.ts';
@@ -84,6 +97,26 @@ export interface Client {
   worker(id: string): Promise<WireWorker>;
   pauseWorker(id: string): Promise<WireWorker>;
   resumeWorker(id: string): Promise<WireWorker>;
+  /** Jobs at a time, 0 for none. */
+  resizeWorker(id: string, concurrency: number): Promise<WireWorker>;
+  /** Only one that is not connected. */
+  forgetWorker(id: string): Promise<WireWorker>;
+  providers(): Promise<WireProviderList>;
+  /** Available again at once. */
+  resetProvider(name: string): Promise<WireProvider>;
+  /** Where a job would run, and why; makes none. */
+  explainRoute(body: DispatchBody): Promise<WireRouteExplanation>;
+  stats(): Promise<WireStats>;
+  machines(): Promise<WireMachineList>;
+  keys(): Promise<WireKeyList>;
+  createKey(key: { role: Role; name?: string; expires_at?: Iso }): Promise<WireNewKey>;
+  /** `graceSeconds`: how long the old secret is still taken. */
+  rotateKey(id: string, graceSeconds?: number): Promise<WireNewKey>;
+  revokeKey(id: string): Promise<WireKey>;
+  /** For one live connection from a browser, within 30 seconds. */
+  ticket(): Promise<WireTicket>;
+  config(): Promise<WireConfig>;
+  reloadConfig(): Promise<WireConfigReload>;
   costSummary(period?: CostPeriod): Promise<WireCostSummary>;
   /** By provider unless told. */
   costBreakdown(period?: CostPeriod & { by?: BreakdownName | undefined }): Promise<WireCostBreakdown>;
@@ -118,6 +151,7 @@ export function createClient({
   };
   const jobPath = (id: string): string => `/api/jobs/${encodeURIComponent(id)}`;
   const workerPath = (id: string): string => `/api/workers/${encodeURIComponent(id)}`;
+  const keyPath = (id: string): string => `/api/keys/${encodeURIComponent(id)}`;
   const job: Client['job'] = (id, { waitSeconds, signal } = {}) =>
     get(jobPath(id), { ...wait(waitSeconds), signal });
 
@@ -141,6 +175,23 @@ export function createClient({
     worker: (id) => get(workerPath(id)),
     pauseWorker: (id) => post(`${workerPath(id)}/pause`),
     resumeWorker: (id) => post(`${workerPath(id)}/resume`),
+    resizeWorker: (id, concurrency) => get(workerPath(id), { method: 'PATCH', body: { concurrency } }),
+    forgetWorker: (id) => get(workerPath(id), { method: 'DELETE' }),
+    providers: () => get('/api/providers'),
+    resetProvider: (name) => post(`/api/providers/${encodeURIComponent(name)}/reset`),
+    explainRoute: (body) => post('/api/route/explain', { body }),
+    stats: () => get('/api/stats'),
+    machines: () => get('/api/machines'),
+    keys: () => get('/api/keys'),
+    createKey: (key) => post('/api/keys', { body: key }),
+    rotateKey: (id, graceSeconds) => {
+      const body = graceSeconds === undefined ? undefined : { grace_seconds: graceSeconds };
+      return post(`${keyPath(id)}/rotate`, { body });
+    },
+    revokeKey: (id) => get(keyPath(id), { method: 'DELETE' }),
+    ticket: () => post('/api/tickets'),
+    config: () => get('/api/config'),
+    reloadConfig: () => post('/api/config/reload'),
     costSummary: ({ period, tz } = {}) => get('/api/cost/summary', { query: { period, tz } }),
     costBreakdown: ({ period, tz, by } = {}) => get('/api/cost/breakdown', { query: { period, tz, by } }),
     waitFor: (id, options = {}) => {

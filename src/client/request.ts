@@ -10,7 +10,7 @@ export interface Connection {
 }
 
 export interface Call {
-  method?: 'GET' | 'POST';
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   query?: Record<string, string | number | readonly string[] | undefined>;
   body?: unknown;

@@ -1,7 +1,7 @@
-import { setTimeout } from 'node:timers/promises';
 import { terminalStatuses } from '../domain/states.ts';
 import type { WireJob } from '../domain/wire.ts';
 import { ApiError, Unreachable, WaitTimedOut } from './errors.ts';
+import { pause } from './pause.ts';
 
 export interface WaitOptions {
   /** Give up after this; absent: wait for as long as it takes. */
@@ -67,14 +67,4 @@ function passing(error: unknown, seenAt: number | null): number {
   if (isAway && seenAt !== null && performance.now() - seenAt < awayMs) return awayPauseMs;
   if (error instanceof ApiError && error.status === 429) return (error.retryAfterSeconds ?? 1) * 1000;
   throw error;
-}
-
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  try {
-    await setTimeout(ms, undefined, { signal });
-  } catch (error) {
-    // The reason of the signal, as a request gives it too.
-    signal?.throwIfAborted();
-    throw error;
-  }
 }

@@ -7,6 +7,7 @@ import { createLogger } from '../lib/log.ts';
 import { onReloadSignal } from '../lib/reloadSignal.ts';
 import { onStopSignal } from '../lib/stopSignal.ts';
 import { type Service, startService } from '../service.ts';
+import { signInLink } from './signInLink.ts';
 
 interface Options {
   config?: string;
@@ -73,7 +74,8 @@ async function run(options: Options): Promise<void> {
       echoWorker: options.withEchoWorker === true ? { concurrency: echoConcurrency } : undefined,
     });
     stopOnSignals(service);
-    greet(service, loaded.config.store.path);
+    const isTrial = options.withEchoWorker === true;
+    greet(service, { dataDir: loaded.config.store.path, isTrial, isOwnKey: loaded.apiKey !== null });
     const error = await service.failed;
     process.stderr.write(`The store has failed and nothing more is acknowledged: ${error.message}\n`);
     process.exit(1);
@@ -83,12 +85,24 @@ async function run(options: Options): Promise<void> {
   }
 }
 
-/** Where it is and how to get in, for people; on standard error, since standard output is the log's. */
-function greet({ url, adminKey, isNewKey }: Service, dataDir: string): void {
+/**
+ * Where it is and how to get in, for people; on standard error, since standard output is the log's. What a service
+ * manager keeps of it must hold no key that anybody uses: the link that signs in is for the first start, a terminal, and
+ * `npm start`, and a key that came by the environment is never told.
+ */
+function greet(
+  { url, adminKey, isNewKey }: Service,
+  about: { dataDir: string; isTrial: boolean; isOwnKey: boolean },
+): void {
+  const { dataDir, isTrial, isOwnKey } = about;
   const lines = [`SVC coordinator is ready at ${url}`];
   if (isNewKey) {
-    lines.push(`Its admin key, shown this once and kept in ${dataDir}/admin.key:`, `  ${adminKey}`);
+    lines.push(`Its admin key, kept in ${dataDir}/admin.key:`, `  ${adminKey}`);
   }
+  const mayTell = adminKey !== null && !isOwnKey && (isNewKey || isTrial || process.stderr.isTTY);
+  lines.push(
+    mayTell ? `Dashboard, signed in: ${signInLink(url, adminKey)}` : `Dashboard: ${url}/, with an API key`,
+  );
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 

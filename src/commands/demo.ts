@@ -14,6 +14,7 @@ import { runDemo } from './demoRun.ts';
 import { demoJobs } from './demoTexts.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { type Io, processIo } from './io.ts';
+import { signInLink } from './signInLink.ts';
 
 /** How the demonstration gets a coordinator: `startService` of src/service.ts. */
 export type StartService = (options: {
@@ -83,7 +84,7 @@ async function present({ folder, port, isOnce, start }: Setting, io: Io): Promis
     const failures = await runDemo({ client, jobs: await demoJobs(), slots, signal }, io);
     if (isOnce) signal.throwIfAborted();
     if (signal.aborted) return;
-    io.out.lines(directions(service.url, adminKeyPath(config.store.path)));
+    io.out.lines(directions(service, adminKeyPath(config.store.path)));
     if (failures > 0 && isOnce)
       throw new CommandFailure(exitCodes.failed, `${failures} jobs were not completed`);
     if (isOnce) return;
@@ -94,11 +95,11 @@ async function present({ folder, port, isOnce, start }: Setting, io: Io): Promis
   }
 }
 
-function directions(url: string, keyFile: string): string[] {
+function directions({ url, adminKey }: { url: string; adminKey: string | null }, keyFile: string): string[] {
   return [
     '',
     `API        ${url}/api/jobs`,
-    `Dashboard  ${url}/    (sign in with the key in the key file)`,
+    `Dashboard  ${adminKey === null ? `${url}/` : signInLink(url, adminKey)}`,
     `Key file   ${keyFile}`,
     `Try        npm run svc -- --url ${url} --key-file ${keyFile} jobs list`,
     '',

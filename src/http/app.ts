@@ -8,6 +8,7 @@ import type { Clock } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import { type DashboardFiles, dashboard } from './dashboard.ts';
 import { health } from './health.ts';
 import { authentication } from './middleware/authentication.ts';
 import { errors } from './middleware/errors.ts';
@@ -41,6 +42,8 @@ export interface HttpParts {
   live: LiveConfig;
   metrics: Metrics;
   clock: Clock;
+  /** null: a plain page stands in its place. */
+  dashboard: DashboardFiles | null;
   logger: Logger;
 }
 
@@ -74,7 +77,7 @@ export function createApp(parts: HttpParts): Koa {
   app.use(headers(coordinator));
   app.use(errors(logger));
   app.use(health(coordinator));
-  app.use(page());
+  app.use(parts.dashboard === null ? page() : dashboard(parts.dashboard));
   app.use(authentication(keys, tickets, streamPaths(all)));
   app.use(rateLimit(() => config().http.rateLimitPerKey, clock));
   app.use(

@@ -39,7 +39,7 @@ test('svc demo --once runs every job, prints what became of them and leaves noth
   const table = stdout.slice(stdout.indexOf('\nID '));
   t.is(table.match(/^[0-9a-f]{8} .* completed /gm)?.length, 14);
   t.regex(table, /14 of 14 jobs completed in .*: \d+ tokens in, \d+ out, \$0\.\d+ at made-up prices/);
-  t.regex(table, /Dashboard {2}http:\/\/127\.0\.0\.1:\d+\//);
+  t.regex(table, /Dashboard {2}http:\/\/127\.0\.0\.1:\d+\/#key=svc_admin_/);
   t.regex(table, /Key file {3}.*admin\.key/);
   t.deepEqual(await readdir(folder), []);
 });

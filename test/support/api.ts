@@ -68,6 +68,7 @@ export async function setupApi(
     live: LiveConfig.of(bundle.config),
     metrics: new Metrics({ coordinator, config }),
     clock,
+    dashboard: null,
     logger: silent,
   };
   const server = createServer(createApp(parts).callback());

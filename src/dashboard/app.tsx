@@ -1,0 +1,75 @@
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { Confirmation } from './components/dialog.tsx';
+import { Page } from './components/page.tsx';
+import { Empty } from './components/states.tsx';
+import { Toasts } from './components/toasts.tsx';
+import { feed, watchVisibility } from './live/browserFeed.ts';
+import { startClock } from './live/clock.ts';
+import { pages } from './pages.tsx';
+import { matchPath } from './pattern.ts';
+import { href, path } from './router.ts';
+import { isSignedIn, may } from './session.ts';
+import { ConnectionBanner } from './shell/banner.tsx';
+import { Help, isHelpOpen } from './shell/help.tsx';
+import { Navigation } from './shell/navigation.tsx';
+import { openPalette, Palette } from './shell/palette.tsx';
+import { startShortcuts, useShortcut } from './shell/shortcuts.ts';
+import { SignIn } from './shell/signIn.tsx';
+
+/** The dashboard: the sign-in page, or the page of the current place within the shell. */
+export function App(): JSX.Element {
+  return (
+    <>
+      {isSignedIn.value ? <SignedIn /> : <SignIn />}
+      <Toasts />
+    </>
+  );
+}
+
+function SignedIn(): JSX.Element {
+  useEffect(() => {
+    feed.start();
+    const ends = [startClock(), watchVisibility(), startShortcuts(openPalette)];
+    return () => {
+      for (const end of ends) end();
+      feed.stop();
+    };
+  }, []);
+  useShortcut('?', 'Show this list', () => {
+    isHelpOpen.value = true;
+  });
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={() => document.querySelector('h1')?.focus()}>
+        Skip to the content
+      </button>
+      <Navigation />
+      <div class="content">
+        <ConnectionBanner />
+        <main>
+          <CurrentPage />
+        </main>
+      </div>
+      <Palette />
+      <Help />
+      <Confirmation />
+    </div>
+  );
+}
+
+function CurrentPage(): JSX.Element {
+  for (const { pattern, view: View, needs } of pages) {
+    const params = matchPath(pattern, path.value);
+    if (params === null || (needs !== undefined && !may(needs))) continue;
+    // Another job is another page: nothing of the one before may stay.
+    return <View key={`${pattern} ${Object.values(params).join()}`} params={params} />;
+  }
+  return (
+    <Page title="Not here">
+      <Empty title="There is no such page, or your key may not see it.">
+        <a href={href('/')}>Go to the overview</a>
+      </Empty>
+    </Page>
+  );
+}

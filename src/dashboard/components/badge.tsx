@@ -1,0 +1,86 @@
+import type { JSX } from 'preact';
+import { Icon, type IconName } from './icons.tsx';
+
+/** What a state means for whoever looks: each has a colour, and never the colour alone. */
+export type Tone = 'neutral' | 'info' | 'active' | 'good' | 'bad' | 'warn';
+
+interface Look {
+  label: string;
+  tone: Tone;
+  icon: IconName;
+  hint: string;
+}
+
+/** Every status that the API names, of jobs, attempts, workers, providers and the coordinator. */
+const looks: Record<string, Look> = {
+  pending: { label: 'Pending', tone: 'info', icon: 'pending', hint: 'Waits in the queue' },
+  running: { label: 'Running', tone: 'active', icon: 'running', hint: 'A worker has it' },
+  stuck: {
+    label: 'Stuck',
+    tone: 'warn',
+    icon: 'warning',
+    hint: 'Its worker has crashed or lost the connection',
+  },
+  completed: { label: 'Completed', tone: 'good', icon: 'completed', hint: 'The result is there' },
+  failed: { label: 'Failed', tone: 'bad', icon: 'failed', hint: 'Nothing left to try' },
+  cancelled: { label: 'Cancelled', tone: 'neutral', icon: 'cancelled', hint: 'Somebody ended it' },
+  rate_limited: { label: 'Rate limited', tone: 'warn', icon: 'warning', hint: 'The provider answered 429' },
+  timed_out: { label: 'Timed out', tone: 'bad', icon: 'failed', hint: 'It took longer than its time allows' },
+  reaped: { label: 'Worker lost', tone: 'warn', icon: 'offline', hint: 'Its worker was silent for too long' },
+  lost: { label: 'Worker lost', tone: 'warn', icon: 'offline', hint: 'Its worker came back without it' },
+  released: { label: 'Given back', tone: 'neutral', icon: 'retry', hint: 'The worker gave it back' },
+  active: { label: 'Active', tone: 'good', icon: 'completed', hint: 'Connected, takes jobs' },
+  paused: { label: 'Paused', tone: 'warn', icon: 'paused', hint: 'Takes no new jobs; what runs goes on' },
+  draining: {
+    label: 'Draining',
+    tone: 'warn',
+    icon: 'paused',
+    hint: 'Finishes what runs and takes nothing new',
+  },
+  disconnected: {
+    label: 'Disconnected',
+    tone: 'neutral',
+    icon: 'offline',
+    hint: 'Known by its name, not here',
+  },
+  available: { label: 'Available', tone: 'good', icon: 'completed', hint: 'Takes requests' },
+  limited: {
+    label: 'Limited',
+    tone: 'warn',
+    icon: 'pending',
+    hint: 'Answered 429: nothing is sent for a while',
+  },
+  open: {
+    label: 'Stopped',
+    tone: 'bad',
+    icon: 'warning',
+    hint: 'Too many attempts failed: nothing is sent for a while',
+  },
+  probing: {
+    label: 'Probing',
+    tone: 'info',
+    icon: 'running',
+    hint: 'One job is sent to see whether it is back',
+  },
+};
+
+/** A status as icon, text and colour. One that this page does not know yet is shown by its name. */
+export function Badge({ status, count }: { status: string; count?: string | undefined }): JSX.Element {
+  const look = lookOf(status);
+  return (
+    <span class={`badge tone-${look.tone}`} title={look.hint}>
+      <Icon name={look.icon} />
+      {look.label}
+      {count === undefined ? null : <span class="badge-count">{count}</span>}
+    </span>
+  );
+}
+
+/** How a status is called on the pages. */
+export function statusLabel(status: string): string {
+  return lookOf(status).label;
+}
+
+function lookOf(status: string): Look {
+  return looks[status] ?? { label: status, tone: 'neutral', icon: 'info', hint: status };
+}

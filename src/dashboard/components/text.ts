@@ -1,0 +1,34 @@
+const whole = new Intl.NumberFormat('en-US');
+const compactForm = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** `12,345`. */
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+/** `12.3K`, where there is no room. */
+export function compact(value: number): string {
+  return value < 10_000 ? whole.format(value) : compactForm.format(value);
+}
+
+/** `1 job`, `2,000 jobs`. */
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** Dollars as they are read: two figures that say something, also for a small part of a cent. null is not known. */
+export function dollars(value: number | null): string {
+  if (value === null) return 'unknown';
+  if (value === 0) return '$0';
+  const size = Math.abs(value);
+  if (size >= 1)
+    return `$${value.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  if (size < 0.000_001) return '< $0.000001';
+  const digits = Math.min(8, Math.ceil(-Math.log10(size)) + 1);
+  return `$${value.toFixed(digits)}`;
+}
+
+/** The beginning of an id: enough to tell two apart by eye, and the end, where ids of one moment differ. */
+export function shortId(id: string): string {
+  return id.length <= 13 ? id : `${id.slice(0, 8)}…${id.slice(-4)}`;
+}

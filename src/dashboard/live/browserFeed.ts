@@ -1,0 +1,57 @@
+import { liveSubprotocol, ticketPrefix } from '../../domain/liveProtocol.ts';
+import { liveUrl } from '../root.ts';
+import { api, setRole, signOut } from '../session.ts';
+import { Feed, type Wire } from './feed.ts';
+
+/** Hidden for so long, a page stops listening, ms: a short look elsewhere costs no new snapshot. */
+const hiddenMs = 30_000;
+
+/** The live events of this page. */
+export const feed = new Feed({
+  ticket: async () => (await api.peek().ticket()).ticket,
+  open: openSocket,
+  now: () => Date.now(),
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+  random: () => Math.random(),
+  onRefused: () => signOut('The key is not accepted any more. Sign in with another one.'),
+  onHello: ({ role }) => setRole(role),
+});
+
+function openSocket(ticket: string): Wire {
+  const socket = new WebSocket(liveUrl(), [liveSubprotocol, `${ticketPrefix}${ticket}`]);
+  const wire: Wire = {
+    send: (text) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(text);
+    },
+    close: () => socket.close(),
+    onFrame: () => {},
+    onClose: () => {},
+  };
+  socket.addEventListener('message', ({ data }) => wire.onFrame(String(data)));
+  socket.addEventListener('close', ({ code }) => wire.onClose(code));
+  return wire;
+}
+
+/** Listen while the page is seen, and try again at once when it is seen or the network is back. */
+export function watchVisibility(): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const onVisibility = (): void => {
+    clearTimeout(timer);
+    if (document.hidden) timer = setTimeout(() => feed.setPaused(true), hiddenMs);
+    else {
+      feed.setPaused(false);
+      feed.retryNow();
+    }
+  };
+  const onOnline = (): void => feed.retryNow();
+  document.addEventListener('visibilitychange', onVisibility);
+  window.addEventListener('online', onOnline);
+  return () => {
+    clearTimeout(timer);
+    document.removeEventListener('visibilitychange', onVisibility);
+    window.removeEventListener('online', onOnline);
+  };
+}

@@ -1,0 +1,22 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
+import { feed } from './browserFeed.ts';
+
+const tick = signal(Date.now());
+/** Epoch ms by the server's clock, moved on every second while the page is seen: what every age on the page goes by. */
+export const now: ReadonlySignal<number> = tick;
+
+/** Keep `now` going. @returns what ends it. */
+export function startClock(): () => void {
+  const move = (): void => {
+    if (!document.hidden) tick.value = Date.now() + feed.offsetMs.peek();
+  };
+  move();
+  const timer = setInterval(move, 1000);
+  const unwatch = feed.offsetMs.subscribe(move);
+  document.addEventListener('visibilitychange', move);
+  return () => {
+    clearInterval(timer);
+    unwatch();
+    document.removeEventListener('visibilitychange', move);
+  };
+}

@@ -1,0 +1,96 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { Topic } from '../../domain/liveProtocol.ts';
+import type { WireProvider, WireStats, WireWorker } from '../../domain/wire.ts';
+import { feed } from './browserFeed.ts';
+import type { LiveFrameEvent } from './feed.ts';
+
+/** At most so often a store tells of changes, ms: a page that is redrawn more often shows nobody more. */
+const paceMs = 250;
+
+/** One thing that the coordinator keeps us told of; null until it has said it the first time. */
+interface Store<T> {
+  value: ReadonlySignal<T | null>;
+  /** Keep it up to date while somebody needs it. @returns what ends it. */
+  follow(): () => void;
+}
+
+/** @param change what an event makes of the state. */
+function liveStore<T>(
+  topic: Topic,
+  ofSnapshot: (data: unknown) => T,
+  change: (state: T, event: LiveFrameEvent) => T,
+): Store<T> {
+  const shown = signal<T | null>(null);
+  let state: T | null = null;
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  let followers = 0;
+  let leave = (): void => {};
+  const show = (): void => {
+    timer = null;
+    shown.value = state;
+  };
+  const join = (): void => {
+    leave = feed.listen(topic, {
+      snapshot: (data) => {
+        state = ofSnapshot(data);
+        if (timer !== null) clearTimeout(timer);
+        show();
+      },
+      event: (event) => {
+        if (state === null) return;
+        state = change(state, event);
+        timer ??= setTimeout(show, paceMs);
+      },
+    });
+  };
+  return {
+    value: shown,
+    follow: () => {
+      followers += 1;
+      if (followers === 1) join();
+      return () => {
+        followers -= 1;
+        if (followers === 0) leave();
+      };
+    },
+  };
+}
+
+/** The snapshots and events of our own coordinator are of the types that docs/live-events.md says. */
+const statsStore = liveStore<WireStats>(
+  'stats',
+  (data) => data as WireStats,
+  (_, { data }) => data as WireStats,
+);
+
+const workerStore = liveStore<ReadonlyMap<string, WireWorker>>(
+  'workers',
+  (data) => new Map((data as WireWorker[]).map((worker) => [worker.id, worker])),
+  (workers, { data }) => {
+    const worker = data as WireWorker;
+    return new Map(workers).set(worker.id, worker);
+  },
+);
+
+const providerStore = liveStore<ReadonlyMap<string, WireProvider>>(
+  'providers',
+  (data) => new Map((data as WireProvider[]).map((provider) => [provider.name, provider])),
+  (providers, { data }) => {
+    const provider = data as WireProvider;
+    return new Map(providers).set(provider.name, provider);
+  },
+);
+
+function useStore<T>(store: Store<T>): ReadonlySignal<T | null> {
+  useEffect(() => store.follow(), [store]);
+  return store.value;
+}
+
+/** The coordinator in figures, once a second. */
+export const useStats = (): ReadonlySignal<WireStats | null> => useStore(statsStore);
+/** Every worker by its id. */
+export const useWorkers = (): ReadonlySignal<ReadonlyMap<string, WireWorker> | null> => useStore(workerStore);
+/** Every provider by its name. */
+export const useProviders = (): ReadonlySignal<ReadonlyMap<string, WireProvider> | null> =>
+  useStore(providerStore);

@@ -1,0 +1,21 @@
+import type { JSX } from 'preact';
+import type { Role } from '../domain/key.ts';
+import type { IconName } from './components/icons.tsx';
+import { Overview } from './pages/overview/overview.tsx';
+
+/** A page of the dashboard. */
+export interface PageEntry {
+  /** `/jobs/:id`. */
+  pattern: string;
+  title: string;
+  view: (props: { params: Record<string, string> }) => JSX.Element;
+  /** Its place in the navigation; absent for pages that others lead to. */
+  nav?: { icon: IconName /** `g` and then this key goes there. */; key: string };
+  /** Who may see it; everybody unless told. */
+  needs?: Role;
+}
+
+/** Every page, in the order of the navigation. A new one is a line here. */
+export const pages: readonly PageEntry[] = [
+  { pattern: '/', title: 'Overview', view: Overview, nav: { icon: 'overview', key: 'o' } },
+];

@@ -1,0 +1,83 @@
+import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import { type Client, createClient } from '../client/client.ts';
+import { type Role, roleMay, roles } from '../domain/key.ts';
+import { baseUrl } from './root.ts';
+
+/** Kept for this tab alone, and gone with it. */
+const keyName = 'svc.key';
+const roleName = 'svc.role';
+/** `#key=…`: a fragment never leaves the browser, so the key stands in no log of a server or a proxy. */
+const fragmentName = 'key';
+
+interface Session {
+  key: string;
+  /** null until the coordinator has said it. */
+  role: Role | null;
+}
+
+const current = signal<Session | null>(restore());
+/** Why the reader was signed out, for the sign-in page. */
+export const signOutReason = signal<string | null>(null);
+
+export const isSignedIn: ReadonlySignal<boolean> = computed(() => current.value !== null);
+export const role: ReadonlySignal<Role | null> = computed(() => current.value?.role ?? null);
+
+/** The API with the key of this session. */
+export const api: ReadonlySignal<Client> = computed(() =>
+  createClient({ baseUrl, apiKey: current.value?.key ?? null, fetch: (...call) => window.fetch(...call) }),
+);
+
+/** Whether the key may do what is declared for `needed`. Hides buttons; the coordinator decides by itself. */
+export function may(needed: Role): boolean {
+  return role.value !== null && roleMay(role.value, needed);
+}
+
+/**
+ * Take a key after asking the coordinator whether it is one that may look.
+ * @throws ApiError authentication_failed or forbidden; Unreachable.
+ */
+export async function signIn(text: string): Promise<void> {
+  const key = text.trim();
+  await createClient({ baseUrl, apiKey: key, fetch: (...call) => window.fetch(...call) }).ticket();
+  begin(key);
+}
+
+/** Forget the key. @param reason told on the sign-in page; null when the reader wanted it. */
+export function signOut(reason: string | null): void {
+  sessionStorage.removeItem(keyName);
+  sessionStorage.removeItem(roleName);
+  signOutReason.value = reason;
+  current.value = null;
+}
+
+/** The coordinator has said what the key is. A role that this page does not know is one that may look. */
+export function setRole(text: string): void {
+  const session = current.peek();
+  if (session === null) return;
+  const known = roles.find((name) => name === text) ?? 'viewer';
+  sessionStorage.setItem(roleName, known);
+  if (session.role !== known) current.value = { ...session, role: known };
+}
+
+/** Take the key out of the address, `#key=…`, and remove it there at once, from the history too. */
+export function takeKeyOfLink(): void {
+  const fragment = new URLSearchParams(window.location.hash.slice(1));
+  const key = fragment.get(fragmentName);
+  if (key === null) return;
+  window.history.replaceState(null, '', window.location.pathname + window.location.search);
+  begin(key);
+}
+
+function begin(key: string): void {
+  sessionStorage.setItem(keyName, key);
+  sessionStorage.removeItem(roleName);
+  signOutReason.value = null;
+  current.value = { key, role: null };
+}
+
+function restore(): Session | null {
+  const key = sessionStorage.getItem(keyName);
+  if (key === null) return null;
+  const stored = sessionStorage.getItem(roleName);
+  return { key, role: roles.find((name) => name === stored) ?? null };
+}

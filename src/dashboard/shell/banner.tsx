@@ -1,0 +1,43 @@
+import type { JSX } from 'preact';
+import { humanDuration } from '../../lib/humanTime.ts';
+import { Button } from '../components/button.tsx';
+import { Icon } from '../components/icons.tsx';
+import { feed } from '../live/browserFeed.ts';
+import { now } from '../live/clock.ts';
+
+/** Shorter breaks pass unseen, ms. */
+const quietMs = 1_000;
+
+/** Says that what is shown is old, since when, and what is done about it. */
+export function ConnectionBanner(): JSX.Element {
+  const connection = feed.connection.value;
+  const lostMs = connection.phase === 'lost' ? now.value - feed.offsetMs.value - connection.since : 0;
+  return (
+    <div role="status" class="banner-place">
+      {connection.phase === 'lost' && lostMs > quietMs ? (
+        <div class="banner tone-warn">
+          <Icon name="offline" />
+          <p>
+            The connection to the coordinator is lost. What you see is {humanDuration(lostMs)} old.{' '}
+            {connection.retryAt === null ? 'Connecting …' : 'It is tried again by itself.'}
+          </p>
+          <Button kind="quiet" onClick={() => feed.retryNow()}>
+            Try now
+          </Button>
+        </div>
+      ) : null}
+    </div>
+  );
+}
+
+/** A mark in the corner: whether the page is live. */
+export function LiveMark(): JSX.Element {
+  const { phase } = feed.connection.value;
+  const text = phase === 'live' ? 'Live' : phase === 'lost' ? 'Offline' : 'Connecting';
+  return (
+    <span class={`live-mark ${phase}`} title={phase === 'live' ? 'Changes appear as they happen' : text}>
+      <span class="live-dot" aria-hidden="true" />
+      {text}
+    </span>
+  );
+}

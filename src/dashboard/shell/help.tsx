@@ -1,0 +1,50 @@
+import { signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { Dialog } from '../components/dialog.tsx';
+import { hasShortcuts } from './preferences.ts';
+import { shortcuts } from './shortcuts.ts';
+
+export const isHelpOpen = signal(false);
+
+/** The list of the shortcuts that work where the reader is, and the switch for them. */
+export function Help(): JSX.Element | null {
+  if (!isHelpOpen.value) return null;
+  const seen = new Map(shortcuts.value.map((shortcut) => [shortcut.keys, shortcut.label]));
+  return (
+    <Dialog
+      title="Keyboard"
+      onClose={() => {
+        isHelpOpen.value = false;
+      }}
+    >
+      <dl class="shortcut-list">
+        <div>
+          <dt>
+            <kbd>Ctrl</kbd> <kbd>K</kbd>
+          </dt>
+          <dd>Go to a page or a job</dd>
+        </div>
+        {[...seen].map(([keys, label]) => (
+          <div key={keys}>
+            <dt>
+              {keys.split(' ').map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{label}</dd>
+          </div>
+        ))}
+      </dl>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={hasShortcuts.value}
+          onChange={(event) => {
+            hasShortcuts.value = event.currentTarget.checked;
+          }}
+        />
+        Use shortcuts of one key
+      </label>
+    </Dialog>
+  );
+}

@@ -1,0 +1,202 @@
+import test, { type ExecutionContext } from 'ava';
+import { ApiError } from '../../src/client/errors.ts';
+import { Feed, type LiveFrameEvent, type Wire } from '../../src/dashboard/live/feed.ts';
+
+/** A feed whose socket, clock and chance are in our hand. */
+function setup() {
+  let now = 1_000_000;
+  let ticketError: Error | null = null;
+  let timers: { at: number; run: () => void }[] = [];
+  const wires: (Wire & { said: unknown[]; isClosed: boolean })[] = [];
+  const refused: unknown[] = [];
+  /** When a ticket was asked for, ms. */
+  const asked: number[] = [];
+  const feed = new Feed({
+    ticket: () => {
+      asked.push(now);
+      return ticketError === null ? Promise.resolve('t') : Promise.reject(ticketError);
+    },
+    open: () => {
+      const said: unknown[] = [];
+      const wire = {
+        said,
+        isClosed: false,
+        send: (text: string) => void said.push(JSON.parse(text)),
+        close: () => {
+          wire.isClosed = true;
+        },
+        onFrame: (_: string) => {},
+        onClose: (_: number) => {},
+      };
+      wires.push(wire);
+      return wire;
+    },
+    now: () => now,
+    after: (ms, run) => {
+      const timer = { at: now + ms, run };
+      timers.push(timer);
+      return () => {
+        timers = timers.filter((other) => other !== timer);
+      };
+    },
+    random: () => 1,
+    onRefused: (error) => void refused.push(error),
+    onHello: () => {},
+  });
+  const settle = async () => {
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  };
+  return {
+    feed,
+    wires,
+    refused,
+    asked,
+    refuseTickets: (error: Error | null) => {
+      ticketError = error;
+    },
+    /** Let time pass; what is due runs. */
+    pass: async (ms: number) => {
+      const until = now + ms;
+      for (;;) {
+        const next = timers.filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0];
+        if (next === undefined) break;
+        timers = timers.filter((timer) => timer !== next);
+        now = next.at;
+        next.run();
+        await settle();
+      }
+      now = until;
+    },
+    settle,
+    frame: (frame: unknown) => wires.at(-1)?.onFrame(JSON.stringify(frame)),
+    hello: (over: { seq?: number; epoch?: string; at?: number } = {}) => {
+      const { seq = 100, epoch = 'e1', at = now } = over;
+      const server_time = new Date(at).toISOString();
+      wires.at(-1)?.onFrame(JSON.stringify({ type: 'hello', server_time, role: 'admin', seq, epoch }));
+    },
+  };
+}
+
+function hear(t: ExecutionContext) {
+  const told: unknown[] = [];
+  t.timeout(10_000);
+  return {
+    told,
+    snapshot: (data: unknown, isGap: boolean) => void told.push(['snapshot', data, isGap]),
+    event: ({ type, data }: LiveFrameEvent) => void told.push([type, data]),
+  };
+}
+
+test('topics are subscribed after the hello, each in a frame of its own, and told to who listens', async (t) => {
+  const { feed, wires, settle, hello, frame } = setup();
+  const workers = hear(t);
+  const job = hear(t);
+  feed.start();
+  feed.listen('workers', workers);
+  await settle();
+  t.deepEqual(wires[0]?.said, []);
+  hello();
+  const end = feed.listen('job:1', job);
+  t.deepEqual(wires[0]?.said, [
+    { type: 'subscribe', topics: ['workers'] },
+    { type: 'subscribe', topics: ['job:1'] },
+  ]);
+  frame({ type: 'snapshot', topic: 'workers', seq: 100, data: [] });
+  frame({ type: 'worker.paused', seq: 101, at: '', data: { id: 'w' } });
+  frame({ type: 'job.progress', seq: 102, at: '', data: { id: '1', text: 'a' } });
+  frame({ type: 'job.progress', seq: 103, at: '', data: { id: '2', text: 'b' } });
+  t.deepEqual(workers.told, [
+    ['snapshot', [], false],
+    ['worker.paused', { id: 'w' }],
+  ]);
+  t.deepEqual(job.told, [['job.progress', { id: '1', text: 'a' }]]);
+  end();
+  t.deepEqual(wires[0]?.said.at(-1), { type: 'unsubscribe', topics: ['job:1'] });
+});
+
+test('after a break it goes on after the last number it heard, and anew when the coordinator is another', async (t) => {
+  const { feed, wires, settle, pass, hello, frame } = setup();
+  feed.start();
+  feed.listen('jobs', hear(t));
+  await settle();
+  hello();
+  frame({ type: 'job.created', seq: 140, at: '', data: { id: '1' } });
+  wires[0]?.onClose(1001);
+  t.is(feed.connection.value.phase, 'lost');
+  await pass(1_000);
+  hello({ seq: 150 });
+  t.is(feed.connection.value.phase, 'live');
+  t.deepEqual(wires[1]?.said, [{ type: 'subscribe', topics: ['jobs'], since: 140, epoch: 'e1' }]);
+  wires[1]?.onClose(1006);
+  await pass(1_000);
+  hello({ seq: 200, epoch: 'e2' });
+  t.deepEqual(wires[2]?.said, [{ type: 'subscribe', topics: ['jobs'] }]);
+});
+
+test('attempts to connect come ever more rarely, and at once when asked for', async (t) => {
+  const { feed, wires, settle, pass, asked, refuseTickets } = setup();
+  refuseTickets(new Error('nobody answers'));
+  feed.start();
+  await settle();
+  await pass(60_000);
+  const pauses = asked.map((at, index) => at - (asked[index - 1] ?? at)).slice(1);
+  t.deepEqual(pauses, [500, 1000, 2000, 4000, 8000, 15_000, 15_000]);
+  t.is(wires.length, 0);
+  refuseTickets(null);
+  feed.retryNow();
+  await settle();
+  t.is(wires.length, 1);
+});
+
+test('a key that is refused ends it instead of trying for ever', async (t) => {
+  const { feed, wires, settle, pass, refused, refuseTickets, hello } = setup();
+  feed.start();
+  await settle();
+  hello();
+  wires[0]?.onClose(4401);
+  t.is(refused.length, 1);
+  feed.stop();
+  refuseTickets(new ApiError(401, { detail: 'no' }));
+  feed.start();
+  await settle();
+  t.is(refused.length, 2);
+  await pass(100_000);
+  t.is(wires.length, 1);
+});
+
+test('a connection that has gone silent is left for a new one', async (t) => {
+  const { feed, wires, settle, pass, hello } = setup();
+  feed.start();
+  await settle();
+  hello();
+  await pass(40_000);
+  t.deepEqual(wires[0]?.said, [{ type: 'ping' }, { type: 'ping' }]);
+  await pass(30_000);
+  t.true(wires[0]?.isClosed);
+  t.is(wires.length, 2);
+});
+
+test('a page that nobody sees hears nothing, and gets fresh snapshots when it is seen again', async (t) => {
+  const { feed, wires, settle, hello } = setup();
+  feed.start();
+  feed.listen('stats', hear(t));
+  await settle();
+  hello();
+  feed.setPaused(true);
+  feed.setPaused(false);
+  t.deepEqual(wires[0]?.said, [
+    { type: 'subscribe', topics: ['stats'] },
+    { type: 'unsubscribe', topics: ['stats'] },
+    { type: 'subscribe', topics: ['stats'] },
+  ]);
+});
+
+test("the server's clock is known to the second, however wrong ours is", async (t) => {
+  const { feed, settle, hello, frame } = setup();
+  feed.start();
+  await settle();
+  hello({ at: 1_000_000 + 600_000 });
+  t.is(feed.offsetMs.value, 600_000);
+  frame({ type: 'pong', server_time: new Date(1_000_000 + 200).toISOString() });
+  t.is(feed.offsetMs.value, 0);
+});

@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Client, createClient } from '../../../src/client/client.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import type { DispatchBody } from '../../../src/domain/wire.ts';
+import { silent } from '../../../src/lib/log.ts';
+import { type Service, startService } from '../../../src/service.ts';
+
+export const siteKey = 'an-admin-key-for-the-dashboard-tests';
+
+/** Made up; jobs of other models have no known price. */
+const price = { inputPerMillion: 0.5, outputPerMillion: 2, cachedInputPerMillion: null, free: false };
+
+/** A real coordinator with its dashboard, on a free port and a folder of its own. */
+export interface Site {
+  url: string;
+  client: Client;
+  service: Service;
+  stop(): Promise<void>;
+}
+
+export async function startSite(options: { slots?: number } = {}): Promise<Site> {
+  const cwd = await mkdtemp(join(tmpdir(), 'svc-dashboard-'));
+  const { config } = await loadConfig({
+    env: { SVC_DATA_DIR: join(cwd, 'data') },
+    cwd,
+    overrides: { port: 0 },
+  });
+  const { slots = 0 } = options;
+  const service = await startService({
+    config: { ...config, pricing: { echo: { 'echo-small': price } } },
+    apiKey: siteKey,
+    logger: silent,
+    echoWorker: slots === 0 ? undefined : { concurrency: slots },
+  });
+  return {
+    url: service.url,
+    client: createClient({ baseUrl: service.url, apiKey: siteKey }),
+    service,
+    stop: async () => {
+      await service.stop(0);
+      await rm(cwd, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}
+
+/** Dispatch many at once. @returns their ids. */
+export async function dispatchMany(site: Site, jobs: readonly DispatchBody[]): Promise<string[]> {
+  const response = await fetch(`${site.url}/api/jobs/batch`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${siteKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ jobs }),
+  });
+  if (!response.ok) throw new Error(await response.text());
+  const { jobs: made } = (await response.json()) as { jobs: { id: string }[] };
+  return made.map(({ id }) => id);
+}

@@ -4,6 +4,7 @@ import {
   jobTimeout,
   mayWaitForLimit,
   type ProviderTally,
+  releasedTooOften,
   type Verdict,
   verdictOn,
   workerLost,
@@ -26,6 +27,11 @@ import type { JobEvent } from './events.ts';
 
 /** Raised when a state is renamed or the context changes its shape; older snapshots then need an upcaster. */
 export const jobMachineVersion = 1;
+/**
+ * Times that workers may give a job back before it fails: far more than deploys do, and few enough that a worker that
+ * takes a job and gives it back at once does not do so for ever, with one more attempt to remember each time.
+ */
+export const releasesMax = 100;
 /** Decisions that a job remembers; older ones are dropped so that a job that waits for ever stays small. */
 const routeLengthMax = 100;
 
@@ -159,6 +165,10 @@ export const jobMachine = setup({
     triesAgain: ({ context, event }) => verdict(context, event) === 'again',
     isReapedTooOften: ({ context, event }) =>
       event.type === 'job.reaped' && event.lease === context.lease && context.reapCount >= event.maxReaps,
+    isReleasedTooOften: ({ context, event }) =>
+      event.type === 'job.released' &&
+      event.lease === context.lease &&
+      (context.releaseCount ?? 0) + 1 >= releasesMax,
   },
   actions: {
     /** Effect, provided by the coordinator: the assignment leaves for the worker once the change is committed. */
@@ -315,7 +325,17 @@ export const jobMachine = setup({
         ...context,
         ...requeued,
         attempts: ended(context, at, 'released', null, null, noCost),
+        releaseCount: (context.releaseCount ?? 0) + 1,
         updatedAt: at,
+      };
+    }),
+    failReleased: assign(({ context, event }) => {
+      const { at } = event as Of<'job.released'>;
+      return {
+        ...context,
+        startedAt: lastAttempt(context)?.startedAt ?? null,
+        finishedAt: at,
+        error: releasedTooOften(releasesMax),
       };
     }),
     /** POST retry: automatic counters start again, history stays. */
@@ -335,6 +355,7 @@ export const jobMachine = setup({
         tallies: {},
         retryCount: context.retryCount + 1,
         reapCount: 0,
+        releaseCount: 0,
         finishedAt: null,
         updatedAt: at,
         error: null,
@@ -428,12 +449,20 @@ export const jobMachine = setup({
           { guard: 'isReapedTooOften', target: 'failed', actions: ['takeBack', 'failLost'] },
           { guard: 'isCurrentLease', target: 'pending', actions: 'takeBack' },
         ],
-        'job.released': {
-          guard: 'isCurrentLease',
-          target: 'pending',
-          actions: 'giveBack',
-          description: 'A deploy burns no attempt.',
-        },
+        'job.released': [
+          {
+            guard: 'isReleasedTooOften',
+            target: 'failed',
+            actions: ['giveBack', 'failReleased'],
+            description: 'No worker keeps it: that must end too.',
+          },
+          {
+            guard: 'isCurrentLease',
+            target: 'pending',
+            actions: 'giveBack',
+            description: 'A deploy burns no attempt.',
+          },
+        ],
       },
       states: {
         active: {

@@ -117,6 +117,16 @@ export function workerLost(reapCount: number): Failure {
   };
 }
 
+/** Worker after worker gave the job back. */
+export function releasedTooOften(times: number): Failure {
+  return {
+    class: 'worker_lost',
+    code: 'released_too_often',
+    message: `Workers took this job and gave it back ${times} times; it is not tried again by itself`,
+    status: null,
+  };
+}
+
 /** The key of the worker that ran the job was revoked (spec, "Authentication", 4). */
 export function workerKeyRevoked(): Failure {
   return {

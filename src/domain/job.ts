@@ -119,6 +119,8 @@ export interface JobLife {
   /** POST retries. */
   retryCount: number;
   reapCount: number;
+  /** Times that workers gave it back, since the last POST retry. Absent before the first. */
+  releaseCount?: number;
   /** Begin of the attempt that runs or that ended the job; null while pending. */
   startedAt: number | null;
   finishedAt: number | null;

@@ -1,7 +1,19 @@
 import test from 'ava';
 import type { AttemptOutcome } from '../../src/domain/job.ts';
 import { noCost } from '../../src/domain/money.ts';
-import { after, dollar, failure, type Make, make, newJob, result, rules, targetOf, usageOf } from './jobs.ts';
+import {
+  after,
+  dollar,
+  failure,
+  type JobSnapshot,
+  type Make,
+  make,
+  newJob,
+  result,
+  rules,
+  targetOf,
+  usageOf,
+} from './jobs.ts';
 
 const active = after(newJob(), make.assigned);
 const [a, b, c] = [targetOf('a'), targetOf('b', 'big'), targetOf('c')];
@@ -161,6 +173,22 @@ test('what was not used costs nothing: a cancel before and while running, and a 
   t.deepEqual(after(newJob(), make.cancelled).context.attempts, []);
   for (const event of [make.cancelled, make.released])
     t.is(after(active, event).context.attempts[0]?.cost, noCost);
+});
+
+test('a job that workers give back again and again fails the hundredth time; a retry counts anew', (t) => {
+  const release = (job: JobSnapshot) => after(job, make.assigned, make.released);
+  let job = newJob();
+  for (let times = 1; times < 100; times += 1) job = release(job);
+  t.deepEqual(job.value, { pending: 'ready' });
+  job = release(job);
+  t.is(job.value, 'failed');
+  t.like(job.context, { reapCount: 0, finishedAt: job.context.updatedAt });
+  t.like(job.context.error, { class: 'worker_lost', code: 'released_too_often' });
+  t.is(job.context.attempts.length, 100);
+  t.true(job.context.attempts.every(({ outcome, cost }) => outcome === 'released' && cost === noCost));
+  job = release(after(job, make.retried()));
+  t.deepEqual(job.value, { pending: 'ready' });
+  t.is(job.context.error, null);
 });
 
 test('a job cancelled while it waits has not started, whatever was tried before', (t) => {

@@ -19,6 +19,8 @@ import {
   type RouteStep,
   type StrategyName,
   type Target,
+  type Turn,
+  turnsMax,
 } from '../src/domain/job.ts';
 import { type Cost, noCost } from '../src/domain/money.ts';
 import type { JobState } from '../src/domain/states.ts';
@@ -121,6 +123,20 @@ function named(attempts: Attempt[], model: string | null): Attempt[] {
   );
 }
 
+/** Whether a job whose worker is lost once more must end. */
+function isReapedTooOften({ reapCount }: JobLife, { maxReaps }: Of<'job.reaped'>): boolean {
+  return reapCount >= maxReaps;
+}
+
+/** The turns with one more, which happened under the present lease. */
+function withTurn(
+  { turns = [], lease }: JobLife,
+  { at, type }: Extract<JobEvent, { type: Turn['event'] }>,
+  to: JobState,
+): Turn[] {
+  return [...turns, { at, lease, event: type, to }].slice(-turnsMax);
+}
+
 /** Back in the queue, with its place kept. */
 const requeued = { startedAt: null, delayedUntil: null } as const;
 
@@ -164,7 +180,7 @@ export const jobMachine = setup({
     waitsForLimit: ({ context, event }) => verdict(context, event) === 'wait',
     triesAgain: ({ context, event }) => verdict(context, event) === 'again',
     isReapedTooOften: ({ context, event }) =>
-      event.type === 'job.reaped' && event.lease === context.lease && context.reapCount >= event.maxReaps,
+      event.type === 'job.reaped' && event.lease === context.lease && isReapedTooOften(context, event),
     isReleasedTooOften: ({ context, event }) =>
       event.type === 'job.released' &&
       event.lease === context.lease &&
@@ -175,11 +191,15 @@ export const jobMachine = setup({
     handToWorker: () => {},
     /** Effect, provided by the coordinator: the worker is told to stop once the change is committed. */
     abortWorker: (_, _params: { reason: AbortReason }) => {},
-    becomeReady: assign(({ context, event }) => ({
-      ...context,
-      delayedUntil: null,
-      updatedAt: (event as Of<'job.due'>).at,
-    })),
+    becomeReady: assign(({ context, event }) => {
+      const due = event as Of<'job.due'>;
+      return {
+        ...context,
+        delayedUntil: null,
+        updatedAt: due.at,
+        turns: withTurn(context, due, 'pending.ready'),
+      };
+    }),
     beginAttempt: assign(({ context, event }) => {
       const { at, workerId, provider, model, why, skipped = [] } = event as Of<'job.assigned'>;
       const lease = context.lease + 1;
@@ -268,10 +288,14 @@ export const jobMachine = setup({
       const waitedFor = isWaitedFor ? candidates.filter(({ provider }) => provider === failed) : [];
       return { ...context, target: next, chain: [...untried, ...waitedFor] };
     }),
-    delayRetry: assign(({ context, event }) => ({
-      ...context,
-      delayedUntil: (event as Of<'job.attemptFailed'>).retryAt,
-    })),
+    delayRetry: assign(({ context, event }) => {
+      const failed = event as Of<'job.attemptFailed'>;
+      return {
+        ...context,
+        delayedUntil: failed.retryAt,
+        turns: withTurn(context, failed, 'pending.delayed'),
+      };
+    }),
     failWithError: assign(({ context, event }) => {
       const { at, error } = event as Of<'job.attemptFailed'>;
       return { ...context, startedAt: lastAttempt(context)?.startedAt ?? null, finishedAt: at, error };
@@ -301,13 +325,15 @@ export const jobMachine = setup({
       };
     }),
     takeBack: assign(({ context, event }) => {
-      const { at, outcome, cost = noCost } = event as Of<'job.reaped'>;
+      const reaped = event as Of<'job.reaped'>;
+      const { at, outcome, cost = noCost } = reaped;
       return {
         ...context,
         ...requeued,
         attempts: ended(context, at, outcome, null, null, cost),
         reapCount: context.reapCount + 1,
         updatedAt: at,
+        turns: withTurn(context, reaped, isReapedTooOften(context, reaped) ? 'failed' : 'pending.ready'),
       };
     }),
     failLost: assign(({ context, event }) => {
@@ -340,7 +366,8 @@ export const jobMachine = setup({
     }),
     /** POST retry: automatic counters start again, history stays. */
     startAgain: assign(({ context, event }) => {
-      const { at, strategy, target, chain, cost = noCost } = event as Of<'job.retried'>;
+      const retried = event as Of<'job.retried'>;
+      const { at, strategy, target, chain, cost = noCost } = retried;
       const attempt = lastAttempt(context);
       return {
         ...context,
@@ -358,10 +385,18 @@ export const jobMachine = setup({
         releaseCount: 0,
         finishedAt: null,
         updatedAt: at,
+        turns: withTurn(context, retried, 'pending.ready'),
         error: null,
       };
     }),
-    touch: assign(({ context, event }) => ({ ...context, updatedAt: event.at })),
+    loseWorker: assign(({ context, event }) => {
+      const lost = event as Of<'job.workerLost'>;
+      return { ...context, updatedAt: lost.at, turns: withTurn(context, lost, 'running.stuck') };
+    }),
+    findWorker: assign(({ context, event }) => {
+      const returned = event as Of<'job.workerReturned'>;
+      return { ...context, updatedAt: returned.at, turns: withTurn(context, returned, 'running.active') };
+    }),
     /** What an ended attempt still cost. The state stays. */
     recordUsage: assign(({ context, event }) => {
       const { lease, usage, cost, at } = event as Of<'job.usageReported'>;
@@ -467,12 +502,12 @@ export const jobMachine = setup({
       states: {
         active: {
           description: 'Its worker is connected.',
-          on: { 'job.workerLost': { guard: 'isCurrentLease', target: 'stuck', actions: 'touch' } },
+          on: { 'job.workerLost': { guard: 'isCurrentLease', target: 'stuck', actions: 'loseWorker' } },
         },
         stuck: {
           description: 'Its worker crashed or lost the connection; the job may still be running there.',
           on: {
-            'job.workerReturned': { guard: 'isCurrentLease', target: 'active', actions: 'touch' },
+            'job.workerReturned': { guard: 'isCurrentLease', target: 'active', actions: 'findWorker' },
             'job.retried': { target: '#job.pending', actions: 'startAgain' },
           },
         },

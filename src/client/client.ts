@@ -10,6 +10,7 @@ import type {
   WireCostSummary,
   WireHealth,
   WireJob,
+  WireJobHistory,
   WireJobList,
   WireKey,
   WireKeyList,
@@ -87,6 +88,8 @@ export interface Client {
   /** All of them or none, in one commit: 1 to 10,000 jobs. Answers their ids, in order. */
   dispatchBatch(jobs: readonly DispatchBody[]): Promise<WireBatch>;
   job(id: string, options?: { waitSeconds?: number; signal?: AbortSignal | undefined }): Promise<WireJob>;
+  /** The states that a job went through, oldest first. */
+  jobHistory(id: string): Promise<WireJobHistory>;
   /** Newest first. */
   jobs(filters?: JobFilters): Promise<WireJobList>;
   /** Every job, whole, read no faster than it is taken: newest first, then the archived ones. */
@@ -164,6 +167,7 @@ export function createClient({
     },
     dispatchBatch: (jobs) => post('/api/jobs/batch', { body: { jobs } }),
     job,
+    jobHistory: (id) => get(`${jobPath(id)}/history`),
     jobs: (filters = {}) => get('/api/jobs', { query: queryOf(filters) }),
     exportJobs: ({ archived, ...filters } = {}) => {
       const query = { ...queryOf(filters), archived: archived === true ? 'true' : undefined };

@@ -98,6 +98,27 @@ export interface JobResult {
 /** How the one of several candidates is picked when a job is handed out. */
 export type StrategyName = 'direct' | 'fallback' | 'round_robin' | 'least_busy' | 'cheapest' | 'fastest';
 
+/**
+ * A change of state that the attempts do not tell: a delay and its end, a worker lost and found, a lease taken back, a
+ * retry. What every job goes through is not written twice; `historyOf` puts both together.
+ */
+export interface Turn {
+  at: number;
+  /** The last lease given at that moment; 0 before the first. */
+  lease: number;
+  event:
+    | 'job.due'
+    | 'job.attemptFailed'
+    | 'job.workerLost'
+    | 'job.workerReturned'
+    | 'job.reaped'
+    | 'job.retried';
+  to: JobState;
+}
+
+/** Turns that a job remembers; the oldest go first. */
+export const turnsMax = 100;
+
 /** The context of the job machine: everything about a job that changes. Plain JSON. */
 export interface JobLife {
   strategy: StrategyName;
@@ -125,6 +146,8 @@ export interface JobLife {
   startedAt: number | null;
   finishedAt: number | null;
   updatedAt: number;
+  /** Oldest first. Left out while there are none, as in most jobs. */
+  turns?: Turn[];
   result: JobResult | null;
   error: Failure | null;
 }

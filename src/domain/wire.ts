@@ -89,6 +89,28 @@ export interface WireJobResult {
   first_token_ms: number | null;
 }
 
+/** A job has come from one state of its machine to another. */
+export interface WireHistoryEntry {
+  at: Iso;
+  /** null: the job was dispatched. */
+  event: string | null;
+  /** null: the job was new. */
+  from: JobState | null;
+  to: JobState;
+  /** Number of the last attempt at that moment; null before the first. */
+  attempt: number | null;
+}
+
+export interface WireJobHistory {
+  job_id: string;
+  /** The state it is in; the last entry leads there. */
+  state: JobState;
+  /** Oldest first. */
+  entries: WireHistoryEntry[];
+  /** Whether some entries are missing. */
+  truncated: boolean;
+}
+
 /** Body of POST /api/jobs. */
 export interface DispatchBody {
   prompt?: string;

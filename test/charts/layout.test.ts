@@ -11,6 +11,7 @@ import {
   type ChartState,
   type Point,
 } from '../../src/dashboard/statechart/chart.ts';
+import { jobChart } from '../../src/dashboard/statechart/charts/job.ts';
 import { walks } from '../machines/every.ts';
 
 function draw(machine: AnyStateMachine): Promise<Chart> {
@@ -104,6 +105,10 @@ for (const [name, { machine }] of Object.entries(walks)) {
     }
   });
 }
+
+test('the picture that a page imports is the one that was laid out', async (t) => {
+  t.deepEqual(await draw(walks.job.machine), jobChart);
+});
 
 test('delays, guards and ends stand in the picture', async (t) => {
   const machine = createMachine({

@@ -296,7 +296,14 @@ test('the route keeps the newest 100 decisions', (t) => {
   t.deepEqual([route.length, route[0]?.at, route.at(-1)?.at], [100, 50, 149]);
 });
 
-test('a worker that is lost and comes back changes nothing but the time of the last change', (t) => {
+test('a worker that is lost and comes back leaves two turns and the time of the last change', (t) => {
   const { context } = after(active, make.workerLost, make.workerReturned);
-  t.deepEqual({ ...context, updatedAt: 0 }, { ...active.context, updatedAt: 0 });
+  t.deepEqual(context, {
+    ...active.context,
+    updatedAt: 1_300,
+    turns: [
+      { at: 1_200, lease: 1, event: 'job.workerLost', to: 'running.stuck' },
+      { at: 1_300, lease: 1, event: 'job.workerReturned', to: 'running.active' },
+    ],
+  });
 });

@@ -3,67 +3,13 @@ import fc from 'fast-check';
 import { transition } from 'xstate';
 import type { JobEvent } from '../../machines/events.ts';
 import { jobMachine } from '../../machines/jobMachine.ts';
-import { errorClasses } from '../../src/domain/failure.ts';
 import type { JobLife } from '../../src/domain/job.ts';
 import { isTerminal, type JobState } from '../../src/domain/states.ts';
-import { dollar, failure, type JobSnapshot, type Make, make, newJob, targetOf, usageOf } from './jobs.ts';
+import { type JobSnapshot, newJob } from './jobs.ts';
+import { lives } from './lives.ts';
 import { pathOf } from './stateTable.ts';
 
 const runs = 500;
-const target = fc.constantFrom('a', 'b', 'c').map((provider) => targetOf(provider));
-const chain = fc.array(target, { maxLength: 3 });
-/** How far behind, or ahead of, the job's own lease an event is. */
-const behind = fc.oneof(
-  { weight: 4, arbitrary: fc.constant(0) },
-  { weight: 1, arbitrary: fc.integer({ min: -2, max: 3 }) },
-);
-const usage = fc.option(fc.integer({ min: 0, max: 9 }).map(usageOf));
-
-const sorts: fc.Arbitrary<Make>[] = [
-  fc.constant(make.due),
-  fc.constant(make.assigned),
-  fc.constant(make.workerLost),
-  fc.constant(make.workerReturned),
-  fc.constant(make.released),
-  fc.record({ target, chain }).map(make.rerouted),
-  usage.map((spent) => make.completed({ usage: spent, cost: dollar })),
-  fc
-    .record({
-      errorClass: fc.constantFrom(...errorClasses),
-      next: fc.option(target),
-      usage,
-      final: fc.boolean(),
-    })
-    .map(({ errorClass, ...fields }) => make.failed(errorClass, { ...fields, error: failure(errorClass) })),
-  fc.record({ maxReaps: fc.integer({ min: 0, max: 3 }) }).map((fields) => make.reaped('reaped', fields)),
-  fc.constant(make.reaped('lost')),
-  usage.map((spent) => make.usageReported({ usage: spent })),
-];
-/** Those that end a job come less often, so that lives are long enough to be interesting. */
-const endings: fc.Arbitrary<Make>[] = [
-  fc.constant(make.cancelled),
-  fc.constant(make.timedOut()),
-  fc.record({ target, chain }).map(make.retried),
-];
-
-const moved = fc
-  .tuple(
-    fc.oneof({ weight: 6, arbitrary: fc.oneof(...sorts) }, { weight: 1, arbitrary: fc.oneof(...endings) }),
-    behind,
-  )
-  .map(
-    ([maker, back]): Make =>
-      (life) => {
-        const event = maker(life);
-        return 'lease' in event ? ({ ...event, lease: event.lease - back } as JobEvent) : event;
-      },
-  );
-
-const lives = fc.tuple(
-  fc.option(fc.constantFrom(0, 5_000)),
-  chain,
-  fc.array(moved, { minLength: 1, maxLength: 60 }),
-);
 
 interface Moment {
   before: JobSnapshot;

@@ -3,6 +3,7 @@ import type { Coordinator } from '../../../coordinator/coordinator.ts';
 import { statusOf } from '../../../domain/states.ts';
 import type { WireBatch, WireJobList } from '../../../domain/wire.ts';
 import { presentJob, presentListed } from '../../../present/job.ts';
+import { presentHistory } from '../../../present/jobHistory.ts';
 import { type BatchBody, batchBody } from '../../middleware/batchBody.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
@@ -88,6 +89,16 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
           ? coordinator.job(id)
           : coordinator.jobAtEnd(id, waitMs, whenGone()));
         return { json: presentJob(view) };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/jobs/:id/history',
+      role: 'viewer',
+      handle: async ({ params: { id = '' }, query }) => {
+        parseNothing(query);
+        const { job } = await coordinator.job(id);
+        return { json: presentHistory(job) };
       },
     },
     {

@@ -59,7 +59,10 @@ export class Journal {
       }
       if (this.#file.writesAreDurable !== true) await this.#sync();
     } catch (error) {
-      if (error instanceof SyncFailed) throw error;
+      if (error instanceof SyncFailed) {
+        await this.#takeAway();
+        throw error;
+      }
       // At once and not before the next append: whole records of commits that are refused now must not be found by a
       // restart. When it cannot be done yet, the next append tries again before it writes.
       try {
@@ -110,6 +113,18 @@ export class Journal {
       if (this.#isDirty && !this.#hasFailed) await this.#repair();
     } finally {
       await this.#file.close();
+    }
+  }
+
+  /**
+   * After a failed sync the next process would still find records in the system's memory that were refused and that are
+   * not on the disk. Whether this succeeds changes nothing for the present one, which ends.
+   */
+  async #takeAway(): Promise<void> {
+    try {
+      await this.#file.truncate(this.#active.bytes);
+    } catch {
+      // The disk is failing: the first error is the one to report.
     }
   }
 

@@ -76,6 +76,8 @@ async function readManifest(files: Files, layout: Layout, database: Low<Manifest
   const file = await files.open(join(layout.journal, journalName(1)), 'edit');
   await file.close();
   await files.syncFolder(layout.journal);
+  // The folders themselves, before a manifest says that there is something in them.
+  await files.syncFolder(layout.root);
   await database.write();
   return database.data;
 }
@@ -153,7 +155,10 @@ async function replay(
   const begun = found.find((file) => file.bytes === 0 && file.firstSeq === nextSeq);
   const active = begun ?? kept.pop();
   if (active === undefined) throw missingRecords(layout.journal, nextSeq, null);
-  if (torn !== null) await cut(files, torn, logger);
+  const last = needed[needed.length - 1];
+  if (last !== undefined) await settle(files, join(layout.journal, last.name), torn, logger);
+  await files.syncFolder(layout.journal);
+  await files.syncFolder(layout.root);
   // Up to one file: the last one, which is read whether the checkpoint has it or not.
   const sealed = kept.filter((_, i) => (kept[i + 1]?.firstSeq ?? active.firstSeq) > manifest.seq + 1);
   return { active, nextSeq, sealed };
@@ -166,17 +171,22 @@ interface Torn {
   tornBytes: number;
 }
 
-/** Cut a torn record off the last file. In an earlier one, which was whole when the next was begun, it would be damage. */
-async function cut(files: Files, { path, goodBytes, tornBytes }: Torn, logger: Logger): Promise<void> {
+/**
+ * Make durable what was read: a process that was killed may have left it in the system's memory alone, and what is built
+ * upon it now would outlast it when the power fails. A torn record is cut off the last file before; in an earlier one,
+ * which was whole when the next was begun, it would be damage.
+ */
+async function settle(files: Files, path: string, torn: Torn | null, logger: Logger): Promise<void> {
   const file = await files.open(path, 'edit');
   try {
-    await file.truncate(goodBytes);
+    if (torn !== null) await file.truncate(torn.goodBytes);
     await file.sync();
   } finally {
     await file.close();
   }
+  if (torn === null) return;
   logger.warn(
-    { file: path, offset: goodBytes, bytes: tornBytes },
+    { file: path, offset: torn.goodBytes, bytes: torn.tornBytes },
     'cut off the end of the journal: a record that was being written when the process ended and was never acknowledged',
   );
 }

@@ -43,6 +43,8 @@ export class Dispatcher {
   readonly #logger: Logger;
   /** Jobs that are left alone until a time, monotonic ms. */
   readonly #spared = new Map<string, number>();
+  /** Ends of events in flight after which another pass is due. */
+  readonly #awaited = new Set<Promise<void>>();
   #running: Promise<void> | null = null;
   #again = false;
 
@@ -141,7 +143,7 @@ export class Dispatcher {
 
   #decide(claims: Map<string, Claim>): Decide {
     return (job, lane) => {
-      if (this.#host().isBusy(job.id) || this.#spared.has(job.id)) return 'skip';
+      if (this.#isInFlight(job.id) || this.#spared.has(job.id)) return 'skip';
       const candidates = this.#candidates.of(job.life);
       const picked = this.#candidates.pick(job.life, lane, candidates);
       const worker = picked?.state === 'ready' ? this.#candidates.leastBusy(picked) : null;
@@ -178,6 +180,22 @@ export class Dispatcher {
       claims.set(job.id, { step, lease, model, release: this.#host().hold(job.id) });
       return step.change;
     };
+  }
+
+  /**
+   * Whether an event of the job is in flight. There is another pass when it has ended: one that is refused, such as the
+   * second of two retries, changes nothing, and nobody else would say that the job can be had now.
+   */
+  #isInFlight(jobId: string): boolean {
+    const end = this.#host().inFlight(jobId);
+    if (end === null) return false;
+    if (this.#awaited.has(end)) return true;
+    this.#awaited.add(end);
+    void end.then(() => {
+      this.#awaited.delete(end);
+      this.kick();
+    });
+    return true;
   }
 
   /** The claim is durable: out with the assignment. */

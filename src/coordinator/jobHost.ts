@@ -121,9 +121,9 @@ export class JobHost {
     return live === undefined ? null : statePath(live.actor.getSnapshot().value);
   }
 
-  /** Whether an event of this job waits for its commit. */
-  isBusy(id: string): boolean {
-    return this.#tails.has(id);
+  /** The end of what is in flight for this job, which never rejects; null when there is nothing. */
+  inFlight(id: string): Promise<void> | null {
+    return this.#tails.get(id) ?? null;
   }
 
   /**

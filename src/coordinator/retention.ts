@@ -75,7 +75,7 @@ export class Retention {
     const releases: (() => void)[] = [];
     try {
       const count = await this.#store.archive(rule, (job) => {
-        if (this.#host().isBusy(job.id) || mayStillCost(job, now)) return false;
+        if (this.#host().inFlight(job.id) !== null || mayStillCost(job, now)) return false;
         releases.push(this.#host().hold(job.id));
         return true;
       });

@@ -155,3 +155,25 @@ test('a waiting job says its position in the lane', async (t) => {
   const positions = await Promise.all(ids.map(async (id) => (await coordinator.job(id)).waiting?.position));
   t.deepEqual(positions, [1, 2, 3]);
 });
+
+test('a job that comes back to the queue while other requests for it wait is handed out all the same', async (t) => {
+  const { coordinator, worker, jobAs } = await setup(t);
+  const hand = await worker();
+  const { job } = await coordinator.dispatch(request());
+  const { job_id: jobId, lease } = await hand.job();
+  const failure = {
+    class: 'invalid_request' as const,
+    message: 'no',
+    status: null,
+    code: null,
+    retryAfterMs: null,
+  };
+  await hand.connection.conclude({ jobId, lease }, { type: 'fail', failure, usage: null });
+  await jobAs(job.id, 'failed');
+  // One is taken; the others are refused one after the other, and each time nothing changes.
+  const retries = await Promise.allSettled(Array.from({ length: 50 }, () => coordinator.retry(job.id)));
+  t.is(retries.filter(({ status }) => status === 'fulfilled').length, 1);
+  await jobAs(job.id, 'running');
+  await hand.complete(await hand.job(2));
+  await jobAs(job.id, 'completed');
+});

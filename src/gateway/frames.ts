@@ -11,6 +11,9 @@ const nameLengthMax = 200;
 const concurrencyMax = 100_000;
 
 const name = () => string().min(1).max(nameLengthMax);
+/** Rules, logs and commands name it: a blank one, or one with a line break, could be neither seen nor asked for. */
+const plainName = () =>
+  name().matches(/^\P{Cc}*[^\p{Cc}\s]\P{Cc}*$/u, 'must be neither blank nor have control characters');
 const lease = { job_id: string().max(nameLengthMax).required(), lease: number().integer().min(1).required() };
 const leases = array().of(object(lease)).max(concurrencyMax);
 /** Ten thousand million: more than any model takes, and sums of it stay exact. */
@@ -53,7 +56,7 @@ const models = lazy((value: unknown) => {
 
 const schemas: Record<WorkerFrame['type'], Schema> = {
   hello: object({
-    name: name().required(),
+    name: plainName().required(),
     kind: string().oneOf(['cloud', 'local']).required(),
     providers: array().of(name().required()).min(1).required(),
     models,

@@ -130,10 +130,11 @@ export class WorkerSocket implements WorkerLink {
     const hello = {
       name,
       kind,
-      providers,
+      // Said twice is said once.
+      providers: [...new Set(providers)],
       concurrency,
       models: models ?? {},
-      tags: tags ?? [],
+      tags: [...new Set(tags ?? [])],
       version: version ?? null,
       host: host ?? null,
       instance: instance ?? null,

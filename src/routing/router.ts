@@ -30,7 +30,7 @@ export function planRoute(request: JobRequest, config: Config): Plan | null {
     }),
   );
   if (first === undefined) return null;
-  const byRule = met === null ? '' : ` (rule ${met.index + 1})`;
+  const byRule = met === null ? '' : ` (routing.rules[${met.index}])`;
   return { strategy, candidates: [first, ...rest], why: why + byRule, rule: met?.index ?? null };
 }
 

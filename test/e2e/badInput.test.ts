@@ -433,6 +433,8 @@ test.serial(
         { name: 7 },
         { name: 'x'.repeat(201) },
         { name: null },
+        { name: ' \t' },
+        { name: 'a\nb' },
         { kind: 'human' },
         { providers: [] },
         { providers: 'echo' },

@@ -75,6 +75,8 @@ test('a first frame that is no good hello ends the connection with 4400 and says
     { type: 'nonsense' },
     { type: 'heartbeat', running: [] },
     { ...hello, name: '' },
+    { ...hello, name: ' \u00a0' },
+    { ...hello, name: 'a\u0000b' },
     { ...hello, providers: [] },
     { ...hello, concurrency: -1 },
     { ...hello, concurrency: 1.5 },
@@ -91,6 +93,16 @@ test('a first frame that is no good hello ends the connection with 4400 and says
     t.is(typeof socket.frames[0]?.message, 'string');
   }
   t.is((await bundle.api('GET', '/api/workers')).json.total, 0);
+});
+
+test('what a hello says twice is said once, and any visible name will do', async (t) => {
+  const bundle = await setupApi(t);
+  const socket = new Socket(t, bundle);
+  await socket.opened;
+  socket.send({ ...hello, name: 'Büro 2 🦊', providers: ['echo', 'echo'], tags: ['a', 'b', 'a'] });
+  await socket.next('welcome');
+  const [worker] = (await bundle.api('GET', '/api/workers')).json.workers as object[];
+  t.like(worker, { name: 'Büro 2 🦊', providers: ['echo'], tags: ['a', 'b'] });
 });
 
 test('a bad frame after the hello is answered and survived; a stream of them ends with 1008', async (t) => {

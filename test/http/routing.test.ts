@@ -26,7 +26,7 @@ test('explain tells who would run a job and why the others would not, and makes 
 test('explain names the rule that decided, and says when the job would wait', async (t) => {
   const { api } = await setupApi(t, { routing });
   const { json } = await api('POST', '/api/route/explain', { prompt: 'x', tags: ['private'] });
-  t.like(json, { strategy: 'direct', rule: 0, chosen: null });
+  t.like(json, { strategy: 'direct', rule: 0, chosen: null, why: 'a rule names second (routing.rules[0])' });
   t.like((json.members as unknown[])[0], { provider: 'second', worker: 'vault', state: 'skipped' });
 });
 

@@ -1,9 +1,11 @@
 import type { BreakdownName, PeriodName } from '../domain/costReport.ts';
 import type { Role } from '../domain/key.ts';
 import type {
+  BulkBody,
   DispatchBody,
   Iso,
   WireBatch,
+  WireBulk,
   WireConfig,
   WireConfigReload,
   WireCostBreakdown,
@@ -20,6 +22,7 @@ import type {
   WireProviderList,
   WireRouteExplanation,
   WireStats,
+  WireStatsHistory,
   WireTicket,
   WireWorker,
   WireWorkerList,
@@ -57,6 +60,8 @@ export interface JobFilters {
   createdBefore?: string | undefined;
   /** Text in the prompt or the id. */
   q?: string | undefined;
+  /** Id of a job: those created after it are left out, so that pages keep their places. */
+  newest?: string | undefined;
   /** Parts that lists leave out. */
   include?: readonly ('input' | 'result')[] | undefined;
   limit?: number | undefined;
@@ -96,6 +101,9 @@ export interface Client {
   exportJobs(filters?: ExportFilters): AsyncGenerator<WireJob>;
   cancel(id: string): Promise<WireJob>;
   retry(id: string): Promise<WireJob>;
+  /** Up to 1,000 at a time; `has_more` says whether to ask again. */
+  cancelMany(jobs: BulkBody): Promise<WireBulk>;
+  retryMany(jobs: BulkBody): Promise<WireBulk>;
   workers(): Promise<WireWorkerList>;
   worker(id: string): Promise<WireWorker>;
   pauseWorker(id: string): Promise<WireWorker>;
@@ -110,6 +118,8 @@ export interface Client {
   /** Where a job would run, and why; makes none. */
   explainRoute(body: DispatchBody): Promise<WireRouteExplanation>;
   stats(): Promise<WireStats>;
+  /** The last hour in steps of ten seconds; `after` leaves out what is known. */
+  statsHistory(after?: Iso): Promise<WireStatsHistory>;
   machines(): Promise<WireMachineList>;
   keys(): Promise<WireKeyList>;
   createKey(key: { role: Role; name?: string; expires_at?: Iso }): Promise<WireNewKey>;
@@ -175,6 +185,8 @@ export function createClient({
     },
     cancel: (id) => post(`${jobPath(id)}/cancel`),
     retry: (id) => post(`${jobPath(id)}/retry`),
+    cancelMany: (jobs) => post('/api/jobs/cancel', { body: jobs }),
+    retryMany: (jobs) => post('/api/jobs/retry', { body: jobs }),
     workers: () => get('/api/workers'),
     worker: (id) => get(workerPath(id)),
     pauseWorker: (id) => post(`${workerPath(id)}/pause`),
@@ -185,6 +197,7 @@ export function createClient({
     resetProvider: (name) => post(`/api/providers/${encodeURIComponent(name)}/reset`),
     explainRoute: (body) => post('/api/route/explain', { body }),
     stats: () => get('/api/stats'),
+    statsHistory: (after) => get('/api/stats/history', { query: { after } }),
     machines: () => get('/api/machines'),
     keys: () => get('/api/keys'),
     createKey: (key) => post('/api/keys', { body: key }),

@@ -12,6 +12,17 @@ const outcomes = ['created', 'started', 'requeued', 'completed', 'failed', 'canc
 const sumsSeconds = 900;
 const tokensSeconds = 60;
 
+export type Totals = Record<keyof Throughput | 'input' | 'output', number>;
+
+const noThroughput: Throughput = {
+  created: 0,
+  started: 0,
+  requeued: 0,
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+};
+
 /** What has happened lately: counted as changes become durable, 0.5 µs a change, in fixed memory. */
 export class Activity {
   readonly #clock: Clock;
@@ -19,15 +30,23 @@ export class Activity {
   readonly #waits = new SlidingQuantiles(windowMs, windowSlices);
   readonly #runs = new SlidingQuantiles(windowMs, windowSlices);
 
+  /** Since the start. */
+  readonly #totals: Totals = { ...noThroughput, input: 0, output: 0 };
+
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** Counts since the start: a difference of two is what happened between them, to the job. */
+  totals(): Totals {
+    return { ...this.#totals };
   }
 
   /** A change has been committed. */
   follow({ before, after, event, ledger }: Committed): void {
     const now = this.#clock.monotonic();
     const type = statusEventType(before, after);
-    if (type !== null) this.#sums.add(now, type.slice('job.'.length) as keyof Throughput);
+    if (type !== null) this.#count(now, type.slice('job.'.length) as keyof Throughput, 1);
     const { life } = after;
     const attempt = lastAttempt(life);
     if (event?.type === 'job.assigned' && attempt?.number === 1) {
@@ -37,9 +56,20 @@ export class Activity {
       this.#runs.add(now, Math.max(0, attempt.finishedAt - attempt.startedAt));
     }
     for (const { amounts } of ledger) {
-      this.#sums.add(now, 'input', amounts.inputTokens);
-      this.#sums.add(now, 'output', amounts.outputTokens);
+      this.#count(now, 'input', amounts.inputTokens);
+      this.#count(now, 'output', amounts.outputTokens);
     }
+  }
+
+  #count(now: number, name: keyof Totals, amount: number): void {
+    this.#sums.add(now, name, amount);
+    this.#totals[name] += amount;
+  }
+
+  /** How long jobs wait and run, of the last five minutes. */
+  spreads(): Pick<Stats, 'wait' | 'run'> {
+    const now = this.#clock.monotonic();
+    return { wait: spread(this.#waits, now), run: spread(this.#runs, now) };
   }
 
   read(): Pick<Stats, 'throughput' | 'wait' | 'run' | 'tokensPerSecond'> {
@@ -51,8 +81,7 @@ export class Activity {
     const { input, output } = this.#sums.sums(now, tokensSeconds);
     return {
       throughput: { last1m: throughput(60), last5m: throughput(300), last15m: throughput(sumsSeconds) },
-      wait: spread(this.#waits, now),
-      run: spread(this.#runs, now),
+      ...this.spreads(),
       tokensPerSecond: { input: input / tokensSeconds, output: output / tokensSeconds },
     };
   }

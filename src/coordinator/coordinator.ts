@@ -10,7 +10,7 @@ import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
 import type { MachineCounts } from '../domain/machine.ts';
 import type { ProviderView } from '../domain/provider.ts';
 import { isTerminal, type JobStatus, type SupervisorStatus, statusOf } from '../domain/states.ts';
-import type { Stats, Vitals } from '../domain/stats.ts';
+import type { Stats, StatsPoint, Vitals } from '../domain/stats.ts';
 import type { Waiting } from '../domain/waiting.ts';
 import type { WorkerView } from '../domain/worker.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
@@ -21,6 +21,7 @@ import type { JobCounts, JobFilter, JobPage, JobQuery, Store, StoreHealth } from
 import { Activity } from './activity.ts';
 import { Candidates } from './candidates.ts';
 import { costBreakdown, costSummary } from './costs.ts';
+import { Course } from './course.ts';
 import { Deadlines } from './deadlines.ts';
 import { Delays } from './delays.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -86,6 +87,7 @@ export class Coordinator {
   readonly #delays: Delays;
   readonly #retention: Retention;
   readonly #activity: Activity;
+  readonly #course: Course;
   readonly #startedAt: number;
   readonly #vitals: (() => Vitals) | null;
   readonly #followers = new Set<(committed: Committed) => void>();
@@ -194,6 +196,7 @@ export class Coordinator {
       },
     });
     this.#activity = new Activity(clock);
+    this.#course = new Course({ clock, activity: this.#activity, counts: () => store.counts() });
     this.#startedAt = clock.monotonic();
     this.#vitals = options.vitals ?? null;
     this.#waiting = new WaitingReasons({ candidates, leases, providers, workers, isAssigning });
@@ -217,6 +220,7 @@ export class Coordinator {
     for (const job of await this.#store.delayedJobs()) this.#delays.follow(job);
     this.#expectReturns();
     this.#retention.start();
+    this.#course.start();
     this.#supervise({ type: 'supervisor.recovered' });
     this.#logger.info({ running: running.length, pending: this.#pending }, 'coordinator accepts jobs');
   }
@@ -254,6 +258,7 @@ export class Coordinator {
   async close(): Promise<void> {
     this.dismiss();
     this.#retention.close();
+    this.#course.close();
     this.#deadlines.close();
     this.#host.close();
     this.#workers.close();
@@ -355,6 +360,11 @@ export class Coordinator {
   follow(follower: (committed: Committed) => void): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
+  }
+
+  /** The last hour in steps of ten seconds, see `Course`. @param after epoch ms; only later ones. */
+  statsHistory(after: number | null): StatsPoint[] {
+    return this.#course.points(after);
   }
 
   /** Everything in figures, at this moment: some 50 µs, however many jobs there are. */

@@ -24,6 +24,20 @@ export interface Stats {
   };
 }
 
+/** What happened in a step of ten seconds, and how things stood at its end. */
+export interface StatsPoint {
+  /** Epoch ms of the step's end. */
+  at: number;
+  throughput: Throughput;
+  pending: number;
+  running: number;
+  /** Of the five minutes up to then. */
+  wait: Spread;
+  run: Spread;
+  /** Mean of the step. */
+  tokensPerSecond: { input: number; output: number };
+}
+
 export interface PendingGroup {
   provider: string;
   priority: string;

@@ -133,6 +133,19 @@ export interface WireBatch {
   count: number;
 }
 
+/** The jobs that POST /api/jobs/cancel and /retry mean: named, or all that a list with this query shows. */
+export type BulkBody = { ids: readonly string[] } | { filter: Record<string, string | readonly string[]> };
+
+/** Answer of POST /api/jobs/cancel and /retry. */
+export interface WireBulk {
+  changed: number;
+  refused_count: number;
+  /** The first 100. */
+  refused: { id: string; code: string; detail: string }[];
+  /** There are more jobs that fit; the same request again changes them. */
+  has_more: boolean;
+}
+
 export interface WireJobList {
   jobs: WireJob[];
   total: number;
@@ -233,6 +246,23 @@ export interface WireStats {
     event_loop_delay_p99_ms: number | null;
     rss_bytes: number | null;
   };
+}
+
+/** Answer of GET /api/stats/history: the last hour in steps, the oldest first. */
+export interface WireStatsHistory {
+  step_seconds: number;
+  points: WireStatsPoint[];
+}
+
+/** A step, told at its end: what happened in it, and how things stood. */
+export interface WireStatsPoint {
+  at: Iso;
+  throughput: WireThroughput;
+  pending: number;
+  running: number;
+  wait: WireSpread;
+  run: WireSpread;
+  tokens_per_second: { input: number; output: number };
 }
 
 /** What happened to how many jobs. */

@@ -131,6 +131,7 @@ const everyJob = {
   tier: null,
   createdAfter: null,
   createdBefore: null,
+  newest: null,
   text: null,
   offset: 0,
 };

@@ -1,5 +1,11 @@
-import type { Spread, Stats, Throughput } from '../domain/stats.ts';
-import { iso, type WireSpread, type WireStats, type WireThroughput } from '../domain/wire.ts';
+import type { Spread, Stats, StatsPoint, Throughput } from '../domain/stats.ts';
+import {
+  iso,
+  type WireSpread,
+  type WireStats,
+  type WireStatsPoint,
+  type WireThroughput,
+} from '../domain/wire.ts';
 
 /** The coordinator in figures, as the API and the live events show it. */
 export function presentStats(stats: Stats): WireStats {
@@ -31,6 +37,20 @@ export function presentStats(stats: Stats): WireStats {
       event_loop_delay_p99_ms: vitals === null ? null : rounded(vitals.eventLoopDelayP99Ms),
       rss_bytes: vitals?.rssBytes ?? null,
     },
+  };
+}
+
+/** A step of the last hour, as the API shows it. */
+export function presentStatsPoint(point: StatsPoint): WireStatsPoint {
+  const { at, throughput, pending, running, wait, run, tokensPerSecond } = point;
+  return {
+    at: iso(at),
+    throughput: presentThroughput(throughput),
+    pending,
+    running,
+    wait: presentSpread(wait),
+    run: presentSpread(run),
+    tokens_per_second: { input: rounded(tokensPerSecond.input), output: rounded(tokensPerSecond.output) },
   };
 }
 

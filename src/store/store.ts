@@ -181,6 +181,8 @@ export interface JobFilter {
   createdBefore: number | null;
   /** Text in prompt or id, without regard to case. */
   text: string | null;
+  /** Id of a job that lists show: those created after it are left out, so that pages keep their places. */
+  newest: string | null;
 }
 
 export interface JobQuery extends JobFilter {

@@ -463,6 +463,11 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
     t.deepEqual(await see({ priority: 'high' }), [1, [3]]);
     t.deepEqual(await see({ tier: 'gold', statuses: ['pending'] }), [2, [1, 0]]);
     t.deepEqual(await see({ createdAfter: epoch + 17, createdBefore: epoch + 19 }), [2, [18, 17]]);
+    t.deepEqual(await see({ newest: 'job-16', limit: 2, offset: 1 }), [17, [15, 14]]);
+    t.deepEqual(await see({ newest: 'job-16', statuses: ['pending'], limit: 2 }), [8, [16, 15]]);
+    t.deepEqual(await see({ newest: 'job-10', tags: ['odd'], limit: 2 }), [5, [9, 7]]);
+    const unknown = await t.throwsAsync(see({ newest: 'nobody' }));
+    t.like(unknown, { code: 'invalid_request' });
     t.deepEqual(await see({ text: 'PROMPT 1 S' }), [1, [1]]);
     t.deepEqual(await see({ text: 'JOB-19' }), [1, [19]]);
     t.deepEqual(await see({ text: '.*' }), [0, []]);

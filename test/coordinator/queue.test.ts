@@ -79,6 +79,7 @@ const everything = {
   tier: null,
   createdAfter: null,
   createdBefore: null,
+  newest: null,
   text: null,
   limit: 50,
   offset: 0,

@@ -101,3 +101,26 @@ test('a client that makes up providers does not make the figures grow', async (t
   t.is(pending.length, 101);
   t.like(pending.at(-1), { provider: 'other', ready: 50 });
 });
+
+test('the last hour is told in steps of ten seconds, each with what happened in it', async (t) => {
+  const bundle = await setupApi(t);
+  const { coordinator, clock, api } = bundle;
+  const history = async (query = '') => (await api('GET', `/api/stats/history${query}`)).json;
+  t.deepEqual(await history(), { step_seconds: 10, points: [] });
+  await coordinator.dispatch(request({ provider: 'a' }));
+  clock.advance(10_000);
+  await coordinator.dispatch(request({ provider: 'a' }));
+  await coordinator.dispatch(request({ provider: 'a' }));
+  clock.advance(10_000);
+  const { points } = (await history()) as { points: { at: string }[] };
+  t.is(points.length, 2);
+  t.like(points[0], { pending: 1, throughput: { created: 1 }, wait: { count: 0, p50_ms: null } });
+  t.like(points[1], { pending: 3, throughput: { created: 2 } });
+  t.deepEqual((await history(`?after=${points[0]?.at}`)).points, [points[1]]);
+  for (let step = 0; step < 400; step += 1) {
+    clock.advance(10_000);
+    await Promise.resolve();
+  }
+  t.is(((await history()).points as unknown[]).length, 360);
+  t.is((await api('GET', '/api/stats/history?after=yesterday')).status, 400);
+});

@@ -39,6 +39,7 @@ const everything: JobFilter = {
   tier: null,
   createdAfter: null,
   createdBefore: null,
+  newest: null,
   text: null,
 };
 

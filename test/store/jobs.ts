@@ -148,6 +148,7 @@ export function queryOf(overrides: Partial<JobQuery> = {}): JobQuery {
     tier: null,
     createdAfter: null,
     createdBefore: null,
+    newest: null,
     text: null,
     limit: 50,
     offset: 0,

@@ -21,11 +21,12 @@ export async function* scanJobs(
   isArchivedToo: boolean,
 ): AsyncGenerator<JobRecord[]> {
   const scan: Scan = { below: 0, archived: new Set() };
+  // Before the first batch: what is wrong with the filter is told at once.
+  const isMatch = isMatchOf(memory.jobs, filter);
   memory.scans.add(scan);
   try {
     yield* filterJobs(memory.jobs, filter, scan);
     if (!isArchivedToo) return;
-    const isMatch = isMatchOf(filter);
     for await (const batch of archive.jobs(filter.createdAfter)) {
       const isNew = ({ id, ordinal }: JobRecord) =>
         !scan.archived.has(ordinal) && memory.jobs.get(id) === undefined;

@@ -1,3 +1,4 @@
+import { CoordinatorError } from '../../domain/errors.ts';
 import { type JobRecord, lastAttempt } from '../../domain/job.ts';
 import { statusOf } from '../../domain/states.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
@@ -18,10 +19,14 @@ const charactersPerTurn = 1_000_000;
  */
 export async function searchJobs(index: JobIndex, query: JobQuery): Promise<JobPage> {
   const sets = index.setsOf(query.statuses, query.provider);
+  const end = endOf(index, query);
   const tests = testsOf(query);
   if (tests.length > 0) return scan(index, sets, query, tests);
-  const total = sets.reduce((sum, set) => sum + set.size, 0);
-  const walk = new NewestFirst(sets, ordinalBelow(sets, query.offset, index.lastOrdinal));
+  const size = sets.reduce((sum, set) => sum + set.size, 0);
+  const newer = end > index.lastOrdinal ? 0 : sets.reduce((sum, set) => sum + set.countFrom(end), 0);
+  const total = size - newer;
+  const begin = query.offset === 0 ? end : ordinalBelow(sets, newer + query.offset, index.lastOrdinal);
+  const walk = new NewestFirst(sets, begin);
   const jobs: JobRecord[] = [];
   while (jobs.length < query.limit) {
     const ordinal = walk.next();
@@ -41,7 +46,7 @@ async function scan(
   const matchesMax = Math.max(countedMax, end);
   const jobs: JobRecord[] = [];
   let total = 0;
-  const walk = new NewestFirst(sets, index.lastOrdinal + 1);
+  const walk = new NewestFirst(sets, endOf(index, query));
   for await (const batch of matches(index, walk, query, tests)) {
     for (const job of batch) {
       if (total === matchesMax) return { jobs, total, totalCapped: true };
@@ -68,7 +73,7 @@ export async function* filterJobs(
   filter: JobFilter,
   progress: Progress,
 ): AsyncGenerator<JobRecord[]> {
-  progress.below = index.lastOrdinal + 1;
+  progress.below = endOf(index, filter);
   const walk = new NewestFirst(index.setsOf(filter.statuses, filter.provider), progress.below);
   yield* matches(index, walk, filter, testsOf(filter), progress);
 }
@@ -106,11 +111,27 @@ async function* matches(
 
 type Test = (job: JobRecord) => boolean;
 
+/**
+ * The ordinal that the jobs of a filter are below.
+ * @throws CoordinatorError invalid_request when `newest` is no job here: it may have been archived meanwhile.
+ */
+function endOf(index: JobIndex, { newest }: JobFilter): number {
+  if (newest === null) return index.lastOrdinal + 1;
+  const job = index.get(newest);
+  if (job !== undefined) return job.ordinal + 1;
+  const message = 'must be the id of a job that is not archived';
+  throw new CoordinatorError('invalid_request', `The query is not valid: newest ${message}`, {
+    errors: [{ field: 'newest', message }],
+  });
+}
+
 /** Whether a job that stands in no set is one that the filter takes. */
-export function isMatchOf(filter: JobFilter): Test {
+export function isMatchOf(index: JobIndex, filter: JobFilter): Test {
   const { statuses, provider } = filter;
+  const end = filter.newest === null ? Number.POSITIVE_INFINITY : endOf(index, filter);
   const tests = testsOf(filter);
   return (job) =>
+    job.ordinal < end &&
     (statuses.length === 0 || statuses.includes(statusOf(job.state))) &&
     (provider === null || job.request.provider === provider) &&
     tests.every((isMatch) => isMatch(job));

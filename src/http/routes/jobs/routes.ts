@@ -8,10 +8,11 @@ import { type BatchBody, batchBody } from '../../middleware/batchBody.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
 import { parseBatch } from './batch.ts';
+import { type BulkAction, bulkActions, changeMany, parseBulk } from './bulk.ts';
 import { exportLines, parseExport } from './export.ts';
 import { parseDispatch, parseIdempotencyKey, parseList, parseWait, refuseIdempotencyKey } from './schema.ts';
 
-/** /api/jobs: dispatch, batch, list, export, read, cancel, retry. */
+/** /api/jobs: dispatch, batch, list, export, read, cancel, retry, the last two also of many. */
 export function jobRoutes(coordinator: Coordinator, config: () => Config): Route[] {
   return [
     {
@@ -91,6 +92,18 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
         return { json: presentJob(view) };
       },
     },
+    ...(Object.keys(bulkActions) as BulkAction[]).map(
+      (action): Route => ({
+        method: 'POST',
+        path: `/api/jobs/${action}`,
+        role: 'client',
+        body: 'required',
+        handle: async ({ body, query }) => {
+          parseNothing(query);
+          return { json: await changeMany(coordinator, action, parseBulk(body)) };
+        },
+      }),
+    ),
     {
       method: 'GET',
       path: '/api/jobs/:id/history',

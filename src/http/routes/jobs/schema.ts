@@ -122,7 +122,7 @@ function badKey(message: string): CoordinatorError {
   });
 }
 
-/** The filters of a query; their faults are told by its `done`. */
+/** The filters of a query but for `newest`, which has no sense for all jobs; their faults are told by its `done`. */
 export function readFilter(query: Query): JobFilter {
   return {
     statuses: query.words('status', jobStatuses),
@@ -135,6 +135,7 @@ export function readFilter(query: Query): JobFilter {
     createdAfter: query.time('created_after'),
     createdBefore: query.time('created_before'),
     text: query.text('q'),
+    newest: null,
   };
 }
 
@@ -143,6 +144,7 @@ export function parseList(raw: RawQuery): { query: JobQuery; include: Included }
   const query = new Query(raw);
   const parsed: JobQuery = {
     ...readFilter(query),
+    newest: query.text('newest'),
     limit: query.integer('limit', limitDefault, 1, limitMax),
     offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
   };

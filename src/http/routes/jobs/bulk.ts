@@ -1,0 +1,131 @@
+import { array, lazy, object, string } from 'yup';
+import type { Coordinator, JobView } from '../../../coordinator/coordinator.ts';
+import { CoordinatorError } from '../../../domain/errors.ts';
+import type { JobRecord } from '../../../domain/job.ts';
+import { type JobStatus, jobStatuses } from '../../../domain/states.ts';
+import type { WireBulk } from '../../../domain/wire.ts';
+import type { JobFilter } from '../../../store/store.ts';
+import { Query, type RawQuery } from '../../query.ts';
+import { validate } from '../../validate.ts';
+import { nameLengthMax } from './limits.ts';
+import { readFilter } from './schema.ts';
+
+/** Jobs that one request changes at most; whoever wants more asks again. */
+const bulkMax = 1_000;
+/** Refusals that are told one by one. */
+const refusedMax = 100;
+/** Changes under way at once: they share a few commits. */
+const atOnce = 100;
+
+/** What can be done to many jobs, and to which it can be done at all. */
+export const bulkActions = {
+  cancel: {
+    statuses: ['pending', 'running'],
+    fits: () => true,
+    change: (coordinator: Coordinator, id: string): Promise<JobView> => coordinator.cancel(id),
+  },
+  retry: {
+    statuses: ['failed', 'running'],
+    fits: ({ state }: JobRecord) => state === 'failed' || state === 'running.stuck',
+    change: (coordinator: Coordinator, id: string): Promise<JobView> => coordinator.retry(id),
+  },
+} as const;
+
+export type BulkAction = keyof typeof bulkActions;
+
+/** The jobs that are meant: named, or all that a list with these filters shows. */
+type Choice = { ids: string[] } | { filter: JobFilter };
+
+const schema = object({
+  ids: array().of(string().min(1).max(nameLengthMax).required()).min(1).max(bulkMax),
+  filter: lazy((value: unknown) =>
+    value === undefined ? object().notRequired() : object(filterShape(value)).noUnknown(false),
+  ),
+})
+  .noUnknown()
+  .test('one choice', function checkChoice(body) {
+    return (body.ids === undefined) === (body.filter === undefined)
+      ? this.createError({ path: 'ids', message: 'or filter must be given, one of them' })
+      : true;
+  });
+
+/** Each of the filter's own is a text or a list of texts; which ones there are is known to `readFilter`. */
+function filterShape(value: unknown) {
+  const names = typeof value === 'object' && value !== null ? Object.keys(value) : [];
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      lazy((one: unknown) => (Array.isArray(one) ? array().of(string().required()) : string().required())),
+    ]),
+  );
+}
+
+/** The body of POST /api/jobs/cancel and /retry. @throws CoordinatorError invalid_request. */
+export function parseBulk(body: unknown): Choice {
+  const { ids, filter } = validate(schema, body);
+  if (ids !== undefined) return { ids: [...new Set(ids)] };
+  const query = new Query((filter ?? {}) as RawQuery);
+  const parsed = { ...readFilter(query), newest: query.text('newest') };
+  query.done();
+  return { filter: parsed };
+}
+
+/**
+ * Change up to 1,000 jobs, the newest first. A job that refuses, as it has ended meanwhile, is told and keeps no other
+ * from its change.
+ * @throws CoordinatorError store_unavailable; those that were changed until then stay changed.
+ */
+export async function changeMany(
+  coordinator: Coordinator,
+  action: BulkAction,
+  choice: Choice,
+): Promise<WireBulk> {
+  const { ids, hasMore } =
+    'ids' in choice ? { ...choice, hasMore: false } : await find(coordinator, action, choice);
+  const { change } = bulkActions[action];
+  const refused: WireBulk['refused'] = [];
+  let changed = 0;
+  let refusedCount = 0;
+  for (let from = 0; from < ids.length; from += atOnce) {
+    const part = ids.slice(from, from + atOnce);
+    const outcomes = await Promise.all(part.map((id) => change(coordinator, id).then(() => null, refusalOf)));
+    for (const [index, refusal] of outcomes.entries()) {
+      if (refusal === null) {
+        changed += 1;
+        continue;
+      }
+      refusedCount += 1;
+      if (refused.length < refusedMax) refused.push({ id: part[index] ?? '', ...refusal });
+    }
+  }
+  return { changed, refused_count: refusedCount, refused, has_more: hasMore };
+}
+
+/** The newest jobs of the filter that the action can be done to. */
+async function find(
+  coordinator: Coordinator,
+  action: BulkAction,
+  { filter }: { filter: JobFilter },
+): Promise<{ ids: string[]; hasMore: boolean }> {
+  const { statuses: possible, fits } = bulkActions[action];
+  const wanted: readonly JobStatus[] = filter.statuses.length === 0 ? jobStatuses : filter.statuses;
+  const statuses = possible.filter((status) => wanted.includes(status));
+  const ids: string[] = [];
+  if (statuses.length === 0) return { ids, hasMore: false };
+  for await (const jobs of coordinator.scan({ ...filter, statuses: [...statuses] }, false)) {
+    for (const job of jobs) {
+      if (!fits(job)) continue;
+      if (ids.length === bulkMax) return { ids, hasMore: true };
+      ids.push(job.id);
+    }
+  }
+  return { ids, hasMore: false };
+}
+
+function refusalOf(error: unknown): { code: string; detail: string } {
+  const isExpected =
+    error instanceof CoordinatorError &&
+    (error.code === 'invalid_transition' || error.code === 'job_not_found');
+  if (!isExpected) throw error;
+  return { code: error.code, detail: error.message };
+}

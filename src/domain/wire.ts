@@ -457,9 +457,14 @@ export interface Problem {
   request_id: string;
 }
 
+/** The last moment that was shown: a new job shows the one of its creation three times, and formatting costs 0.4 µs. */
+let shown = { at: Number.NaN, text: '' };
+
 /** Epoch ms as the wire shows it. */
 export function iso(at: number): Iso;
 export function iso(at: number | null): Iso | null;
 export function iso(at: number | null): Iso | null {
-  return at === null ? null : new Date(at).toISOString();
+  if (at === null) return null;
+  if (at !== shown.at) shown = { at, text: new Date(at).toISOString() };
+  return shown.text;
 }

@@ -1,10 +1,17 @@
+import { crc32 } from 'node:zlib';
 import test from 'ava';
 import { encodeRecords } from '../../src/store/json/encode.ts';
-import { decodeRecord, encodeRecord } from '../../src/store/json/record.ts';
+import { decodeRecord } from '../../src/store/json/record.ts';
 
 const change = (id: number, bytes: number) =>
   JSON.stringify({ kind: 'keyRemoved', id: `${id}`.padEnd(bytes, 'ü') });
-const asOne = (seq: number, texts: readonly string[]) => encodeRecord(seq, `[${texts.join(',')}]`);
+const asOne = (seq: number, texts: readonly string[]) => {
+  const changes = `[${texts.join(',')}]`;
+  const sum = crc32(changes, crc32(String(seq)))
+    .toString(16)
+    .padStart(8, '0');
+  return `{"seq":${seq},"sum":"${sum}","changes":${changes}}\n`;
+};
 
 test('a long record has the bytes that it would have in one piece, wherever it stands', async (t) => {
   const long = Array.from({ length: 300 }, (_, id) => change(id, 10_000));

@@ -2,8 +2,8 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { encodeRecords } from '../../src/store/json/encode.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
-import { encodeRecord } from '../../src/store/json/record.ts';
 import { StoreCorrupt } from '../../src/store/store.ts';
 import { createTestClock } from '../conformance/store.ts';
 import { FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';
@@ -114,11 +114,12 @@ test('a record that is missing in the middle, or stands twice, refuses', async (
 
 test('a record that does not fit the jobs before it refuses', async (t) => {
   const { path, journal } = await withRecords(t, 1);
-  const change = JSON.stringify([
-    { ...transition({ ...creation('job-0'), version: 7 }, 'failed'), ordinal: 1 },
-  ]);
+  const change = JSON.stringify({
+    ...transition({ ...creation('job-0'), version: 7 }, 'failed'),
+    ordinal: 1,
+  });
   const before = await readFile(journal, 'utf8');
-  await writeFile(journal, before + encodeRecord(2, change));
+  await writeFile(journal, Buffer.concat([Buffer.from(before), ...(await encodeRecords(2, [[change]]))]));
   const store = createJsonStore({ path, clock: createTestClock(), headStart });
   const error = await t.throwsAsync<StoreCorrupt>(store.open(), { instanceOf: StoreCorrupt });
   t.is(error?.offset, Buffer.byteLength(before));
@@ -160,7 +161,7 @@ test('whole records of a refused group are not found by a restart, even when cut
   const files = new FailingFiles();
   const store = await openStore(t, path, { files });
   await store.commit([creation('a')]);
-  const line = encodeRecord(2, JSON.stringify([creation('b')])).length;
+  const line = Buffer.concat(await encodeRecords(2, [[JSON.stringify(creation('b'))]])).length;
   files.writeBytesMax = line + 10;
   let writes = 0;
   files.before = ({ name }) => {

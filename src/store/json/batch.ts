@@ -1,11 +1,10 @@
 import type { JobRecord } from '../../domain/job.ts';
 import type { Change, JobChange } from '../store.ts';
-import type { Memory } from './memory.ts';
 import type { JobsArchived, StoredChange, StoredJobChange } from './record.ts';
 
 /** What a batch needs of its `Commits`. */
 export interface BatchHost {
-  take(change: JobChange, known: number | undefined): void;
+  take(change: JobChange, known: number | undefined): JobRecord | undefined;
   isTaken(id: string): boolean;
   takeToLeave(id: string): void;
   enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<void>;
@@ -15,7 +14,6 @@ export interface BatchHost {
 /** Changes on their way to be one commit. From `add` on their jobs are held: no other commit and no claim gets them. */
 export class Batch {
   readonly #host: BatchHost;
-  readonly #memory: Memory;
   readonly #texts: string[] = [];
   readonly #changes: StoredChange[] = [];
   /** Job id → the version this commit brings it to. */
@@ -23,9 +21,8 @@ export class Batch {
   /** Ordinals of jobs that leave for the archive with this commit. */
   readonly #leaving: number[] = [];
 
-  constructor(host: BatchHost, memory: Memory) {
+  constructor(host: BatchHost) {
     this.#host = host;
-    this.#memory = memory;
   }
 
   /**
@@ -38,9 +35,9 @@ export class Batch {
       this.#keep(JSON.stringify(change));
       return;
     }
-    this.#host.take(change, this.#versions.get(change.id));
+    const job = this.#host.take(change, this.#versions.get(change.id));
     this.#versions.set(change.id, change.expectedVersion + 1);
-    const stored: StoredJobChange = { ...change, ordinal: this.#memory.jobs.get(change.id)?.ordinal };
+    const stored: StoredJobChange = { ...change, ordinal: job?.ordinal };
     this.#keep(JSON.stringify(stored));
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../domain/clock.ts';
 import { messageOf, StoreUnavailable } from '../../domain/errors.ts';
+import type { JobRecord } from '../../domain/job.ts';
 import type { Logger } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
 import { type JobChange, KeyTaken, VersionConflict } from '../store.ts';
@@ -93,16 +94,13 @@ export class Commits {
   /** Begin a commit: add changes to it, then `commit` or `abandon` it. @throws StoreUnavailable, see `assertOpen`. */
   begin(): Batch {
     this.assertOpen();
-    return new Batch(
-      {
-        take: (change, version) => this.#take(change, version),
-        isTaken: (id) => this.#inFlight.has(id),
-        takeToLeave: (id) => this.#inFlight.set(id, { version: 0, key: null }),
-        enqueue: (texts, changes, ids) => this.#enqueue(texts, changes, ids),
-        giveBack: (ids) => this.#giveBack(ids),
-      },
-      this.#options.memory,
-    );
+    return new Batch({
+      take: (change, version) => this.#take(change, version),
+      isTaken: (id) => this.#inFlight.has(id),
+      takeToLeave: (id) => this.#inFlight.set(id, { version: 0, key: null }),
+      enqueue: (texts, changes, ids) => this.#enqueue(texts, changes, ids),
+      giveBack: (ids) => this.#giveBack(ids),
+    });
   }
 
   /** Run a task between two groups, while nothing is being written. @returns what it returned or threw. @throws see `assertOpen`. */
@@ -124,10 +122,12 @@ export class Commits {
   /**
    * Check a job's change and hold the job and the idempotency key of a new one.
    * @param known the version that the same commit has brought it to, if it has.
+   * @returns the job as it is stored; undefined for a new one.
    */
-  #take(change: JobChange, known: number | undefined): void {
+  #take(change: JobChange, known: number | undefined): JobRecord | undefined {
     const { id, expectedVersion } = change;
-    const stored = this.#options.memory.jobs.get(id)?.version ?? 0;
+    const job = this.#options.memory.jobs.get(id);
+    const stored = job?.version ?? 0;
     const inFlight = this.#inFlight.get(id);
     if (inFlight !== undefined && known === undefined) {
       const { version } = inFlight;
@@ -144,8 +144,9 @@ export class Commits {
       throw new TypeError(`job ${id}: enqueuedAt and updatedAt must be numbers`);
     const key = change.created?.idempotency?.key;
     if (key !== undefined) this.#takeKey(key, id);
-    if (known === undefined) this.#options.memory.hold(id);
+    if (known === undefined && job !== undefined) this.#options.memory.hold(job);
     this.#inFlight.set(id, { version: expectedVersion + 1, key: key ?? inFlight?.key ?? null });
+    return job;
   }
 
   #takeKey(key: string, id: string): void {

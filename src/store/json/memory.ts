@@ -83,9 +83,8 @@ export class Memory {
   }
 
   /** Take a job out of its lane while a commit of it is under way: nobody else may be offered it. */
-  hold(id: string): void {
-    const job = this.jobs.get(id);
-    if (job?.state === 'pending.ready') this.lanes.remove(job);
+  hold(job: JobRecord): void {
+    if (job.state === 'pending.ready') this.lanes.remove(job);
   }
 
   /** Put a job back where it stood: its commit has failed. */

@@ -42,18 +42,13 @@ export interface JournalRecord {
 }
 
 /** CRC-32 of the sequence number followed by the text of the changes, as 8 hex digits. */
-function sumOf(seq: number, changes: string | Uint8Array): string {
+function sumOf(seq: number, changes: Uint8Array): string {
   return hex(crc32(changes, crc32(String(seq))));
 }
 
 /** A checksum as it is written: 8 hex digits. */
 export function hex(sum: number): string {
   return sum.toString(16).padStart(8, '0');
-}
-
-/** One line of the journal. @param changes the JSON of an array of `StoredChange`. */
-export function encodeRecord(seq: number, changes: string): string {
-  return `{"seq":${seq},"sum":"${sumOf(seq, changes)}","changes":${changes}}\n`;
 }
 
 const head = /^\{"seq":(\d{1,16}),"sum":"([0-9a-f]{8})","changes":$/;

@@ -7,6 +7,7 @@ import './styles/tokens.css';
 import './styles/base.css';
 import './styles/components.css';
 import './styles/shell.css';
+import './styles/statechart.css';
 
 takeKeyOfLink();
 window.addEventListener('hashchange', takeKeyOfLink);

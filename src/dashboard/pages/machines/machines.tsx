@@ -1,0 +1,108 @@
+import type { JSX } from 'preact';
+import { type MachineName, machineNames } from '../../../domain/machine.ts';
+import { Page } from '../../components/page.tsx';
+import { Empty, Loading } from '../../components/states.tsx';
+import { compact, plural } from '../../components/text.ts';
+import { href } from '../../router.ts';
+import type { Chart } from '../../statechart/chart.ts';
+import { jobChart } from '../../statechart/charts/job.ts';
+import { providerChart } from '../../statechart/charts/provider.ts';
+import { supervisorChart } from '../../statechart/charts/supervisor.ts';
+import { workerChart } from '../../statechart/charts/worker.ts';
+import { Statechart, type StateNote } from '../../statechart/statechart.tsx';
+import { Changes } from './changes.tsx';
+import { countsByPath } from './counts.ts';
+import { useMachines } from './useMachines.ts';
+
+interface Look {
+  chart: Chart;
+  /** In the tabs. */
+  title: string;
+  /** `1 job`, `2 jobs`; null where there is just one. */
+  actor: string | null;
+  /** The list of those that are in a state; null where there is none. */
+  hrefOf(path: string): string | null;
+}
+
+const looks: Record<MachineName, Look> = {
+  job: {
+    chart: jobChart,
+    title: 'Job',
+    actor: 'job',
+    hrefOf: (path) => href('/jobs', { status: path.split('.')[0] ?? null }),
+  },
+  worker: { chart: workerChart, title: 'Worker', actor: 'worker', hrefOf: () => href('/workers') },
+  provider: { chart: providerChart, title: 'Provider', actor: 'provider', hrefOf: () => href('/providers') },
+  supervisor: { chart: supervisorChart, title: 'Coordinator', actor: null, hrefOf: () => null },
+};
+
+/** Every machine, drawn from its own definition, with how many actors are in each state now. */
+export function Machines({ params }: { params: Record<string, string> }): JSX.Element {
+  const machines = useMachines();
+  const name = params.name === undefined ? 'job' : machineNames.find((known) => known === params.name);
+  if (name === undefined) {
+    return (
+      <Page title="Machines">
+        <Empty title={`There is no machine ${params.name}.`}>
+          <a href={href('/machines')}>See the machine of jobs</a>
+        </Empty>
+      </Page>
+    );
+  }
+  const { counts, changes } = machines.value;
+  const { chart, actor, hrefOf } = looks[name];
+  const byPath = counts === null ? null : countsByPath(counts, name);
+  const only = actor === null && byPath !== null ? [...byPath].find(([, here]) => here > 0)?.[0] : undefined;
+  const ofThis = changes.filter(({ machine }) => machine === name);
+  return (
+    <Page title="Machines">
+      <nav class="tabs" aria-label="Machines">
+        {machineNames.map((one) => (
+          <a key={one} href={href(`/machines/${one}`)} aria-current={one === name ? 'page' : undefined}>
+            {looks[one].title}
+          </a>
+        ))}
+      </nav>
+      <div class="machine">
+        <section class="card machine-card" aria-label={`${looks[name].title} machine`}>
+          <p class="machine-about">
+            {chart.description} {byPath === null || actor === null ? null : totalOf(byPath, actor)}
+          </p>
+          {byPath === null ? (
+            <Loading lines={10} />
+          ) : (
+            <Statechart
+              key={name}
+              chart={chart}
+              label={`States of the ${name} machine`}
+              current={only ?? null}
+              notes={actor === null ? new Map() : notesOf(byPath, chart, actor)}
+              hrefOf={hrefOf}
+            />
+          )}
+        </section>
+        <Changes changes={ofThis} />
+      </div>
+    </Page>
+  );
+}
+
+function totalOf(byPath: ReadonlyMap<string, number>, actor: string): string {
+  const total = [...byPath].reduce((sum, [path, here]) => (path.includes('.') ? sum : sum + here), 0);
+  return `${plural(total, actor)} in all.`;
+}
+
+function notesOf(
+  byPath: ReadonlyMap<string, number>,
+  { states }: Chart,
+  actor: string,
+): ReadonlyMap<string, StateNote> {
+  return new Map(
+    states.flatMap(({ path, kind }): [string, StateNote][] => {
+      const here = byPath.get(path);
+      // Nothing rests in a state that is left at once.
+      if (kind === 'transient' || here === undefined) return [];
+      return [[path, { figures: compact(here), spoken: `${plural(here, actor)} now`, isUsed: here > 0 }]];
+    }),
+  );
+}

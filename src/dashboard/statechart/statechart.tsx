@@ -1,0 +1,232 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { go } from '../router.ts';
+import { anyState, type Chart, type ChartEdge, type ChartState } from './chart.ts';
+import { arrowHead, figuresPlace, inset, labelPlaces, linePath, namePlace } from './geometry.ts';
+import { cornerRadius, labelSize, markRadius, nameSize } from './measures.ts';
+import { StatechartText } from './statechartText.tsx';
+import { toneOf } from './tones.ts';
+import { nothingTaken, type Taken, withAncestors } from './visits.ts';
+
+/** What is known of a state beyond what the machine says of it. */
+export interface StateNote {
+  /** Below its name: `12`, `3 times, 1.4 s`. */
+  figures: string;
+  /** The same for those who listen. */
+  spoken: string;
+  /** Whether there is something in it, or was: it is tinted. */
+  isUsed: boolean;
+}
+
+interface Props {
+  chart: Chart;
+  /** What the picture shows, for those who listen. */
+  label: string;
+  /** Path of the state that is lit; those around it are outlined. */
+  current?: string | null;
+  notes?: ReadonlyMap<string, StateNote>;
+  /** The arrows of the last change. */
+  taken?: Taken;
+  /** Another value draws the last change anew. */
+  takenKey?: string | number;
+  /** Where a state leads; null for nowhere. */
+  hrefOf?: (path: string) => string | null;
+}
+
+/**
+ * A machine as a picture, in place: no layout is done here. States can be reached by Tab and tell what they mean; the
+ * same stands below as text. On a narrow screen it is moved sideways, with the lit state in view.
+ */
+export function Statechart(props: Props): JSX.Element {
+  const { chart, label, current = null, taken = nothingTaken } = props;
+  const told = useSignal<string | null>(null);
+  const place = useRef<HTMLDivElement>(null);
+  const inView = chart.states.find(({ path }) => path === (current ?? chart.initial));
+  useEffect(() => {
+    const box = place.current;
+    if (box === null || inView === undefined) return;
+    const middle = ((inView.box.x + inView.box.width / 2) / chart.width) * box.scrollWidth;
+    box.scrollLeft = middle - box.clientWidth / 2;
+  }, [inView, chart]);
+  const shown = chart.states.find(({ path }) => path === (told.value ?? current));
+  const edges = chart.edges.map((edge, index) => ({ edge, index }));
+  // What was gone along is drawn last, over the others.
+  const ordered = [...edges].sort((a, b) => Number(taken.has(a.index)) - Number(taken.has(b.index)));
+  return (
+    <div class="statechart">
+      <div class="statechart-place" ref={place}>
+        {/* biome-ignore lint/a11y/useSemanticElements: a fieldset cannot stand in for a picture with links in it */}
+        <svg
+          class="statechart-picture"
+          viewBox={`0 0 ${chart.width} ${chart.height}`}
+          style={{ maxWidth: `${chart.width}px` }}
+          role="group"
+          aria-label={label}
+        >
+          {chart.states.map((state) => (
+            <StateBox
+              key={state.path}
+              state={state}
+              {...props}
+              current={current}
+              told={(path) => (told.value = path)}
+            />
+          ))}
+          {ordered.map(({ edge, index }) => (
+            <Arrow
+              key={taken.has(index) ? `${index} ${props.takenKey}` : index}
+              edge={edge}
+              of={taken.get(index) ?? null}
+            />
+          ))}
+          {chart.states
+            .filter(({ kind }) => kind === 'compound')
+            .map((state) => (
+              // biome-ignore lint/a11y/noAriaHiddenOnFocusable: it takes no focus; drawn over the arrows that cross its title
+              <g key={state.path} class={classOf(state, props)} aria-hidden="true">
+                <StateText state={state} note={props.notes?.get(state.path)} />
+              </g>
+            ))}
+        </svg>
+      </div>
+      <p class="statechart-told">
+        {shown === undefined ? (
+          'Point at a state to read what it means.'
+        ) : (
+          <>
+            <strong>{nameOf(shown)}</strong> {shown.description}
+          </>
+        )}
+      </p>
+      <StatechartText chart={chart} label={label} current={current} notes={props.notes} />
+    </div>
+  );
+}
+
+function nameOf({ path, name }: ChartState): string {
+  return path === anyState ? name : path;
+}
+
+function StateBox(
+  props: Props & { state: ChartState; current: string | null; told(path: string | null): void },
+): JSX.Element {
+  const { state, current, notes, hrefOf, told } = props;
+  const { path, box, kind, isEnd } = state;
+  const note = notes?.get(path);
+  const isCurrent = path === current;
+  const classes = classOf(state, props);
+  const href = hrefOf?.(path) ?? null;
+  // It begins with what can be seen, so that somebody can name it to a machine that listens (WCAG 2.5.3).
+  const spoken = [
+    [state.name, note?.figures ?? ''].join(' ').trim(),
+    nameOf(state),
+    isCurrent ? 'is in this state now' : '',
+    note?.spoken ?? '',
+    state.description,
+  ];
+  const inner = inset(box, 3);
+  const handlers = {
+    onPointerEnter: () => told(path),
+    onPointerLeave: () => told(null),
+    onFocus: () => told(path),
+    onBlur: () => told(null),
+  };
+  const drawn = (
+    <>
+      <rect class="state-box" x={box.x} y={box.y} width={box.width} height={box.height} rx={cornerRadius} />
+      {isEnd ? (
+        <rect
+          class="state-end"
+          x={inner.x}
+          y={inner.y}
+          width={inner.width}
+          height={inner.height}
+          rx={cornerRadius - 3}
+        />
+      ) : null}
+      {kind === 'compound' ? null : <StateText state={state} note={note} />}
+    </>
+  );
+  const label = spoken.filter((part) => part !== '').join('. ');
+  if (href === null) {
+    return (
+      // biome-ignore lint/a11y/useSemanticElements: SVG has no button; this one tells what the state means
+      <g class={classes} role="button" tabIndex={0} data-state={path} aria-label={label} {...handlers}>
+        {drawn}
+      </g>
+    );
+  }
+  // The router takes over links of HTML; this one is of SVG.
+  const follow = (event: MouseEvent): void => {
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(href);
+  };
+  return (
+    <a class={classes} href={href} data-state={path} aria-label={label} onClick={follow} {...handlers}>
+      {drawn}
+    </a>
+  );
+}
+
+function classOf({ path, kind }: ChartState, { current = null, notes }: Props): string {
+  const isAround = path !== current && current !== null && withAncestors(current).includes(path);
+  return [
+    'state',
+    `state-${path === anyState ? 'any' : kind}`,
+    `tone-${toneOf(path)}`,
+    path === current ? 'is-current' : '',
+    isAround ? 'is-around' : '',
+    notes?.get(path)?.isUsed === true ? 'is-used' : '',
+  ].join(' ');
+}
+
+/** Its name, and its figures below or at the other end of the title. */
+function StateText({ state, note }: { state: ChartState; note: StateNote | undefined }): JSX.Element {
+  const figures = note?.figures ?? '';
+  const name = namePlace(state, figures !== '');
+  const below = figuresPlace(state);
+  return (
+    <>
+      <text class="state-name" x={name.x} y={name.y} font-size={nameSize}>
+        {state.name}
+      </text>
+      {/* Or the two would be read as one word. */ ' '}
+      {figures === '' ? null : (
+        <text class="state-figures" x={below.x} y={below.y} font-size={labelSize}>
+          {figures}
+        </text>
+      )}
+    </>
+  );
+}
+
+/** @param of the transitions of the arrow that were taken; null when it was not gone along. */
+function Arrow({ edge, of }: { edge: ChartEdge; of: readonly number[] | null }): JSX.Element {
+  const [start] = edge.points;
+  const places = labelPlaces(edge);
+  return (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a group of SVG takes no focus, and the table below tells the same
+    <g class={of === null ? 'arrow' : 'arrow is-taken'} aria-hidden="true">
+      {edge.from === null && start !== undefined ? (
+        <circle class="arrow-mark" cx={start[0]} cy={start[1] - markRadius} r={markRadius} />
+      ) : null}
+      <path class="arrow-line" d={linePath(edge.points)} pathLength={1} />
+      <polygon class="arrow-head" points={arrowHead(edge.points)} />
+      {edge.lines.map((line, index) => (
+        <text
+          key={`${index} ${line.text}`}
+          class={
+            of !== null && line.of.some((one) => of.includes(one)) ? 'arrow-text is-taken' : 'arrow-text'
+          }
+          x={places[index]?.x}
+          y={places[index]?.y}
+          font-size={labelSize}
+        >
+          {line.text}
+        </text>
+      ))}
+    </g>
+  );
+}

@@ -1,0 +1,110 @@
+import test from 'ava';
+import { InvalidTransition, StoreUnavailable } from '../../src/domain/errors.ts';
+import { FailingFiles, systemError } from '../store/failingFiles.ts';
+import { request, setup } from '../support/coordinator.ts';
+
+test('of a result and a cancel that come together the first stands, and the other is told so', async (t) => {
+  const { coordinator, worker } = await setup(t);
+  const hand = await worker();
+  const first = (await coordinator.dispatch(request())).job;
+  const result = hand.complete(await hand.job());
+  await t.throwsAsync(coordinator.cancel(first.id), { instanceOf: InvalidTransition, message: /completed/ });
+  await result;
+  t.like(hand.ack, { job_id: first.id, accepted: true });
+  t.is((await coordinator.job(first.id)).job.state, 'completed');
+
+  const second = (await coordinator.dispatch(request())).job;
+  const assigned = await hand.job(2);
+  const cancel = coordinator.cancel(second.id);
+  await hand.complete(assigned);
+  t.is((await cancel).job.state, 'cancelled');
+  t.like(hand.ack, { job_id: second.id, accepted: false, reason: 'lease_lost' });
+  t.is((await coordinator.job(second.id)).job.life.result, null);
+});
+
+test('of a hundred cancels of one job at once one is carried out, and all others say that it has ended', async (t) => {
+  const { coordinator, worker } = await setup(t);
+  const hand = await worker();
+  const { job } = await coordinator.dispatch(request());
+  await hand.job();
+  const ends = await Promise.allSettled(Array.from({ length: 100 }, () => coordinator.cancel(job.id)));
+  t.is(ends.filter(({ status }) => status === 'fulfilled').length, 1);
+  for (const end of ends) if (end.status === 'rejected') t.true(end.reason instanceof InvalidTransition);
+  t.is(hand.frames.filter(({ type }) => type === 'abort').length, 1);
+  t.is((await coordinator.job(job.id)).job.life.attempts.length, 1);
+});
+
+test('the timeout of an attempt that was given back ends none of its successors', async (t) => {
+  const jobs = { timeoutSeconds: 60, heartbeatIntervalSeconds: 600, reapStaleAfterSeconds: 0 };
+  const { coordinator, worker, clock, jobAs } = await setup(t, { jobs });
+  const hand = await worker();
+  const { job } = await coordinator.dispatch(request());
+  const first = await hand.job();
+  clock.advance(40_000);
+  await hand.connection.conclude({ jobId: job.id, lease: first.lease }, { type: 'release' });
+  t.is((await hand.job(2)).lease, 2);
+  // 65 s after the first attempt began, 25 s after the second one did.
+  clock.advance(25_000);
+  await coordinator.dispatch(request());
+  t.is((await coordinator.job(job.id)).job.state, 'running.active');
+  clock.advance(36_000);
+  const ended = await jobAs(job.id, 'failed');
+  t.deepEqual(
+    ended.life.attempts.map(({ outcome }) => outcome),
+    ['released', 'timed_out'],
+  );
+});
+
+test('a job that could not be handed out because the disk was full is handed out when there is room again', async (t) => {
+  const files = new FailingFiles();
+  const { coordinator, worker, clock, store } = await setup(t, {}, { files });
+  const { job } = await coordinator.dispatch(request());
+  const hand = await worker();
+  await hand.complete(await hand.job());
+  const waiting = (await coordinator.dispatch(request())).job;
+  await hand.job(2);
+  const last = (await coordinator.dispatch(request())).job;
+  files.before = ({ name }) => {
+    if (name === 'write') throw systemError('ENOSPC');
+  };
+  await t.throwsAsync(coordinator.dispatch(request()), { instanceOf: StoreUnavailable });
+  // Its slot becomes free, and nothing can be written about it.
+  await hand.connection.conclude({ jobId: waiting.id, lease: 1 }, { type: 'release' });
+  t.is(store.health().status, 'failing');
+  t.is((await coordinator.job(job.id)).job.state, 'completed');
+  t.is((await coordinator.job(last.id)).job.state, 'pending.ready');
+  t.is(hand.jobs.length, 2);
+  files.before = () => {};
+  const ticks = setInterval(() => clock.advance(100), 1);
+  t.teardown(() => clearInterval(ticks));
+  t.is((await hand.job(3)).job_id, waiting.id);
+});
+
+test('a coordinator whose disk has failed can still be stopped, and reads until then', async (t) => {
+  const files = new FailingFiles();
+  const { coordinator, store } = await setup(t, {}, { files });
+  const { job } = await coordinator.dispatch(request());
+  files.before = ({ name }) => {
+    if (name === 'sync') throw systemError('EIO');
+  };
+  await t.throwsAsync(coordinator.dispatch(request()), { instanceOf: StoreUnavailable });
+  t.is(store.health().status, 'failed');
+  t.truthy(await store.failed);
+  t.is((await coordinator.job(job.id)).job.state, 'pending.ready');
+  await coordinator.drain(0);
+  await coordinator.close();
+  t.is(coordinator.status, 'stopped');
+});
+
+test('a delayed job whose time came while the coordinator was down is ready after the start', async (t) => {
+  const bundle = await setup(t);
+  const { job } = await bundle.coordinator.dispatch(request({ notBefore: bundle.clock.now() + 60_000 }));
+  t.is(job.state, 'pending.delayed');
+  await bundle.coordinator.close();
+  bundle.clock.advance(3_600_000);
+  const later = await bundle.restart();
+  later.clock.advance(1);
+  await later.jobAs(job.id, 'pending.ready');
+  const hand = await later.worker();
+  t.is((await hand.job()).job_id, job.id);
+});

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { JobInput } from '../../machines/jobMachine.ts';
+import type { JobInput } from '../../machines/jobLife.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';

@@ -1,9 +1,8 @@
 import { createActor, type SnapshotFrom } from 'xstate';
 import type { JobEvent } from '../../machines/events.ts';
+import { beginning, type JobInput } from '../../machines/jobLife.ts';
 import {
   type AbortReason,
-  beginning,
-  type JobInput,
   jobMachine,
   jobMachineVersion as machineVersion,
 } from '../../machines/jobMachine.ts';

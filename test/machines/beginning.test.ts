@@ -1,7 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { createActor } from 'xstate';
-import { beginning, jobMachine } from '../../machines/jobMachine.ts';
+import { beginning } from '../../machines/jobLife.ts';
+import { jobMachine } from '../../machines/jobMachine.ts';
 import { targetOf } from './jobs.ts';
 
 test('what is stored of a new job is the snapshot in which the machine begins', (t) => {

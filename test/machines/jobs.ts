@@ -1,6 +1,7 @@
 import { getInitialSnapshot, type SnapshotFrom, transition } from 'xstate';
 import type { JobEvent } from '../../machines/events.ts';
-import { type JobInput, jobMachine } from '../../machines/jobMachine.ts';
+import type { JobInput } from '../../machines/jobLife.ts';
+import { jobMachine } from '../../machines/jobMachine.ts';
 import type { ErrorClass, Failure, FailureRules } from '../../src/domain/failure.ts';
 import type { JobLife, JobResult, Target } from '../../src/domain/job.ts';
 import type { Cost } from '../../src/domain/money.ts';

@@ -46,7 +46,13 @@ export function plainMessages({ messages, prompt, input }: Assignment): Fields[]
         ? said('user', prompt)
         : [...said('system', prompt), ...said('user', input)];
   if (all.length === 0) throw new RequestError('The job has neither a prompt nor a message');
+  const odd = all.findIndex(({ content }) => !isContent(content ?? null));
+  if (odd >= 0) throw new RequestError(`messages[${odd}].content is neither text nor a list`);
   return all;
+}
+
+function isContent(content: unknown): boolean {
+  return content === null || typeof content === 'string' || Array.isArray(content);
 }
 
 function read(message: Fields, index: number, toolNames: Map<string, string>): ChatMessage {
@@ -81,8 +87,7 @@ function contentOf(content: unknown, at: string): Pick<ChatMessage, 'text' | 'im
   if (typeof content === 'string' || content === null || content === undefined) {
     return { text: content ?? '', images: [] };
   }
-  if (!Array.isArray(content)) throw new RequestError(`${at}.content is neither text nor a list`);
-  const parts: unknown[] = content;
+  const parts: unknown[] = Array.isArray(content) ? content : [];
   let text = '';
   const images: ChatImage[] = [];
   for (const part of parts) {

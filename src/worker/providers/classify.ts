@@ -17,8 +17,8 @@ export interface Refusal {
 export interface Refuser {
   /** The provider's name, for messages. */
   name: string;
-  /** Takes keys out of a text. */
-  withoutKeys: (text: string) => string;
+  /** Takes out of a text what must not be told: keys, and what the job says. */
+  hide: (text: string) => string;
   /** Said after the message of a context_overflow: what helps with this provider. */
   overflowHelp?: string;
 }
@@ -54,8 +54,12 @@ const isClientFault = (status: number | null): boolean =>
  * entrypoints/openai, and the texts that users of LM Studio quote.
  */
 const rules: readonly Rule[] = [
-  // LM Studio answers a path that it does not have with a 200.
-  { errorClass: 'unknown', message: /unexpected endpoint/i, messageStatuses: (status) => status === null },
+  // A path that the server does not have: base_url is wrong. LM Studio says it with a 200, llama.cpp as `not_found_error`.
+  {
+    errorClass: 'unknown',
+    message: /^(unexpected endpoint|file not found|not found|invalid url|unknown request url)\b/i,
+    messageStatuses: (status) => status === null || status === 404,
+  },
   {
     errorClass: 'model_not_loaded',
     labels: /^model_not_loaded$/,
@@ -70,7 +74,7 @@ const rules: readonly Rule[] = [
     // "model "x" not found, try pulling it first", "The model `x` does not exist or you do not have access to it",
     // "models/x is not found for API version v1beta", "x is not a valid model ID", "Invalid model identifier "x"".
     message:
-      /models?\b.{0,200}\b(not found|does ?n[o']t exist|not exist)|not a valid model|invalid model\b|unknown model|no such model|try pulling it/i,
+      /models?\b.{0,200}\b(not found|does ?n[o']t exist|not exist)|not a valid model|invalid model\b|unknown model|no such model|no endpoints found for|try pulling it/i,
     messageStatuses: (status) => isClientFault(status) && status !== 401,
   },
   // Anthropic: `model: claude-x`; nothing else of what we ask for can be missing there.
@@ -127,12 +131,13 @@ const rules: readonly Rule[] = [
     messageStatuses: (status) => status === null,
     statuses: [429],
   },
+  // A proxy on the way that does not reach it.
+  { errorClass: 'network', statuses: [502] },
   {
     errorClass: 'timeout',
     labels: /^(deadline_exceeded|timeout_error|request_timeout)$/,
     statuses: [408, 504, 524],
   },
-  { errorClass: 'network', statuses: [502, 520, 521, 522, 523] },
   {
     errorClass: 'invalid_request',
     labels:
@@ -181,18 +186,19 @@ export function classify({ status, headers, body }: Refusal, refuser: Refuser, n
   if (status !== null && status >= 300 && status < 400) return redirected(status, headers, refuser);
   const said = readErrorBody(body);
   const { labels, details } = said;
-  const message = refuser.withoutKeys(said.message).slice(0, messageMax);
+  const message = refuser.hide(said.message).slice(0, messageMax);
   const known = status ?? said.status ?? labels.map((label) => statusOfLabel[label]).find(Boolean) ?? null;
   const facts: Facts = { status: status ?? said.status, labels, message: said.message, details };
+  const code = said.code !== null && refuser.hide(said.code) === said.code ? said.code : null;
   const errorClass = rules.find((rule) => matches(rule, facts))?.errorClass ?? classOfRest(facts);
   const retryAfter = isWait(errorClass)
     ? retryAfterSeconds({ headers, details, message: said.message }, now)
     : null;
   return {
     class: errorClass,
-    message: sentence(errorClass, message, known, said, refuser),
+    message: sentence(errorClass, message, known, { ...said, code }, refuser),
     ...(known === null ? {} : { status: known }),
-    ...(said.code === null ? {} : { code: said.code }),
+    ...(code === null ? {} : { code }),
     ...(retryAfter === null ? {} : { retry_after_seconds: retryAfter }),
   };
 }
@@ -221,7 +227,7 @@ function sentence(
   errorClass: ErrorClass,
   message: string,
   status: number | null,
-  { isError, code }: ErrorBody,
+  { code }: ErrorBody,
   { name, overflowHelp }: Refuser,
 ): string {
   const said =
@@ -241,7 +247,7 @@ function sentence(
         ? `Context overflow: ${said}`
         : `Context overflow: ${said}; ${overflowHelp}`;
     default: {
-      const help = isError || errorClass !== 'unknown' ? '' : `; is that the address of a ${name} server?`;
+      const help = errorClass !== 'unknown' ? '' : `; is that the address of a ${name} server?`;
       return message === '' ? `${said}${help}` : `${name} says: ${said}${help}`;
     }
   }

@@ -25,11 +25,12 @@ export interface ErrorBody {
  * - OpenAI responses, in the stream: `{"type": "response.failed", "response": {"error": {"code", "message"}}}` and
  *   `{"type": "error", "code", "message"}`
  * - FastAPI: `{"detail": "…"}` or `{"detail": [{"msg"}]}`
+ * Of a body that is no JSON nothing is told: a page or the plain text of some proxy, which may quote the request.
  */
 export function readErrorBody(body: unknown): ErrorBody {
   const parsed = typeof body === 'string' ? parse(body) : body;
   const whole: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
-  if (!isFields(whole)) return { ...nothing, message: typeof body === 'string' ? plain(body) : '' };
+  if (!isFields(whole)) return nothing;
   const response = isFields(whole.response) ? whole.response : null;
   const inner = response?.error ?? whole.error ?? whole.detail ?? null;
   if (typeof inner === 'string') return { ...nothing, isError: true, message: inner };
@@ -48,7 +49,7 @@ function readFields(error: Fields): ErrorBody {
   const message = typeof error.message === 'string' ? error.message + raw : '';
   const numbers = [code, status].map(Number).filter((number) => number >= 400 && number <= 599);
   return {
-    isError: message !== '' || labels.length > 0,
+    isError: message !== '' || [code, type].some((label) => typeof label === 'string'),
     message,
     labels: labels.map((label) => label.toLowerCase()),
     code: labels.find((label) => /^[A-Za-z][\w.-]{0,63}$/.test(label) && label !== 'error') ?? null,
@@ -61,12 +62,6 @@ function listMessage(list: readonly unknown[]): string {
   return list
     .flatMap((item) => (isFields(item) && typeof item.msg === 'string' ? [item.msg] : []))
     .join('; ');
-}
-
-/** Of a page of HTML nothing helps; of a plain text its first line. */
-function plain(body: string): string {
-  const text = body.trim();
-  return text.startsWith('<') ? '' : (text.split('\n')[0] ?? '');
 }
 
 function parse(text: string): unknown {

@@ -10,6 +10,7 @@ export function connectionFailure(
   address: string,
   { kind, message, code }: HttpFailure,
 ): WireFailure {
+  if (kind === 'malformed') return malformedStream(name, message);
   return {
     class: kind,
     message: `The ${name} server at ${address} does not answer: ${message}`,

@@ -1,8 +1,8 @@
 import { messageOf } from '../../domain/errors.ts';
 
-/** The request could not be made, or its answer broke off. The message holds nothing of what was sent. */
+/** The request could not be made, or its answer broke off, or is none (`malformed`). The message holds nothing of what was sent. */
 export class HttpFailure extends Error {
-  readonly kind: 'network' | 'timeout';
+  readonly kind: 'network' | 'timeout' | 'malformed';
   /** ECONNREFUSED and the like; null when the system gave none. */
   readonly code: string | null;
 

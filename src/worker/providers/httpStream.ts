@@ -120,18 +120,29 @@ function unpacked(response: IncomingMessage, encoding = 'identity'): Readable {
  */
 export async function* linesOf(body: Readable, lengthMax: number): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let rest = '';
+  // The begin of a line that has not ended; joined once, when it has.
+  let rest: string[] = [];
+  let restLength = 0;
   for await (const piece of piecesOf(body)) {
-    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    if (rest.length > lengthMax) throw tooLongLine(lengthMax);
-    yield* lines;
+    const lines = decoder.decode(piece, { stream: true }).split('\n');
+    const last = lines.pop() ?? '';
+    for (const line of lines) {
+      yield rest.length === 0 ? line : rest.join('') + line;
+      rest = [];
+      restLength = 0;
+    }
+    rest.push(last);
+    restLength += last.length;
+    if (restLength > lengthMax) {
+      body.destroy();
+      throw tooLongLine(lengthMax);
+    }
   }
-  if (rest !== '') yield rest;
+  if (restLength > 0) yield rest.join('');
 }
 
 export function tooLongLine(lengthMax: number): HttpFailure {
-  return new HttpFailure('network', `a line is longer than ${lengthMax} characters`);
+  return new HttpFailure('malformed', `a line of more than ${lengthMax} characters`);
 }
 
 async function* piecesOf(body: Readable): AsyncGenerator<Buffer> {

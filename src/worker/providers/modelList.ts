@@ -28,7 +28,8 @@ export interface ModelServer {
   lists: readonly ModelListing[];
   /** What to do when nobody answers: how it is started, and where its address is set. */
   advice: { start: string; address: string };
-  withoutKeys(text: string): string;
+  /** Takes keys out of a text. */
+  hide(text: string): string;
 }
 
 /**
@@ -54,7 +55,7 @@ export async function listModels(server: ModelServer): Promise<string[]> {
 }
 
 async function ask(server: ModelServer, url: string) {
-  const { name, address, headers, advice, withoutKeys } = server;
+  const { name, address, headers, advice, hide } = server;
   const patience = new Patience(systemClock, listTimeouts, new AbortController().signal);
   try {
     const answer = await openStream({ method: 'GET', url: new URL(url), headers, patience });
@@ -62,7 +63,7 @@ async function ask(server: ModelServer, url: string) {
     const { status } = answer;
     if (status === 200) return { status, list: listIn(text), failure: null };
     const refusal = { status, headers: answer.headers, body: text };
-    return { status, list: null, failure: classify(refusal, { name, withoutKeys }, systemClock.now()) };
+    return { status, list: null, failure: classify(refusal, { name, hide }, systemClock.now()) };
   } catch (error) {
     const { message } = httpFailureOf(error);
     throw new ProviderUnreachable(name, address, `${message}. ${advice.start}. ${advice.address}`, error);

@@ -4,7 +4,7 @@ import { abortedOutcome, type Outcome, type Provider, type RunContext } from '..
 import { RequestError } from './chatMessages.ts';
 import { classify, type Refusal } from './classify.ts';
 import { connectionFailure, incompleteStream, malformedStream, noModel, tooLargeOutput } from './failures.ts';
-import { hideKeys } from './hideKeys.ts';
+import { hideAll, hideKeys } from './hide.ts';
 import { HttpFailure } from './httpFailure.ts';
 import { beginOf, linesOf, openStream, type StreamAnswer } from './httpStream.ts';
 import type { ProviderSetup } from './index.ts';
@@ -45,7 +45,7 @@ export function createOllama({
     address: addressOf(base),
     headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
     timeouts: { ...timeoutsDefault, ...timeouts },
-    withoutKeys: hideKeys(apiKey),
+    hide: hideKeys(apiKey),
     lists: [{ url: `${base}/api/tags`, names: ({ models }) => withShortNames(namesIn(models, 'name')) }],
     advice: {
       start: 'Start it with "ollama serve"',
@@ -57,7 +57,10 @@ export function createOllama({
     kind: 'local',
     models: () => listModels(server),
     probe: () => listModels(server),
-    run: (assignment, context) => run(server, assignment, assignment.model ?? model, context),
+    run: (assignment, context) => {
+      const asked = { ...server, hide: hideAll(apiKey, assignment) };
+      return run(asked, assignment, assignment.model ?? model, context);
+    },
   };
 }
 
@@ -111,19 +114,20 @@ async function run(
 async function read(
   { status, headers, body }: StreamAnswer,
   model: string,
-  { name, withoutKeys }: Server,
+  { name, hide }: Server,
   patience: Patience,
   context: RunContext,
 ): Promise<Outcome> {
   const refused = (refusal: Refusal): Outcome => ({
     ok: false,
-    error: classify(refusal, { name, withoutKeys, overflowHelp }, context.clock.now()),
+    error: classify(refusal, { name, hide, overflowHelp }, context.clock.now()),
   });
   if (status !== 200) return refused({ status, headers, body: await beginOf(body, errorBodyMax) });
   let output = '';
   const toolCalls: ToolCall[] = [];
   for await (const line of linesOf(body, frameBytesMax)) {
     if (line.trim() === '') continue;
+    if (context.signal.aborted) return abortedOutcome();
     const said = parseLine(line);
     if (said === null) {
       return { ok: false, error: malformedStream(name, 'a line that is not of its protocol') };

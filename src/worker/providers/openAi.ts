@@ -53,9 +53,10 @@ function chatCall(assignment: Assignment) {
   const params = providerParams(assignment.params);
   const messages = plainMessages(assignment);
   // The SDK knows which models take max_completion_tokens in its place.
-  const { max_tokens: maxTokens, ...others } = params;
+  const { max_tokens: given, ...others } = params;
+  const maxTokens = maxTokensOf({ max_tokens: given });
   return {
-    options: { prompt: [], ...(typeof maxTokens === 'number' ? { maxOutputTokens: maxTokens } : {}) },
+    options: { prompt: [], ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }) },
     amend: (body: object) => ({ ...body, messages, ...others }),
     dialect: openAiChatDialect('done'),
   };

@@ -14,10 +14,10 @@ export interface Hints {
  * - `retry-after-ms` (OpenAI), `x-ms-retry-after-ms` (Azure);
  * - `retry-after`: seconds or a date (RFC 9110, 10.2.3);
  * - `google.rpc.RetryInfo` in the body: `{"@type": "…RetryInfo", "retryDelay": "37s"}`;
- * - "try again in 1m2.5s" in the message (OpenAI, Groq);
  * - `x-ratelimit-reset-requests`, `-tokens`: a duration such as `6s`, `1m2s`, `120ms` (OpenAI, Groq, vLLM's gateways);
  *   `anthropic-ratelimit-…-reset`: RFC 3339; `x-ratelimit-reset`: epoch milliseconds or seconds (OpenRouter). Of those,
- *   the limits that are used up count, else all, and the last of them to end.
+ *   the limits that are used up count, else all, and the last of them to end;
+ * - "try again in 1m2.5s" in the message (OpenAI, Groq).
  * @param now epoch ms.
  */
 export function retryAfterSeconds({ headers, details, message }: Hints, now: number): number | null {
@@ -26,8 +26,8 @@ export function retryAfterSeconds({ headers, details, message }: Hints, now: num
     milliseconds(headers['x-ms-retry-after-ms']) ??
     secondsOrDate(headers['retry-after'], now) ??
     retryInfo(details) ??
-    duration(/try again in ((?:[\d.]+ ?(?:ms|h|m|s|seconds?|minutes?) ?)+)/i.exec(message)?.[1]) ??
-    usedUpReset(headers, now)
+    usedUpReset(headers, now) ??
+    duration(/try again in ((?:[\d.]+ ?(?:ms|h|m|s|seconds?|minutes?) ?)+)/i.exec(message)?.[1])
   );
 }
 

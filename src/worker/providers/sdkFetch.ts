@@ -96,11 +96,11 @@ export class SdkFetch {
 
   #stream(body: Readable): ReadableStream<Uint8Array> {
     const lines = new LineWatch();
+    let isOver = false;
     this.#body = body;
     this.hasBegun = true;
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
-        let isOver = false;
         const end = (failure: HttpFailure | null): void => {
           if (isOver) return;
           isOver = true;
@@ -128,7 +128,10 @@ export class SdkFetch {
         body.once('close', () => end(new HttpFailure('network', 'the connection broke off')));
       },
       pull: () => void body.resume(),
-      cancel: () => void body.destroy(),
+      cancel: () => {
+        isOver = true;
+        body.destroy();
+      },
     });
   }
 }

@@ -3,7 +3,7 @@ import type { Assignment } from '../../domain/workerProtocol.ts';
 import type { Outcome, Provider } from '../provider.ts';
 import { RequestError } from './chatMessages.ts';
 import { noModel } from './failures.ts';
-import { hideKeys } from './hideKeys.ts';
+import { hideAll, hideKeys } from './hide.ts';
 import type { ProviderSetup } from './index.ts';
 import { addressOf, listModels, type ModelServer } from './modelList.ts';
 import { timeoutsDefault } from './patience.ts';
@@ -27,14 +27,14 @@ export function sdkProvider(
   { kind, baseUrl, server, overflowHelp, call }: SdkProviderParts,
 ): Provider {
   const address = addressOf(baseUrl);
-  const withoutKeys = hideKeys(apiKey);
-  const models: ModelServer = { name, address, withoutKeys, ...server };
+  const models: ModelServer = { name, address, hide: hideKeys(apiKey), ...server };
   const run: Provider['run'] = async (assignment, context): Promise<Outcome> => {
     const modelName = assignment.model ?? model;
     if (modelName === null) return { ok: false, error: noModel(name) };
     try {
       const asked = call(assignment, modelName);
-      const refuser = { name, withoutKeys, ...(overflowHelp === undefined ? {} : { overflowHelp }) };
+      const hide = hideAll(apiKey, assignment);
+      const refuser = { name, hide, ...(overflowHelp === undefined ? {} : { overflowHelp }) };
       const limits = { ...timeoutsDefault, ...timeouts };
       return await runSdk({ ...asked, refuser, address, modelName, timeouts: limits }, context);
     } catch (error) {

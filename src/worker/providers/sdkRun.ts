@@ -1,5 +1,6 @@
 import {
   APICallError,
+  InvalidResponseDataError,
   type LanguageModelV4,
   type LanguageModelV4CallOptions,
   type LanguageModelV4FinishReason,
@@ -124,7 +125,7 @@ class Answer {
   async read(stream: ReadableStream<LanguageModelV4StreamPart>): Promise<Outcome> {
     const reader = stream.getReader();
     try {
-      while (this.#failure === null) {
+      while (this.#failure === null && !this.#context.signal.aborted) {
         const { done, value } = await reader.read();
         if (done) break;
         this.#take(value);
@@ -194,8 +195,14 @@ class Answer {
         break;
       case 'finish':
         this.#finish = part.finishReason;
+        // Without a reason it is no error of the provider's, only an end without one.
+        if (part.finishReason.unified === 'error' && part.finishReason.raw === undefined) {
+          this.#finish = { unified: 'interrupted', raw: undefined };
+        }
         break;
       case 'error':
+        // The SDK for compatible servers misses the reason of the end so; the end is judged below.
+        if (InvalidResponseDataError.isInstance(part.error) && part.error.data === undefined) break;
         // What the provider says itself was heard before, as it came.
         this.#failure = malformedStream(this.#call.refuser.name, 'an event that is not of its protocol');
         break;
@@ -233,7 +240,9 @@ class Answer {
       };
     }
     const isEmpty = this.#output === '' && this.#toolCalls.length === 0;
-    if (isEmpty && finish.unified === 'content-filter') return filteredAnswer(refuser.name, reason);
+    if (isEmpty && finish.unified === 'content-filter') {
+      return filteredAnswer(refuser.name, finish.raw ?? 'content_filter');
+    }
     if (isEmpty && reason === 'model_context_window_exceeded') {
       return this.#classified({
         status: null,

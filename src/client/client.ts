@@ -96,7 +96,7 @@ export interface Client {
   /** The states that a job went through, oldest first. */
   jobHistory(id: string): Promise<WireJobHistory>;
   /** Newest first. */
-  jobs(filters?: JobFilters): Promise<WireJobList>;
+  jobs(filters?: JobFilters, signal?: AbortSignal): Promise<WireJobList>;
   /** Every job, whole, read no faster than it is taken: newest first, then the archived ones. */
   exportJobs(filters?: ExportFilters): AsyncGenerator<WireJob>;
   cancel(id: string): Promise<WireJob>;
@@ -178,7 +178,7 @@ export function createClient({
     dispatchBatch: (jobs) => post('/api/jobs/batch', { body: { jobs } }),
     job,
     jobHistory: (id) => get(`${jobPath(id)}/history`),
-    jobs: (filters = {}) => get('/api/jobs', { query: queryOf(filters) }),
+    jobs: (filters = {}, signal) => get('/api/jobs', { query: queryOf(filters), signal }),
     exportJobs: ({ archived, ...filters } = {}) => {
       const query = { ...queryOf(filters), archived: archived === true ? 'true' : undefined };
       return askLines(connection, { timeoutMs: exportPartMs, path: '/api/jobs/export', query });

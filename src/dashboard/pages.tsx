@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { Role } from '../domain/key.ts';
 import type { IconName } from './components/icons.tsx';
+import { Jobs } from './pages/jobs/jobs.tsx';
 import { Machines } from './pages/machines/machines.tsx';
 import { Overview } from './pages/overview/overview.tsx';
 
@@ -21,4 +22,5 @@ export const pages: readonly PageEntry[] = [
   { pattern: '/', title: 'Overview', view: Overview, nav: { icon: 'overview', key: 'o' } },
   { pattern: '/machines', title: 'Machines', view: Machines, nav: { icon: 'machines', key: 'm' } },
   { pattern: '/machines/:name', title: 'Machines', view: Machines },
+  { pattern: '/jobs', title: 'Jobs', view: Jobs, nav: { icon: 'jobs', key: 'j' } },
 ];

@@ -40,7 +40,7 @@ export function startShortcuts(onPalette: () => void): () => void {
       return;
     }
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (!hasShortcuts.peek() || isTyping(event.target)) return;
+    if (!hasShortcuts.peek() || isTyping(event.target) || isPressing(event)) return;
     const before = first !== null && event.timeStamp - first.at < sequenceMs ? first.key : null;
     first = null;
     const found = find(before === null ? event.key : `${before} ${event.key}`) ?? find(event.key);
@@ -53,6 +53,11 @@ export function startShortcuts(onPalette: () => void): () => void {
   };
   document.addEventListener('keydown', onKey);
   return () => document.removeEventListener('keydown', onKey);
+}
+
+/** Enter on a link or a button is that one's. */
+function isPressing({ key, target }: KeyboardEvent): boolean {
+  return key === 'Enter' && target instanceof Element && target.closest('a, button, summary') !== null;
 }
 
 function find(keys: string): Shortcut | undefined {

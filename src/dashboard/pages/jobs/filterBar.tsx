@@ -1,0 +1,202 @@
+import { useComputed, useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { jobStatuses } from '../../../domain/states.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Icon } from '../../components/icons.tsx';
+import { compact } from '../../components/text.ts';
+import { useProviders, useStats } from '../../live/store.ts';
+import { setQuery } from '../../router.ts';
+import { api } from '../../session.ts';
+import { useShortcut } from '../../shell/shortcuts.ts';
+import { askFor, isNarrowed, type ListFilters, type PlainFilter, plainFilters, spans } from './filters.ts';
+
+/** After so long without a key the text is searched for, ms. */
+const typingMs = 250;
+
+/** The search, the states with their counts, and the other filters; all of it is in the address. */
+export function FilterBar({ filters, now }: { filters: ListFilters; now: number }): JSX.Element {
+  const search = useRef<HTMLInputElement>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const isOpen = useSignal(false);
+  useShortcut('/', 'Search', () => search.current?.focus());
+  useEffect(() => {
+    // Back and a link change the address; what is being typed is left alone.
+    if (search.current !== null && document.activeElement !== search.current)
+      search.current.value = filters.q;
+  }, [filters.q]);
+  return (
+    <div class="filters">
+      <div class="filter-line">
+        <label class="search">
+          <span class="visually-hidden">Search in prompts and ids</span>
+          <Icon name="search" />
+          <input
+            ref={search}
+            type="search"
+            class="input"
+            placeholder="Search in prompts and ids"
+            defaultValue={filters.q}
+            onInput={(event) => {
+              const text = event.currentTarget.value;
+              clearTimeout(timer.current);
+              timer.current = setTimeout(() => setQuery({ q: text }, { replace: true }), typingMs);
+            }}
+            onKeyDown={(event) => {
+              if (event.key === 'Escape') event.currentTarget.blur();
+            }}
+          />
+        </label>
+        <button
+          type="button"
+          class="button"
+          aria-expanded={isOpen.value}
+          aria-controls="more-filters"
+          onClick={() => {
+            isOpen.value = !isOpen.value;
+          }}
+        >
+          Filters
+          <Icon name={isOpen.value ? 'close' : 'down'} />
+        </button>
+      </div>
+      <StatusChips filters={filters} now={now} />
+      {isOpen.value ? <MoreFilters filters={filters} /> : null}
+      <ActiveFilters filters={filters} />
+    </div>
+  );
+}
+
+/** A state each, with how many of the jobs that fit the other filters are in it. */
+function StatusChips({ filters, now }: { filters: ListFilters; now: number }): JSX.Element {
+  const stats = useStats();
+  const narrowed = useSignal<Record<string, string>>({});
+  const isPlain = !isNarrowed(filters);
+  const others = JSON.stringify({ ...filters, status: [] });
+  useEffect(() => {
+    narrowed.value = {};
+    if (isPlain) return;
+    const ends = new AbortController();
+    const asked = askFor({ ...filters, status: [] }, now);
+    for (const status of jobStatuses) {
+      api
+        .peek()
+        .jobs({ ...asked, status, limit: 1 })
+        .then(
+          ({ total, total_capped: isCapped }) => {
+            const text = `${compact(total)}${isCapped === true ? '+' : ''}`;
+            if (!ends.signal.aborted) narrowed.value = { ...narrowed.peek(), [status]: text };
+          },
+          // The list itself says what is wrong.
+          () => {},
+        );
+    }
+    return () => ends.abort();
+    // The text stands for the filters, the moment is that of the list.
+  }, [others, isPlain, now]);
+  const counts = useComputed(() => stats.value?.jobs.by_status);
+  return (
+    <fieldset class="status-chips">
+      <legend class="visually-hidden">State</legend>
+      {jobStatuses.map((status) => {
+        const isOn = filters.status.includes(status);
+        const live = counts.value?.[status];
+        const text = isPlain ? (live === undefined ? undefined : compact(live)) : narrowed.value[status];
+        const next = isOn ? filters.status.filter((one) => one !== status) : [...filters.status, status];
+        return (
+          <button
+            key={status}
+            type="button"
+            class="chip"
+            aria-pressed={isOn}
+            onClick={() => setQuery({ status: next.join(',') })}
+          >
+            <Badge status={status} count={text} />
+          </button>
+        );
+      })}
+    </fieldset>
+  );
+}
+
+function MoreFilters({ filters }: { filters: ListFilters }): JSX.Element {
+  const providers = useProviders();
+  return (
+    <div class="more-filters" id="more-filters">
+      {(Object.keys(plainFilters) as PlainFilter[]).map((name) => (
+        <label key={name} class="field">
+          <span>{plainFilters[name]}</span>
+          <input
+            type="text"
+            value={filters[name]}
+            list={name === 'provider' ? 'known-providers' : undefined}
+            onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })}
+          />
+        </label>
+      ))}
+      <datalist id="known-providers">
+        {[...(providers.value?.keys() ?? [])].map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <label class="field">
+        <span>Tag</span>
+        <input
+          type="text"
+          placeholder="Add a tag"
+          onChange={(event) => {
+            const tag = event.currentTarget.value.trim();
+            event.currentTarget.value = '';
+            if (tag !== '') setQuery({ tag: [...new Set([...filters.tags, tag])] });
+          }}
+        />
+      </label>
+      <label class="field">
+        <span>Created</span>
+        <select value={filters.within} onChange={(event) => setQuery({ within: event.currentTarget.value })}>
+          <option value="">At any time</option>
+          {Object.entries(spans).map(([name, { label }]) => (
+            <option key={name} value={name}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}
+
+/** What narrows the list, each with the way to take it off. */
+function ActiveFilters({ filters }: { filters: ListFilters }): JSX.Element | null {
+  const active: { key: string; text: string; off: () => void }[] = [];
+  for (const name of Object.keys(plainFilters) as PlainFilter[]) {
+    const text = filters[name];
+    if (text !== '')
+      active.push({
+        key: name,
+        text: `${plainFilters[name]}: ${text}`,
+        off: () => setQuery({ [name]: null }),
+      });
+  }
+  for (const tag of filters.tags) {
+    const rest = filters.tags.filter((one) => one !== tag);
+    active.push({ key: `tag ${tag}`, text: `Tag: ${tag}`, off: () => setQuery({ tag: rest }) });
+  }
+  const span = spans[filters.within];
+  if (span !== undefined)
+    active.push({ key: 'within', text: span.label, off: () => setQuery({ within: null }) });
+  if (active.length === 0) return null;
+  return (
+    <ul class="active-filters" aria-label="Filters">
+      {active.map(({ key, text, off }) => (
+        <li key={key}>
+          <button type="button" class="button small" onClick={off}>
+            {text}
+            <Icon name="close" />
+            <span class="visually-hidden">Remove this filter</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

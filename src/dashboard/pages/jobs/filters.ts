@@ -1,0 +1,104 @@
+import type { JobFilters } from '../../../client/client.ts';
+import { type JobStatus, jobStatuses } from '../../../domain/states.ts';
+import type { WireJob } from '../../../domain/wire.ts';
+
+/** What the list of jobs is narrowed by, as it stands in the address. Empty means not at all. */
+export interface ListFilters {
+  status: JobStatus[];
+  q: string;
+  provider: string;
+  model: string;
+  worker: string;
+  priority: string;
+  tier: string;
+  tags: string[];
+  /** How far back: one of `spans`, or empty. */
+  within: string;
+}
+
+/** The filters of one value, with what they are called. */
+export const plainFilters = {
+  provider: 'Provider',
+  model: 'Model',
+  priority: 'Priority',
+  tier: 'Tier',
+  worker: 'Worker',
+} as const;
+
+export type PlainFilter = keyof typeof plainFilters;
+
+const hourMs = 3_600_000;
+
+export const spans: Record<string, { label: string; ms: number }> = {
+  '15m': { label: 'Last 15 minutes', ms: hourMs / 4 },
+  '1h': { label: 'Last hour', ms: hourMs },
+  '24h': { label: 'Last 24 hours', ms: 24 * hourMs },
+  '7d': { label: 'Last 7 days', ms: 7 * 24 * hourMs },
+};
+
+/** The filters in an address. What it does not know it passes over: an old link should still show something. */
+export function readFilters(query: URLSearchParams): ListFilters {
+  const text = (name: string): string => query.get(name) ?? '';
+  const given = query.getAll('status').flatMap((words) => words.split(','));
+  const within = text('within');
+  return {
+    status: jobStatuses.filter((status) => given.includes(status)),
+    q: text('q'),
+    provider: text('provider'),
+    model: text('model'),
+    worker: text('worker'),
+    priority: text('priority'),
+    tier: text('tier'),
+    tags: [...new Set(query.getAll('tag').filter((tag) => tag !== ''))],
+    within: spans[within] === undefined ? '' : within,
+  };
+}
+
+/** The same for the API. @param now epoch ms by the server's clock. */
+export function askFor(filters: ListFilters, now: number): JobFilters {
+  const { status, tags, q, within, ...plain } = filters;
+  const span = spans[within];
+  const given = Object.entries(plain).filter(([, value]) => value !== '');
+  return {
+    ...Object.fromEntries(given),
+    ...(status.length === 0 ? {} : { status: status.join(',') }),
+    ...(tags.length === 0 ? {} : { tags }),
+    ...(q.trim() === '' ? {} : { q: q.trim() }),
+    ...(span === undefined ? {} : { createdAfter: new Date(now - span.ms).toISOString() }),
+  };
+}
+
+/** The same as the body of a change of many jobs. */
+export function filterBody(filters: JobFilters): Record<string, string | readonly string[]> {
+  const { tags, createdAfter, createdBefore, status, include: _i, limit: _l, offset: _o, ...plain } = filters;
+  const body: Record<string, string | readonly string[]> = {};
+  for (const [name, value] of Object.entries(plain)) if (value !== undefined) body[name] = value;
+  if (tags !== undefined) body.tag = tags;
+  if (status !== undefined) body.status = status.split(',');
+  if (createdAfter !== undefined) body.created_after = createdAfter;
+  if (createdBefore !== undefined) body.created_before = createdBefore;
+  return body;
+}
+
+/** Whether a job is one that the list would show, as the API decides it. */
+export function isMatch(job: WireJob, filters: ListFilters): boolean {
+  const { status, q, provider, model, worker, priority, tier, tags } = filters;
+  const is = (wanted: string, value: string | null): boolean => wanted === '' || wanted === value;
+  const text = q.trim().toLowerCase();
+  return (
+    (status.length === 0 || status.includes(job.status)) &&
+    is(provider, job.provider) &&
+    is(model, job.model) &&
+    is(worker, job.worker_id) &&
+    is(priority, job.priority) &&
+    is(tier, job.tier) &&
+    tags.every((tag) => job.tags.includes(tag)) &&
+    (text === '' || job.id.includes(text) || (job.prompt ?? '').toLowerCase().includes(text))
+  );
+}
+
+/** Whether anything but the status narrows the list. */
+export function isNarrowed(filters: ListFilters): boolean {
+  const { status: _, tags, ...texts } = filters;
+  return tags.length > 0 || Object.values(texts).some((text) => text !== '');
+}

@@ -1,0 +1,171 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
+import type { JobFilters } from '../../../client/client.ts';
+import type { WireJob, WireJobList } from '../../../domain/wire.ts';
+
+export const pageSize = 100;
+/** Pages that are kept: what is far from the view is forgotten, so that memory stays flat. */
+const pagesMax = 20;
+/** At most so often the rows are drawn anew for what happens, ms. */
+const paceMs = 250;
+/** New jobs that are counted one by one. */
+const freshMax = 1_000;
+
+interface ListState {
+  /** null before the first answer. */
+  total: number | null;
+  /** There are more than `total`. */
+  isCapped: boolean;
+  error: unknown;
+  /** Rises with every change of the rows. */
+  revision: number;
+  /** Jobs that the list would show and does not yet. */
+  fresh: number;
+}
+
+export interface JobListOptions {
+  load(filters: JobFilters, signal: AbortSignal): Promise<WireJobList>;
+  filters: JobFilters;
+  /** Whether a job that was heard of belongs here. */
+  isMatch(job: WireJob): boolean;
+  /** Whether jobs may come into the list by a change, and not only by their creation. */
+  hasStatus: boolean;
+  /** @returns what cancels it. */
+  after(ms: number, run: () => void): () => void;
+}
+
+/**
+ * A list of jobs of any length, read a page at a time where the view is. It holds still: it begins with the job that
+ * was the newest when it was opened, rows change in their place, and what comes in meanwhile is only counted.
+ */
+export class JobList {
+  readonly #options: JobListOptions;
+  readonly #state = signal<ListState>({ total: null, isCapped: false, error: null, revision: 0, fresh: 0 });
+  readonly #pages = new Map<number, WireJob[]>();
+  /** Of the loaded rows: their page. */
+  readonly #places = new Map<string, number>();
+  readonly #fresh = new Set<string>();
+  readonly #loading = new Set<number>();
+  readonly #ends = new AbortController();
+  #newest: string | null = null;
+  #cancelPaint: (() => void) | null = null;
+
+  constructor(options: JobListOptions) {
+    this.#options = options;
+  }
+
+  get state(): ReadonlySignal<ListState> {
+    return this.#state;
+  }
+
+  /** What the list is of: its filters and where it begins. */
+  get filters(): JobFilters {
+    return { ...this.#options.filters, ...(this.#newest === null ? {} : { newest: this.#newest }) };
+  }
+
+  get signal(): AbortSignal {
+    return this.#ends.signal;
+  }
+
+  row(index: number): WireJob | undefined {
+    return this.#pages.get(Math.floor(index / pageSize))?.[index % pageSize];
+  }
+
+  /** The loaded job with this id. */
+  get(id: string): WireJob | undefined {
+    const page = this.#places.get(id);
+    return page === undefined ? undefined : this.#pages.get(page)?.find((job) => job.id === id);
+  }
+
+  /** Read what is needed to show these rows. @param to the one after the last. */
+  ensure(from: number, to: number): void {
+    const { total } = this.#state.peek();
+    if (total === null) {
+      void this.#load(0);
+      return;
+    }
+    const last = Math.floor(Math.max(from, Math.min(to, total) - 1) / pageSize);
+    for (let page = Math.floor(from / pageSize); page <= last && page * pageSize < total; page += 1) {
+      if (!this.#pages.has(page)) void this.#load(page);
+    }
+    this.#forgetFar(Math.floor(from / pageSize));
+  }
+
+  /** Something happened to a job. */
+  hear(job: WireJob): void {
+    const page = this.#places.get(job.id);
+    if (page !== undefined) {
+      const rows = this.#pages.get(page);
+      const index = rows?.findIndex(({ id }) => id === job.id) ?? -1;
+      if (rows !== undefined && index >= 0) rows[index] = job;
+      this.#paintSoon();
+      return;
+    }
+    // Ids of jobs rise with the time of their creation (UUID version 7).
+    const isNew = this.#options.hasStatus || this.#newest === null || job.id > this.#newest;
+    if (!isNew || this.#fresh.size >= freshMax || this.#fresh.has(job.id)) return;
+    if (this.#state.peek().total === null || !this.#options.isMatch(job)) return;
+    this.#fresh.add(job.id);
+    this.#paintSoon();
+  }
+
+  /** Forget what was told of a page that failed, and try again. */
+  retry(): void {
+    this.#state.value = { ...this.#state.peek(), error: null, revision: this.#state.peek().revision + 1 };
+    if (this.#state.peek().total === null) void this.#load(0);
+  }
+
+  close(): void {
+    this.#ends.abort();
+    this.#cancelPaint?.();
+  }
+
+  async #load(page: number): Promise<void> {
+    if (this.#loading.has(page) || this.#ends.signal.aborted) return;
+    this.#loading.add(page);
+    try {
+      const asked = { ...this.filters, limit: pageSize, offset: page * pageSize };
+      const list = await this.#options.load(asked, this.#ends.signal);
+      if (this.#ends.signal.aborted) return;
+      this.#take(page, list);
+    } catch (error) {
+      if (this.#ends.signal.aborted) return;
+      this.#state.value = { ...this.#state.peek(), error };
+    } finally {
+      this.#loading.delete(page);
+    }
+  }
+
+  #take(page: number, { jobs, total, total_capped }: WireJobList): void {
+    if (page === 0) this.#newest ??= jobs[0]?.id ?? null;
+    // Jobs that left the filter move the later ones up: a row that stands elsewhere already is not shown twice.
+    const rows = jobs.filter(({ id }) => (this.#places.get(id) ?? page) === page);
+    this.#pages.set(page, rows);
+    for (const { id } of rows) this.#places.set(id, page);
+    const { revision, fresh, total: before } = this.#state.peek();
+    // The list does not shrink under the reader.
+    const known = Math.max(before ?? 0, total);
+    this.#state.value = {
+      total: known,
+      isCapped: total_capped === true,
+      error: null,
+      revision: revision + 1,
+      fresh,
+    };
+  }
+
+  #forgetFar(page: number): void {
+    while (this.#pages.size > pagesMax) {
+      const [farthest = 0] = [...this.#pages.keys()].sort((a, b) => Math.abs(b - page) - Math.abs(a - page));
+      for (const { id } of this.#pages.get(farthest) ?? []) this.#places.delete(id);
+      this.#pages.delete(farthest);
+    }
+  }
+
+  #paintSoon(): void {
+    this.#cancelPaint ??= this.#options.after(paceMs, () => {
+      this.#cancelPaint = null;
+      const state = this.#state.peek();
+      this.#state.value = { ...state, revision: state.revision + 1, fresh: this.#fresh.size };
+    });
+  }
+}

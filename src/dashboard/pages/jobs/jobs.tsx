@@ -1,0 +1,124 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { WireJob } from '../../../domain/wire.ts';
+import { Button } from '../../components/button.tsx';
+import { Icon } from '../../components/icons.tsx';
+import { Page } from '../../components/page.tsx';
+import { Empty, Failure, Loading } from '../../components/states.tsx';
+import { count, plural } from '../../components/text.ts';
+import { feed } from '../../live/browserFeed.ts';
+import { now } from '../../live/clock.ts';
+import { go, href, place } from '../../router.ts';
+import { api, may } from '../../session.ts';
+import { BulkBar } from './bulkBar.tsx';
+import { saveExport } from './exportJobs.ts';
+import { FilterBar } from './filterBar.tsx';
+import { askFor, isMatch, readFilters } from './filters.ts';
+import { JobList } from './jobList.ts';
+import { JobTable } from './jobTable.tsx';
+import { Selection } from './selection.ts';
+
+/** Every job, searched, filtered, and changed by the thousand. */
+export function Jobs(): JSX.Element {
+  const filters = readFilters(place.value.query);
+  const key = JSON.stringify(filters);
+  /** Rises to read the list anew. */
+  const [turn, setTurn] = useState(0);
+  const { list, openedAt } = useMemo(() => {
+    const openedAt = now.peek();
+    const made = new JobList({
+      load: (asked, signal) => api.peek().jobs(asked, signal),
+      filters: askFor(filters, openedAt),
+      isMatch: (job) => isMatch(job, filters),
+      hasStatus: filters.status.length > 0,
+      after: (ms, run) => {
+        const timer = setTimeout(run, ms);
+        return () => clearTimeout(timer);
+      },
+    });
+    return { list: made, openedAt };
+    // The key stands for the filters.
+  }, [key, turn]);
+  const selection = useMemo(() => new Selection(), [key]);
+  useEffect(() => () => list.close(), [list]);
+  useEffect(
+    () =>
+      feed.listen('jobs', {
+        snapshot: (_, isGap) => {
+          // What was missed is in no event any more.
+          if (isGap) setTurn((before) => before + 1);
+        },
+        event: ({ data }) => list.hear(data as WireJob),
+      }),
+    [list],
+  );
+  const { total, isCapped, error, fresh } = list.state.value;
+  const showFresh = (): void => {
+    setTurn((before) => before + 1);
+    window.scrollTo(0, 0);
+  };
+  return (
+    <Page
+      title="Jobs"
+      beside={
+        total === null ? null : (
+          <span class="faint">
+            {count(total)}
+            {isCapped ? ' or more' : ''}
+          </span>
+        )
+      }
+      actions={
+        <>
+          <Button icon="download" onClick={() => saveExport(list.filters, list.signal)}>
+            Export
+          </Button>
+          {may('client') ? (
+            <a class="button primary" href={href('/jobs/new')}>
+              <Icon name="plus" />
+              New job
+            </a>
+          ) : null}
+        </>
+      }
+    >
+      <FilterBar filters={filters} now={openedAt} />
+      {fresh === 0 ? null : (
+        <div class="fresh-place">
+          <button type="button" class="button primary fresh" onClick={showFresh}>
+            {fresh >= 1_000 ? 'More than 1,000 new' : `${count(fresh)} new`}
+            <span class="visually-hidden">, show them</span>
+          </button>
+        </div>
+      )}
+      <BulkBar list={list} selection={selection} />
+      {error === null ? null : <Failure error={error} retry={() => list.retry()} />}
+      <div class="card flush">
+        <JobTable key={`${key} ${turn}`} list={list} selection={selection} />
+        {total === null && error === null ? <Loading lines={8} label="Loading jobs" /> : null}
+        {total === 0 ? (
+          <NoJobs isFiltered={key !== JSON.stringify(readFilters(new URLSearchParams()))} />
+        ) : null}
+      </div>
+      <p class="visually-hidden" role="status">
+        {total === null ? '' : plural(total, 'job')}
+      </p>
+    </Page>
+  );
+}
+
+function NoJobs({ isFiltered }: { isFiltered: boolean }): JSX.Element {
+  if (!isFiltered) {
+    return (
+      <Empty icon="jobs" title="No jobs yet">
+        Send one with <code>svc run "Say hello" --provider echo</code>, with a POST to <code>/api/jobs</code>,
+        or with New job above.
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="search" title="No job fits these filters">
+      <Button onClick={() => go(href('/jobs'))}>Remove all filters</Button>
+    </Empty>
+  );
+}

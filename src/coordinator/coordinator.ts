@@ -5,18 +5,18 @@ import type { Config } from '../config/config.ts';
 import type { Pricing } from '../cost/pricing.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import type { BreakdownName, CostBreakdown, CostSummary, PeriodName } from '../domain/costReport.ts';
-import { CoordinatorError, InvalidTransition } from '../domain/errors.ts';
+import { CoordinatorError, jobNotFound } from '../domain/errors.ts';
 import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
 import type { MachineCounts } from '../domain/machine.ts';
 import type { ProviderView } from '../domain/provider.ts';
-import { isTerminal, type JobStatus, type SupervisorStatus, statusOf } from '../domain/states.ts';
+import { isTerminal, type SupervisorStatus, statusOf } from '../domain/states.ts';
 import type { Stats, StatsPoint, Vitals } from '../domain/stats.ts';
 import type { Waiting } from '../domain/waiting.ts';
 import type { WorkerView } from '../domain/worker.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Member } from '../routing/member.ts';
-import { type Plan, planRoute } from '../routing/router.ts';
+import type { Plan } from '../routing/router.ts';
 import type { JobCounts, JobFilter, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
 import { Activity } from './activity.ts';
 import { Candidates } from './candidates.ts';
@@ -27,7 +27,9 @@ import { Delays } from './delays.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { EventBus, jobEventType } from './eventBus.ts';
 import { Intake, planOrRefuse } from './intake.ts';
-import { type Applied, type Committed, JobHost } from './jobHost.ts';
+import { JobCommands } from './jobCommands.ts';
+import { type Committed, JobHost } from './jobHost.ts';
+import { JobWaits } from './jobWaits.ts';
 import { LeaseKeeper } from './leaseKeeper.ts';
 import { Leases } from './leases.ts';
 import { Liveness } from './liveness.ts';
@@ -84,6 +86,8 @@ export class Coordinator {
   readonly #dispatcher: Dispatcher;
   readonly #liveness: Liveness;
   readonly #waiting: WaitingReasons;
+  readonly #commands: JobCommands;
+  readonly #waits: JobWaits;
   readonly #delays: Delays;
   readonly #retention: Retention;
   readonly #activity: Activity;
@@ -94,8 +98,6 @@ export class Coordinator {
   readonly #connections = new Set<WorkerConnection>();
   #pending = 0;
   #isDismissing = false;
-  /** End the waits of `jobAtEnd`. */
-  readonly #waiters = new Set<() => void>();
   /** A slot has become free. */
   #onFree = (): void => this.#dispatcher.kick();
 
@@ -158,6 +160,8 @@ export class Coordinator {
       pricing,
       letGo: (ref, workerId) => this.#keeper.letGo(ref, workerId),
     });
+    this.#commands = new JobCommands({ config, clock, store, host: this.#host, outcomes: this.#outcomes });
+    this.#waits = new JobWaits({ clock, bus });
     this.#keeper = new LeaseKeeper({
       config,
       clock,
@@ -249,7 +253,7 @@ export class Coordinator {
    */
   dismiss(): void {
     this.#isDismissing = true;
-    for (const answer of this.#waiters) answer();
+    this.#waits.endAll();
     for (const session of this.#workers.sessions())
       session.close(closeCodes.restarting, 'the coordinator restarts');
   }
@@ -305,21 +309,8 @@ export class Coordinator {
 
   /** The job when it has ended, or as it is after `waitMs`. @throws CoordinatorError job_not_found. */
   async jobAtEnd(id: string, waitMs: number, signal: AbortSignal): Promise<JobView> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const forget = this.bus.onEnd(id, () => resolve());
-    const cancelTimer = this.#clock.after(waitMs, resolve);
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    this.#waiters.add(resolve);
-    try {
-      const now = await this.job(id);
-      if (isTerminal(now.job.state) || this.#isDismissing) return now;
-      await promise;
-      return await this.job(id);
-    } finally {
-      this.#waiters.delete(resolve);
-      forget();
-      cancelTimer();
-    }
+    await this.#waits.untilEnd(id, waitMs, signal, async () => isTerminal((await this.job(id)).job.state));
+    return this.job(id);
   }
 
   async jobs(query: JobQuery): Promise<JobPage> {
@@ -333,23 +324,12 @@ export class Coordinator {
 
   /** @throws CoordinatorError job_not_found; InvalidTransition when it has ended; StoreUnavailable. */
   async cancel(id: string): Promise<JobView> {
-    const applied = await this.#host.apply(id, (job) => [
-      { type: 'job.cancelled', at: this.#clock.now(), cost: this.#outcomes.costUntold(job) },
-    ]);
-    return this.#answer(id, applied, 'cancelled');
+    return this.view(await this.#commands.cancel(id));
   }
 
   /** @throws CoordinatorError job_not_found; InvalidTransition unless failed or stuck; StoreUnavailable. */
   async retry(id: string): Promise<JobView> {
-    const applied = await this.#host.apply(id, (job) => {
-      // A provider that nothing names any more keeps the job where it was.
-      const plan = planRoute(job.request, this.#config());
-      const [target, ...chain] = plan?.candidates ?? [job.life.target, ...job.life.chain];
-      const strategy = plan?.strategy ?? job.life.strategy;
-      const cost = this.#outcomes.costUntold(job);
-      return [{ type: 'job.retried', at: this.#clock.now(), strategy, target, chain, cost }];
-    });
-    return this.#answer(id, applied, 'retried');
+    return this.view(await this.#commands.retry(id));
   }
 
   counts(): Promise<JobCounts> {
@@ -509,19 +489,6 @@ export class Coordinator {
     }
   }
 
-  async #answer(id: string, applied: Applied, verb: string): Promise<JobView> {
-    if (applied.kind === 'applied') return this.view(applied.after);
-    const archived = applied.kind === 'unknown' ? await this.#store.archivedJob(id) : undefined;
-    const job = applied.kind === 'refused' ? applied.job : archived;
-    if (job === undefined) throw jobNotFound(id);
-    const status = statusOf(job.state);
-    if (archived !== undefined && verb === 'retried' && status === 'failed') {
-      const message = 'A job that is archived cannot be retried; send its request again as a new job';
-      throw new InvalidTransition(message, status);
-    }
-    throw new InvalidTransition(`A job that is ${status} cannot be ${verb}${hint(verb, status)}`, status);
-  }
-
   #supervise(event: SupervisorEvent): void {
     const before = this.status;
     this.#supervisor.send(event);
@@ -586,16 +553,4 @@ export class Coordinator {
       unsubscribe();
     });
   }
-}
-
-function jobNotFound(id: string): CoordinatorError {
-  return new CoordinatorError('job_not_found', `There is no job ${id}`);
-}
-
-/** What would be accepted instead. */
-function hint(verb: string, status: JobStatus): string {
-  if (verb === 'retried' && status === 'pending') return '; it is in the queue already';
-  if (verb === 'retried' && status === 'running') return ' while its worker is connected; cancel it instead';
-  if (verb === 'cancelled' && status === 'failed') return '; it has ended already';
-  return '; nothing leads out of that state';
 }

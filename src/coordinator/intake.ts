@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { JobInput } from '../../machines/jobLife.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
-import { CoordinatorError } from '../domain/errors.ts';
+import { CoordinatorError, jobNotFound } from '../domain/errors.ts';
 import type { JobRecord, JobRequest } from '../domain/job.ts';
 import { canonicalJson } from '../lib/canonicalJson.ts';
 import { KeyedQueue } from '../lib/keyedQueue.ts';
@@ -82,7 +82,7 @@ export class Intake {
       }
       const { jobId } = known;
       const job = (await this.#store.job(jobId)) ?? (await this.#store.archivedJob(jobId));
-      if (job === undefined) throw new CoordinatorError('job_not_found', `There is no job ${known.jobId}`);
+      if (job === undefined) throw jobNotFound(known.jobId);
       return { job, isNew: false };
     });
   }

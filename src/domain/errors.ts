@@ -71,6 +71,11 @@ export class InvalidTransition extends CoordinatorError {
   }
 }
 
+/** What every request for a job that does not exist is told. */
+export function jobNotFound(id: string): CoordinatorError {
+  return new CoordinatorError('job_not_found', `There is no job ${id}`);
+}
+
 /** The message of anything thrown, for a log line. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -9,6 +9,7 @@ import './styles/components.css';
 import './styles/shell.css';
 import './styles/statechart.css';
 import './styles/jobs.css';
+import './styles/job.css';
 
 takeKeyOfLink();
 window.addEventListener('hashchange', takeKeyOfLink);

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { Role } from '../domain/key.ts';
 import type { IconName } from './components/icons.tsx';
+import { Job } from './pages/job/job.tsx';
 import { Jobs } from './pages/jobs/jobs.tsx';
 import { Machines } from './pages/machines/machines.tsx';
 import { Overview } from './pages/overview/overview.tsx';
@@ -20,7 +21,8 @@ export interface PageEntry {
 /** Every page, in the order of the navigation. A new one is a line here. */
 export const pages: readonly PageEntry[] = [
   { pattern: '/', title: 'Overview', view: Overview, nav: { icon: 'overview', key: 'o' } },
+  { pattern: '/jobs', title: 'Jobs', view: Jobs, nav: { icon: 'jobs', key: 'j' } },
+  { pattern: '/jobs/:id', title: 'Job', view: Job },
   { pattern: '/machines', title: 'Machines', view: Machines, nav: { icon: 'machines', key: 'm' } },
   { pattern: '/machines/:name', title: 'Machines', view: Machines },
-  { pattern: '/jobs', title: 'Jobs', view: Jobs, nav: { icon: 'jobs', key: 'j' } },
 ];

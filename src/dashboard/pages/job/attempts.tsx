@@ -1,0 +1,91 @@
+import type { JSX } from 'preact';
+import type { WireAttempt, WireJob } from '../../../domain/wire.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Card } from '../../components/page.tsx';
+import { count, shortId } from '../../components/text.ts';
+import { Elapsed, Time } from '../../components/time.tsx';
+import { useWorkers } from '../../live/store.ts';
+import { href } from '../../router.ts';
+import { Cost } from '../jobs/jobCells.tsx';
+
+/** Every execution: where, how it ended, what it used and what it cost; the last one first. */
+export function Attempts({ job }: { job: WireJob }): JSX.Element | null {
+  const workers = useWorkers();
+  if (job.attempts.length === 0) return null;
+  return (
+    <Card title="Attempts" beside={<span class="faint number">{count(job.attempts.length)}</span>}>
+      <ol class="attempts">
+        {job.attempts.toReversed().map((attempt) => (
+          <li key={attempt.number}>
+            <Attempt attempt={attempt} worker={workers.value?.get(attempt.worker_id)?.name ?? null} />
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+function Attempt({ attempt, worker }: { attempt: WireAttempt; worker: string | null }): JSX.Element {
+  const { number, provider, model, worker_id, started_at, finished_at, outcome, error, usage } = attempt;
+  return (
+    <>
+      <p class="attempt-head">
+        <strong>Attempt {number}</strong>
+        <Badge status={outcome ?? 'running'} />
+        <span class="faint">
+          <Time at={started_at} />
+        </span>
+      </p>
+      <dl class="facts">
+        <div>
+          <dt>Ran for</dt>
+          <dd>
+            <Elapsed from={started_at} to={finished_at} />
+          </dd>
+        </div>
+        <div>
+          <dt>Provider, model</dt>
+          <dd>
+            {provider}
+            {model === null ? '' : `, ${model}`}
+          </dd>
+        </div>
+        <div>
+          <dt>Worker</dt>
+          <dd>
+            <a href={href('/jobs', { worker: worker_id })} title={`Jobs of worker ${worker_id}`}>
+              {worker ?? shortId(worker_id)}
+            </a>
+          </dd>
+        </div>
+        <div>
+          <dt>Tokens in, out</dt>
+          <dd class="number">
+            {usage === null ? 'unknown' : `${count(usage.input_tokens)}, ${count(usage.output_tokens)}`}
+          </dd>
+        </div>
+        <div>
+          <dt>Cost</dt>
+          <dd>
+            <Cost job={attempt} />
+          </dd>
+        </div>
+      </dl>
+      {error === null ? null : <ErrorText error={error} />}
+    </>
+  );
+}
+
+/** What went wrong in the words of whoever told it; as text, since it may hold anything. */
+export function ErrorText({ error }: { error: NonNullable<WireJob['error']> }): JSX.Element {
+  return (
+    <div class="error-text">
+      <p>
+        <code>{error.class}</code>
+        {error.code === null || error.code === error.class ? null : <code>{error.code}</code>}
+        {error.status === null ? null : <span>HTTP {error.status}</span>}
+      </p>
+      <p class="error-message">{error.message}</p>
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Badge } from '../../components/badge.tsx';
+import { CopyButton } from '../../components/copy.tsx';
+import { Card } from '../../components/page.tsx';
+import type { OutputText } from './liveOutput.ts';
+import { WrapButton } from './textBlock.tsx';
+
+/** Nearer to the end than this the reader follows it, px. */
+const nearPx = 40;
+
+/** What the model says while it says it. The view stays at the end until the reader scrolls away from it. */
+export function LiveOutput({ output }: { output: OutputText | null }): JSX.Element {
+  const place = useRef<HTMLPreElement>(null);
+  const isFollowing = useSignal(true);
+  const isWrapped = useSignal(true);
+  const text = output?.text ?? '';
+  useEffect(() => {
+    const pre = place.current;
+    if (pre !== null && isFollowing.peek()) pre.scrollTop = pre.scrollHeight;
+  }, [text, isFollowing.value, isFollowing]);
+  const onScroll = (): void => {
+    const pre = place.current;
+    if (pre !== null) isFollowing.value = pre.scrollHeight - pre.scrollTop - pre.clientHeight < nearPx;
+  };
+  return (
+    <Card
+      title="Output"
+      beside={
+        <span class="card-tools">
+          <Badge status="running" />
+          <button
+            type="button"
+            class="button quiet small"
+            aria-pressed={isFollowing.value}
+            onClick={() => (isFollowing.value = !isFollowing.peek())}
+          >
+            Follow
+          </button>
+          <WrapButton isOn={isWrapped.value} onClick={() => (isWrapped.value = !isWrapped.peek())} />
+          <CopyButton text={text} />
+        </span>
+      }
+    >
+      {output?.isTruncated === true ? <p class="hint">The beginning is left out while it streams.</p> : null}
+      {/* biome-ignore-start lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1). */}
+      {/* biome-ignore-start lint/a11y/noNoninteractiveElementToInteractiveRole: a log is no control. */}
+      <pre
+        ref={place}
+        class={isWrapped.value ? 'text-block live wrapped' : 'text-block live'}
+        role="log"
+        aria-label="Output so far"
+        tabIndex={0}
+        onScroll={onScroll}
+      >
+        {text === '' ? 'Nothing yet.' : text}
+      </pre>
+      {/* biome-ignore-end lint/a11y/noNoninteractiveElementToInteractiveRole: see above. */}
+      {/* biome-ignore-end lint/a11y/noNoninteractiveTabindex: see above. */}
+    </Card>
+  );
+}

@@ -1,0 +1,46 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren, JSX } from 'preact';
+import { CopyButton } from '../../components/copy.tsx';
+import { Card } from '../../components/page.tsx';
+import { count } from '../../components/text.ts';
+
+/** More than this is shown on request: a megabyte of text makes a page slow. */
+const shownMax = 50_000;
+
+/** A text as it is: never as markup, with its lines, to be copied whole. */
+export function TextBlock(props: { title: string; text: string; beside?: ComponentChildren }): JSX.Element {
+  const { title, text, beside } = props;
+  const isWrapped = useSignal(true);
+  const isWhole = useSignal(false);
+  const isCut = !isWhole.value && text.length > shownMax;
+  return (
+    <Card
+      title={title}
+      beside={
+        <span class="card-tools">
+          {beside}
+          <WrapButton isOn={isWrapped.value} onClick={() => (isWrapped.value = !isWrapped.peek())} />
+          <CopyButton text={text} />
+        </span>
+      }
+    >
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1). */}
+      <pre class={isWrapped.value ? 'text-block wrapped' : 'text-block'} tabIndex={0}>
+        {isCut ? text.slice(0, shownMax) : text}
+      </pre>
+      {isCut ? (
+        <button type="button" class="button small" onClick={() => (isWhole.value = true)}>
+          Show all {count(text.length)} characters
+        </button>
+      ) : null}
+    </Card>
+  );
+}
+
+export function WrapButton({ isOn, onClick }: { isOn: boolean; onClick(): void }): JSX.Element {
+  return (
+    <button type="button" class="button quiet small" aria-pressed={isOn} onClick={onClick}>
+      Wrap lines
+    </button>
+  );
+}

@@ -1,0 +1,126 @@
+import type { JSX } from 'preact';
+import type { WaitingReason } from '../../../domain/waiting.ts';
+import type { WireJob } from '../../../domain/wire.ts';
+import { Icon } from '../../components/icons.tsx';
+import { Card } from '../../components/page.tsx';
+import { count } from '../../components/text.ts';
+import { Time } from '../../components/time.tsx';
+import { href } from '../../router.ts';
+import { ErrorText } from './attempts.tsx';
+
+interface Reason {
+  title: string;
+  /** What ends the wait. */
+  mend: string;
+  link: { text: string; to: string } | null;
+}
+
+const workersLink = { text: 'Workers', to: '/workers' };
+const providersLink = { text: 'Providers', to: '/providers' };
+
+/** What each reason means for whoever waits, and where to do something about it. */
+const reasons: Record<WaitingReason, Reason> = {
+  no_worker: {
+    title: 'No worker is connected that can run it',
+    mend: 'Connect one that serves its provider and model.',
+    link: { text: 'Connect a worker', to: '/connect' },
+  },
+  workers_paused: { title: 'Every worker that can run it is paused', mend: 'Resume one.', link: workersLink },
+  concurrency_zero: {
+    title: 'Every worker that can run it has no slots',
+    mend: 'Give one a concurrency of 1 or more.',
+    link: workersLink,
+  },
+  workers_busy: {
+    title: 'Every slot is taken',
+    mend: 'It starts when one is free. More workers or more slots make it sooner.',
+    link: workersLink,
+  },
+  provider_limited: {
+    title: 'The provider has answered that its limit is reached',
+    mend: 'It goes on by itself.',
+    link: providersLink,
+  },
+  provider_open: {
+    title: 'The provider is left alone since too many attempts failed',
+    mend: 'One job is tried by itself after a while.',
+    link: providersLink,
+  },
+  provider_full: {
+    title: 'The provider has as many jobs as it may have at a time',
+    mend: 'It starts when one of them ends.',
+    link: providersLink,
+  },
+  delayed: { title: 'Its time has not come', mend: 'It starts by itself.', link: null },
+  draining: {
+    title: 'The coordinator hands out no jobs now',
+    mend: 'It is shutting down or paused.',
+    link: null,
+  },
+};
+
+/** Why a pending job has not started, and what would end that. */
+export function WhyWaiting({ waiting }: { waiting: NonNullable<WireJob['waiting']> }): JSX.Element {
+  const { title, mend, link } = reasons[waiting.reason];
+  return (
+    <section class="notice tone-info" aria-label="Why it waits">
+      <Icon name="pending" />
+      <div>
+        <p class="notice-title">{title}</p>
+        <p>
+          {waiting.detail}. {mend}
+          {waiting.until === null ? null : (
+            <>
+              {' '}
+              Until: <Time at={waiting.until} />.
+            </>
+          )}
+          {waiting.position === null ? null : ` Place in its queue: ${count(waiting.position)}.`}
+        </p>
+        {link === null ? null : (
+          <p>
+            <a href={href(link.to)}>{link.text}</a>
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Why a job has failed. */
+export function WhyFailed({ error }: { error: NonNullable<WireJob['error']> }): JSX.Element {
+  return (
+    <section class="notice tone-bad" aria-label="Why it failed">
+      <Icon name="failed" />
+      <div>
+        <p class="notice-title">It failed, and nothing was left to try</p>
+        <ErrorText error={error} />
+      </div>
+    </section>
+  );
+}
+
+/** Who was considered for the job and why, in order. */
+export function Routing({ job }: { job: WireJob }): JSX.Element | null {
+  if (job.route.length === 0) return null;
+  return (
+    <Card title="Routing">
+      <ol class="route">
+        {job.route.map((step, index) => (
+          <li key={`${index} ${step.at}`}>
+            <Icon
+              name={step.outcome === 'chosen' ? 'check' : step.outcome === 'failed' ? 'failed' : 'cancelled'}
+            />
+            <span>
+              <strong>{step.provider}</strong>
+              {step.model === null ? '' : ` ${step.model}`} {step.outcome}: {step.why}
+            </span>
+            <span class="faint">
+              <Time at={step.at} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}

@@ -45,7 +45,7 @@ const wrong: [args: string[], stderr: RegExp][] = [
   [['jobs', 'list', '--limit', '0'], /whole number from 1 to 1000/],
   [['jobs', 'list', '--created-after', 'soon'], /must be a time such as/],
   [['jobs', 'get'], /missing required argument 'id'/],
-  [['run'], /missing required argument 'prompt'/],
+  [['run'], /a prompt is needed, or --file; svc run --help shows how/],
   [['run', 'x', '--wait', '-1'], /number of seconds/],
   [['run', 'x', '--param', 'nothing'], /--param must be name=value/],
   [['run', 'x', '--input', '@nowhere.txt'], /--input: nowhere.txt cannot be read/],

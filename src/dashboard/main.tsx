@@ -8,6 +8,7 @@ import './styles/base.css';
 import './styles/components.css';
 import './styles/shell.css';
 import './styles/statechart.css';
+import './styles/overview.css';
 import './styles/jobs.css';
 import './styles/job.css';
 

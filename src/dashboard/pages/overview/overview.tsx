@@ -1,10 +1,302 @@
-import type { JSX } from 'preact';
-import { Page } from '../../components/page.tsx';
-import { Loading } from '../../components/states.tsx';
-import { useStats } from '../../live/store.ts';
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { WireCostSummary, WireProvider, WireStats, WireStatsPoint } from '../../../domain/wire.ts';
+import { humanDuration } from '../../../lib/humanTime.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Chart } from '../../components/chart.tsx';
+import { Icon } from '../../components/icons.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { useLoaded } from '../../components/resource.ts';
+import { Empty, Loading } from '../../components/states.tsx';
+import { compact, count, dollars, plural } from '../../components/text.ts';
+import { now } from '../../live/clock.ts';
+import { useProviders, useStats, useWorkers } from '../../live/store.ts';
+import { href } from '../../router.ts';
+import { api } from '../../session.ts';
+import { attentionOf } from './attention.ts';
+import { useCourse } from './course.ts';
 
-/** What the coordinator does now, and what needs somebody. */
+/** Steps of the course in a minute. */
+const stepsPerMinute = 6;
+const costEveryMs = 30_000;
+/** More cells than this in a row say less than a number. */
+const cellsMax = 48;
+
+/** What the coordinator does now, what it did in the last hour, and what needs somebody. */
 export function Overview(): JSX.Element {
   const stats = useStats();
-  return <Page title="Overview">{stats.value === null ? <Loading /> : null}</Page>;
+  if (stats.value === null) {
+    return (
+      <Page title="Overview">
+        <Loading lines={8} label="Loading figures" />
+      </Page>
+    );
+  }
+  return (
+    <Page title="Overview">
+      <Tiles stats={stats.value} />
+      <AttentionList stats={stats.value} />
+      <Charts />
+      <div class="overview-columns">
+        <Slots stats={stats.value} />
+        <ProviderList />
+      </div>
+    </Page>
+  );
+}
+
+function Tiles({ stats }: { stats: WireStats }): JSX.Element {
+  const { jobs, pending, slots, throughput, wait, run, tokens_per_second: tokens } = stats;
+  const oldestMs = pending.reduce((oldest, group) => Math.max(oldest, group.oldest_wait_ms), 0);
+  const { last_5m: lately } = throughput;
+  return (
+    <div class="tiles">
+      <Tile
+        label="Pending"
+        value={compact(jobs.by_status.pending)}
+        to={href('/jobs', { status: 'pending' })}
+        hint={pending.length === 0 ? 'nothing waits' : `oldest waits ${humanDuration(oldestMs)}`}
+      />
+      <Tile
+        label="Running"
+        value={compact(jobs.by_status.running)}
+        to={href('/jobs', { status: 'running' })}
+        hint={`${count(slots.taken)} of ${plural(slots.total, 'slot')} taken`}
+      />
+      <Tile
+        label="Completed, 5 min"
+        value={compact(lately.completed)}
+        to={href('/jobs', { status: 'completed' })}
+        hint={`${compact(jobs.by_status.completed)} in all`}
+      />
+      <Tile
+        label="Failed, 5 min"
+        value={compact(lately.failed)}
+        to={href('/jobs', { status: 'failed' })}
+        hint={`${compact(jobs.by_status.failed)} in all`}
+        tone={lately.failed > 0 ? 'bad' : null}
+      />
+      <Tile
+        label="Wait, median"
+        value={duration(wait.p50_ms)}
+        hint={`95 % within ${duration(wait.p95_ms)}`}
+      />
+      <Tile label="Run, median" value={duration(run.p50_ms)} hint={`95 % within ${duration(run.p95_ms)}`} />
+      <Tile label="Tokens a second" value={speed(tokens.output)} hint={`${speed(tokens.input)} read`} />
+      <CostTile />
+    </div>
+  );
+}
+
+function Tile(props: {
+  label: string;
+  value: string;
+  hint: string;
+  to?: string;
+  tone?: 'bad' | null;
+}): JSX.Element {
+  const { label, value, hint, to, tone = null } = props;
+  const inside: ComponentChildren = (
+    <>
+      <span class="tile-label">{label}</span>
+      <span class={tone === null ? 'tile-value number' : `tile-value number tone-${tone}`}>{value}</span>
+      <span class="tile-hint">{hint}</span>
+    </>
+  );
+  return to === undefined ? (
+    <div class="tile">{inside}</div>
+  ) : (
+    <a class="tile" href={to}>
+      {inside}
+    </a>
+  );
+}
+
+function CostTile(): JSX.Element {
+  const tz = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const { loaded, reload } = useLoaded<WireCostSummary>('cost of today', () =>
+    api.peek().costSummary({ period: 'day', tz }),
+  );
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) reload();
+    }, costEveryMs);
+    return () => clearInterval(timer);
+  }, [reload]);
+  const { data } = loaded.value;
+  if (data === null) return <Tile label="Cost today" value="–" hint="" to={href('/cost')} />;
+  const unknown = data.unknown_cost_attempts;
+  return (
+    <Tile
+      label="Cost today"
+      value={dollars(data.total_cost_usd)}
+      hint={
+        unknown > 0
+          ? `and ${plural(unknown, 'attempt')} of unknown cost`
+          : `${dollars(data.previous.total_cost_usd)} yesterday`
+      }
+      to={href('/cost')}
+    />
+  );
+}
+
+function duration(ms: number | null): string {
+  return ms === null ? '–' : humanDuration(ms);
+}
+
+function speed(tokens: number): string {
+  return tokens < 10 ? tokens.toFixed(1) : compact(Math.round(tokens));
+}
+
+function AttentionList({ stats }: { stats: WireStats }): JSX.Element {
+  const workers = useWorkers();
+  const providers = useProviders();
+  const found = attentionOf(
+    stats,
+    [...(workers.value?.values() ?? [])],
+    [...(providers.value?.values() ?? [])],
+    now.value,
+  );
+  // Before the workers are known every provider would seem to have none.
+  if (workers.value === null || found.length === 0) {
+    return (
+      <p class="all-well">
+        <Icon name="completed" />
+        Nothing needs attention.
+      </p>
+    );
+  }
+  return (
+    <Card title="Needs attention" class="attention-card">
+      <ul class="attention">
+        {found.map(({ key, tone, text, mend, path, query }) => (
+          <li key={key} class={`tone-${tone}`}>
+            <Icon name="warning" />
+            <span>
+              <a href={href(path, query)}>{text}</a>
+              <span class="faint"> {mend}</span>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+const perMinute = (value: number): string => `${compact(Math.round(value))}/min`;
+const ms = (value: number): string => (value === 0 ? '0' : humanDuration(value));
+const perSecond = (value: number): string => compact(Math.round(value));
+
+function Charts(): JSX.Element {
+  const course = useCourse();
+  const points = course.value;
+  const drawn = useMemo(() => (points === null ? null : seriesOf(points)), [points]);
+  if (drawn === null) return <Loading lines={4} label="Loading the last hour" />;
+  const { times, outcomes, waits, runs, tokens } = drawn;
+  const group = 'overview';
+  return (
+    <section class="charts" aria-label="The last hour">
+      <Chart title="Jobs" times={times} series={outcomes} format={perMinute} group={group} />
+      <Chart title="Time in the queue" times={times} series={waits} format={ms} group={group} />
+      <Chart title="Time to run" times={times} series={runs} format={ms} group={group} />
+      <Chart title="Tokens a second" times={times} series={tokens} format={perSecond} group={group} />
+    </section>
+  );
+}
+
+function seriesOf(points: readonly WireStatsPoint[]) {
+  const minute = (name: 'created' | 'completed' | 'failed' | 'cancelled') =>
+    points.map(({ throughput }) => throughput[name] * stepsPerMinute);
+  const spread = (name: 'wait' | 'run', part: 'p50_ms' | 'p95_ms') =>
+    points.map((point) => point[name][part]);
+  return {
+    times: points.map(({ at }) => Date.parse(at) / 1000),
+    outcomes: [
+      { label: 'Created', tone: 'info' as const, values: minute('created'), isDashed: true },
+      { label: 'Completed', tone: 'good' as const, values: minute('completed') },
+      { label: 'Failed', tone: 'bad' as const, values: minute('failed') },
+      { label: 'Cancelled', tone: 'neutral' as const, values: minute('cancelled') },
+    ],
+    waits: [
+      { label: 'Median', tone: 'info' as const, values: spread('wait', 'p50_ms') },
+      { label: '95 %', tone: 'info' as const, values: spread('wait', 'p95_ms'), isDashed: true },
+    ],
+    runs: [
+      { label: 'Median', tone: 'active' as const, values: spread('run', 'p50_ms') },
+      { label: '95 %', tone: 'active' as const, values: spread('run', 'p95_ms'), isDashed: true },
+    ],
+    tokens: [
+      { label: 'Out', tone: 'good' as const, values: points.map((point) => point.tokens_per_second.output) },
+      {
+        label: 'In',
+        tone: 'neutral' as const,
+        values: points.map((point) => point.tokens_per_second.input),
+        isDashed: true,
+      },
+    ],
+  };
+}
+
+/** Every slot a cell, lit while a job has it. */
+function Slots({ stats: { slots } }: { stats: WireStats }): JSX.Element {
+  return (
+    <Card
+      title="Worker slots"
+      beside={
+        <span class="faint number">
+          {count(slots.taken)} of {count(slots.total)} taken
+        </span>
+      }
+    >
+      {slots.workers.length === 0 ? (
+        <Empty icon="workers" title="No worker is connected">
+          <a href={href('/connect')}>Connect one</a>
+        </Empty>
+      ) : (
+        <ul class="slots">
+          {slots.workers.map(({ id, name, total, taken }) => (
+            <li key={id}>
+              <a href={href('/workers')}>{name}</a>
+              <span class="cells" aria-hidden="true">
+                {Array.from({ length: Math.min(Math.max(total, taken), cellsMax) }, (_, index) => (
+                  <span key={index} class={index < taken ? 'cell lit' : 'cell'} />
+                ))}
+              </span>
+              <span class="number faint">
+                {count(taken)} of {count(total)}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function ProviderList(): JSX.Element {
+  const providers = useProviders();
+  const all: WireProvider[] = [...(providers.value?.values() ?? [])];
+  return (
+    <Card title="Providers" beside={<a href={href('/providers')}>All</a>}>
+      {providers.value === null ? (
+        <Loading />
+      ) : all.length === 0 ? (
+        <Empty icon="providers" title="No provider is known yet">
+          A worker brings those that it serves.
+        </Empty>
+      ) : (
+        <ul class="provider-list">
+          {all.map(({ name, status, running, free_slots: free, workers }) => (
+            <li key={name}>
+              <span class="provider-name">{name}</span>
+              <Badge status={status} />
+              <span class="faint number">
+                {count(running)} running, {count(free)} free, {plural(workers, 'worker')}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
 }

@@ -1,0 +1,157 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { theme } from '../shell/preferences.ts';
+import { Card } from './page.tsx';
+
+/** A line of a chart; its colour is that of a tone, so that it means the same as elsewhere. */
+export interface ChartSeries {
+  label: string;
+  tone: 'info' | 'active' | 'good' | 'bad' | 'warn' | 'neutral';
+  /** null where nothing is known. */
+  values: readonly (number | null)[];
+  isDashed?: boolean;
+}
+
+interface ChartProps {
+  title: string;
+  /** Epoch seconds, rising. */
+  times: readonly number[];
+  series: readonly ChartSeries[];
+  /** A value as it is read. */
+  format(value: number): string;
+  /** Charts of one group show the same moment under the pointer. */
+  group: string;
+}
+
+const height = 150;
+const dark = window.matchMedia('(prefers-color-scheme: dark)');
+
+/** Lines over time. The legend has the latest values, and those under the pointer while it is there. */
+export function Chart({ title, times, series, format, group }: ChartProps): JSX.Element {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const formatRef = useRef(format);
+  formatRef.current = format;
+  const names = series.map(({ label }) => label).join();
+  const data = useRef<uPlot.AlignedData>([[]]);
+  data.current = [[...times], ...series.map(({ values }) => [...values])];
+  const shownTheme = theme.value;
+  useEffect(() => {
+    const parent = place.current;
+    if (parent === null) return;
+    const draw = (): void => {
+      plot.current?.destroy();
+      const width = Math.max(200, parent.clientWidth);
+      plot.current = new uPlot(
+        optionsOf({ parent, series, group, width, format: (value) => formatRef.current(value) }),
+        data.current,
+        parent,
+      );
+    };
+    draw();
+    const sizes = new ResizeObserver(() => {
+      if (plot.current !== null && Math.abs(plot.current.width - parent.clientWidth) > 1)
+        plot.current.setSize({ width: Math.max(200, parent.clientWidth), height });
+    });
+    sizes.observe(parent);
+    dark.addEventListener('change', draw);
+    return () => {
+      sizes.disconnect();
+      dark.removeEventListener('change', draw);
+      plot.current?.destroy();
+      plot.current = null;
+    };
+    // Colours are read once, so another theme is another drawing; what the lines are called stands for what they are.
+  }, [names, group, shownTheme]);
+  useEffect(() => plot.current?.setData(data.current), [times, series]);
+  return (
+    <Card title={title} class="chart-card">
+      <ul class="chart-legend">
+        {series.map(({ label, tone, values, isDashed }) => {
+          const last = values.findLast((value) => value !== null);
+          return (
+            <li key={label} class={`tone-${tone}`}>
+              <span class={isDashed === true ? 'legend-mark dashed' : 'legend-mark'} aria-hidden="true" />
+              {label} <strong class="number">{last == null ? '–' : format(last)}</strong>
+            </li>
+          );
+        })}
+      </ul>
+      <div ref={place} class="chart" role="img" aria-label={`${title}: ${spoken(series, format)}`} />
+    </Card>
+  );
+}
+
+/** What the lines show, in words: the newest value of each, and the highest. */
+function spoken(series: readonly ChartSeries[], format: (value: number) => string): string {
+  return series
+    .map(({ label, values }) => {
+      const known = values.filter((value) => value !== null);
+      const last = known.at(-1);
+      if (last === undefined) return `${label} not known`;
+      return `${label} ${format(last)}, at most ${format(known.reduce((a, b) => Math.max(a, b)))}`;
+    })
+    .join('; ');
+}
+
+function optionsOf(about: {
+  parent: HTMLElement;
+  series: readonly ChartSeries[];
+  group: string;
+  width: number;
+  format(value: number): string;
+}): uPlot.Options {
+  const { parent, series, group, width, format } = about;
+  const colour = colourReader(parent);
+  const faint = colour('--faint');
+  const line = colour('--line');
+  const axis = {
+    stroke: faint,
+    grid: { stroke: line, width: 1 },
+    ticks: { show: false },
+    font: '11px system-ui',
+  };
+  return {
+    width,
+    height,
+    legend: { show: false },
+    cursor: { sync: { key: group }, y: false, points: { show: false } },
+    scales: { x: { time: true }, y: { range: (_, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    axes: [
+      { ...axis, size: 24, space: 70, values: (_, splits) => splits.map(clockTime) },
+      { ...axis, size: 58, space: 34, values: (_, splits) => splits.map(format) },
+    ],
+    series: [
+      {},
+      ...series.map(({ label, tone, isDashed }): uPlot.Series => {
+        const stroke = colour(`--${tone}`);
+        return {
+          label,
+          stroke,
+          width: 1.75,
+          points: { show: false },
+          ...(isDashed === true ? { dash: [4, 3] } : {}),
+        };
+      }),
+    ],
+  };
+}
+
+/** Custom properties hold `light-dark(…)`; only as a colour of an element do they become the one that is shown. */
+function colourReader(parent: HTMLElement): (name: string) => string {
+  const before = parent.style.color;
+  return (name) => {
+    parent.style.color = `var(${name})`;
+    const shown = getComputedStyle(parent).color;
+    parent.style.color = before;
+    return shown;
+  };
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+function clockTime(seconds: number): string {
+  return clock.format(seconds * 1000);
+}

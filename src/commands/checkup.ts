@@ -10,34 +10,14 @@ import { type Role, roles } from '../domain/key.ts';
 import type { WireWorker } from '../domain/wire.ts';
 import { version } from '../lib/version.ts';
 import { type Address, type ConnectionOptions, findCoordinator } from './connection.ts';
+import { type Finding, fault, ok, warning } from './finding.ts';
 import type { Io } from './io.ts';
-
-/** One thing that was looked at. */
-export interface Finding {
-  /** `fault`: something does not work. `warning`: it works and is likely not meant so. */
-  level: 'ok' | 'warning' | 'fault';
-  title: string;
-  detail: string;
-  /** The line that mends it. */
-  fix: string | null;
-}
-
-const ok = (title: string, detail: string): Finding => ({ level: 'ok', title, detail, fix: null });
-const warning = (title: string, detail: string, fix: string): Finding => ({
-  level: 'warning',
-  title,
-  detail,
-  fix,
-});
-const fault = (title: string, detail: string, fix: string): Finding => ({
-  level: 'fault',
-  title,
-  detail,
-  fix,
-});
+import { checkProviders } from './providerCheckup.ts';
 
 export interface CheckupOptions extends ConnectionOptions {
   config?: string;
+  /** Providers to ask beside those of the configuration. */
+  provider?: string[];
 }
 
 /** Look at everything between this command and a job's answer, in the order in which it has to work. */
@@ -46,7 +26,11 @@ export async function checkup(options: CheckupOptions, io: Io): Promise<Finding[
   const data = loaded === null ? [] : await checkDataFolder(loaded.config.store.path);
   // A named file must also be where the address and the key come from.
   const env = options.config === undefined ? io.env : { ...io.env, SVC_CONFIG: options.config };
-  return [checkNode(), ...findings, ...data, ...(await checkCoordinator(options, { ...io, env }))];
+  const [coordinator, providers] = await Promise.all([
+    checkCoordinator(options, { ...io, env }),
+    loaded === null ? [] : checkProviders(loaded, options.provider ?? [], env),
+  ]);
+  return [checkNode(), ...findings, ...data, ...coordinator, ...providers];
 }
 
 function checkNode(): Finding {

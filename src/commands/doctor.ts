@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { plainText, safeJson } from '../lib/plainText.ts';
 import type { Colour, Screen } from '../lib/screen.ts';
-import { type CheckupOptions, checkup, type Finding } from './checkup.ts';
+import { type CheckupOptions, checkup } from './checkup.ts';
 import { createCommand } from './command.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
+import type { Finding } from './finding.ts';
 import { type Io, processIo } from './io.ts';
 
 interface Flags extends CheckupOptions {
@@ -15,9 +16,11 @@ export function doctorCommand(io: Io = processIo()): Command {
   return createCommand('doctor', 'Look for what is wrong, and say what mends it', [
     'svc doctor',
     'svc doctor --config /etc/svc.config.yaml',
+    'svc doctor --provider ollama --provider openai',
     'svc doctor --url https://svc.example --key-file ~/.svc.key --json',
   ])
     .option('--config <file>', 'configuration file (default: as for svc coordinator)')
+    .option('--provider <name>', 'a provider to ask beside those of the configuration; repeatable', collect)
     .option('--json', 'print the findings as JSON')
     .action(async (_options: Flags, command: Command) => {
       const flags = command.optsWithGlobals<Flags>();
@@ -28,6 +31,10 @@ export function doctorCommand(io: Io = processIo()): Command {
       if (faults > 0)
         throw new CommandFailure(exitCodes.failed, `${faults} ${faults === 1 ? 'fault' : 'faults'} found`);
     });
+}
+
+function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
 }
 
 const marks: Record<Finding['level'], { mark: string; colour: Colour }> = {

@@ -50,7 +50,23 @@ export interface ProviderConfig {
   model: string | null;
   baseUrl: string | null;
   apiKeyEnv: string | null;
+  /** Which of OpenAI's two APIs `openai` speaks; left out: chat completions. */
+  api?: ProviderApi;
+  /** How long a worker waits for its answers; what is left out has its default. */
+  timeouts?: ProviderTimeouts;
   breaker: BreakerConfig;
+}
+
+export type ProviderApi = 'chat' | 'responses';
+
+/** All of them seconds. */
+export interface ProviderTimeouts {
+  connect?: number;
+  firstToken?: number;
+  /** Between two tokens. */
+  idle?: number;
+  /** 0: none but the job's own. */
+  total?: number;
 }
 
 export interface RateLimitConfig {

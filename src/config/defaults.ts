@@ -1,7 +1,23 @@
 import { resolve } from 'node:path';
 import { configuredProviders, topLevelModel } from './checks.ts';
-import type { BreakerConfig, Config, Price, ProviderConfig, RateLimitConfig, RoutingRule } from './config.ts';
-import type { BreakerFile, ConfigFile, PriceFile, ProviderFile, RateLimitFile, RuleFile } from './file.ts';
+import type {
+  BreakerConfig,
+  Config,
+  Price,
+  ProviderConfig,
+  ProviderTimeouts,
+  RateLimitConfig,
+  RoutingRule,
+} from './config.ts';
+import type {
+  BreakerFile,
+  ConfigFile,
+  PriceFile,
+  ProviderFile,
+  RateLimitFile,
+  RuleFile,
+  TimeoutsFile,
+} from './file.ts';
 
 /** Label → seconds of head start. `normal` is the label of jobs that name none, so it is always there. */
 const priorities: Readonly<Record<string, number>> = {
@@ -81,8 +97,20 @@ function providerConfig(file: ConfigFile, name: string): ProviderConfig {
     model: settings.model ?? topLevelModel(file, name),
     baseUrl: settings.base_url ?? null,
     apiKeyEnv: settings.api_key_env ?? null,
+    ...(settings.api ? { api: settings.api } : {}),
+    ...(settings.timeouts ? { timeouts: timeouts(settings.timeouts) } : {}),
     breaker: breaker(settings.breaker ?? {}),
   };
+}
+
+function timeouts(file: TimeoutsFile): ProviderTimeouts {
+  const seconds = {
+    connect: file.connect_seconds,
+    firstToken: file.first_token_seconds,
+    idle: file.idle_seconds,
+    total: file.total_seconds,
+  };
+  return Object.fromEntries(Object.entries(seconds).filter(([, value]) => (value ?? null) !== null));
 }
 
 function rateLimit(file: RateLimitFile): RateLimitConfig {

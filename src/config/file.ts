@@ -1,3 +1,5 @@
+import type { ProviderApi } from './config.ts';
+
 /**
  * The configuration as it stands in a file: snake_case, everything optional, null the same as absent. The schema in
  * schema.ts proves that what was read has this shape; defaults.ts makes the whole `Config` from it.
@@ -41,7 +43,17 @@ export interface ProviderFile {
   model?: string | null;
   base_url?: string | null;
   api_key_env?: string | null;
+  api?: ProviderApi | null;
+  timeouts?: TimeoutsFile | null;
   breaker?: BreakerFile | null;
+}
+
+/** Seconds. */
+export interface TimeoutsFile {
+  connect_seconds?: number | null;
+  first_token_seconds?: number | null;
+  idle_seconds?: number | null;
+  total_seconds?: number | null;
 }
 
 export interface RateLimitFile {

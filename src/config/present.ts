@@ -1,4 +1,4 @@
-import type { Config, Price, ProviderConfig, RoutingRule } from './config.ts';
+import type { Config, Price, ProviderConfig, ProviderTimeouts, RoutingRule } from './config.ts';
 
 /** Stands in place of a secret. */
 const hidden = '[hidden]';
@@ -69,7 +69,18 @@ function mapValues<T, U>(map: Record<string, T>, change: (value: T) => U): Recor
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
 }
 
-function presentProvider({ rateLimit, model, baseUrl, apiKeyEnv, breaker }: ProviderConfig) {
+/** What is not set has the default of the worker's adapter. */
+export function presentTimeouts(timeouts: ProviderTimeouts | undefined) {
+  if (timeouts === undefined) return null;
+  return {
+    connect_seconds: timeouts.connect ?? null,
+    first_token_seconds: timeouts.firstToken ?? null,
+    idle_seconds: timeouts.idle ?? null,
+    total_seconds: timeouts.total ?? null,
+  };
+}
+
+function presentProvider({ rateLimit, model, baseUrl, apiKeyEnv, api, timeouts, breaker }: ProviderConfig) {
   return {
     rate_limit:
       rateLimit === null
@@ -83,6 +94,8 @@ function presentProvider({ rateLimit, model, baseUrl, apiKeyEnv, breaker }: Prov
     model,
     base_url: baseUrl,
     api_key_env: apiKeyEnv,
+    ...(api === undefined ? {} : { api }),
+    ...(timeouts === undefined ? {} : { timeouts: presentTimeouts(timeouts) }),
     breaker: {
       ratio: breaker.ratio,
       minimum: breaker.minimum,

@@ -19,6 +19,9 @@ import {
 } from './fields.ts';
 import { type ConfigFile, logLevels, strategies } from './file.ts';
 
+/** A day; a timer takes at most 24. */
+const timeoutSecondsMax = 86_400;
+
 /** Keys at the top of the file, apart from the names of providers. */
 const topFields = {
   host: text(),
@@ -46,6 +49,13 @@ const topFields = {
       model: name(),
       base_url: httpUrl(),
       api_key_env: environmentName(),
+      api: oneOf(['chat', 'responses']),
+      timeouts: shape({
+        connect_seconds: above(0, timeoutSecondsMax),
+        first_token_seconds: above(0, timeoutSecondsMax),
+        idle_seconds: above(0, timeoutSecondsMax),
+        total_seconds: atLeast(0),
+      }),
       breaker: shape({
         ratio: above(0, 1),
         minimum: wholeNumber(1),

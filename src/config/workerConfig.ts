@@ -1,5 +1,6 @@
 import { type Config, localProviders } from './config.ts';
 import type { ConfigFile, ProviderFile, WorkerFile } from './file.ts';
+import { presentTimeouts } from './present.ts';
 
 /** The part of a configuration that workers use, with the keys of the file. What is not set is left out. */
 export type WorkerConfigFile = Pick<ConfigFile, 'providers' | 'worker' | 'jobs'> & Record<string, unknown>;
@@ -25,8 +26,14 @@ export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigF
   return {
     jobs: { reap_stale_after_seconds: jobs.reapStaleAfterSeconds },
     providers: Object.fromEntries(
-      Object.entries(providers).map(([name, { model, baseUrl, apiKeyEnv }]) => {
-        const settings: ProviderFile = { model, base_url: baseUrl, api_key_env: apiKeyEnv };
+      Object.entries(providers).map(([name, { model, baseUrl, apiKeyEnv, api, timeouts }]) => {
+        const settings: ProviderFile = {
+          model,
+          base_url: baseUrl,
+          api_key_env: apiKeyEnv,
+          api: api ?? null,
+          timeouts: presentTimeouts(timeouts),
+        };
         return [name, onlySet(settings)];
       }),
     ),

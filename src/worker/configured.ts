@@ -161,7 +161,7 @@ export class ConfiguredWorker {
       this.#providers.get(key) ?? createProvider({ ...settings, logger: this.#options.logger });
     if (provider === null) {
       throw new SettingsError(
-        `unknown provider ${JSON.stringify(settings.name)}; there are: ${providerNames().join(', ')}`,
+        `unknown provider ${JSON.stringify(settings.name)}; there are: ${providerNames().join(', ')}; any other that speaks OpenAI's protocol needs providers.${settings.name}.base_url`,
       );
     }
     this.#providers.set(key, provider);

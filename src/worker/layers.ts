@@ -1,9 +1,16 @@
-import { type Config, localProviders, type WorkerSettings } from '../config/config.ts';
+import {
+  type Config,
+  localProviders,
+  type ProviderApi,
+  type ProviderTimeouts,
+  type WorkerSettings,
+} from '../config/config.ts';
 import { withDefaults } from '../config/defaults.ts';
-import { variable } from '../config/environment.ts';
 import type { ConfigFile } from '../config/file.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { WorkerEnvironment } from '../config/workerEnvironment.ts';
+import { providerKey } from './providerKeys.ts';
+import type { Timeouts } from './providers/patience.ts';
 import { type ResolvedSettings, resolveSettings, SettingsError } from './settings.ts';
 
 /** Everything that settings are taken from, but for the remote configuration, which changes. */
@@ -24,6 +31,10 @@ export interface ProviderSettings {
   baseUrl: string | null;
   model: string | null;
   apiKey: string | null;
+  /** Left out: chat completions. */
+  api?: ProviderApi;
+  /** Left out: the adapter's own. */
+  timeouts?: Partial<Timeouts>;
 }
 
 /** What the worker runs with; every value settled. */
@@ -61,17 +72,38 @@ export function settle(sources: WorkerSources, remoteFile: ConfigFile | null): S
   };
 }
 
-function providerSettings(name: string, sources: WorkerSources, remote: Config | null): ProviderSettings {
+/**
+ * What one provider is made from, taken from the same places.
+ * @throws SettingsError when its key is missing.
+ */
+export function providerSettings(
+  name: string,
+  sources: Pick<WorkerSources, 'environment' | 'local' | 'env'>,
+  remote: Config | null,
+): ProviderSettings {
   const { environment, local, env } = sources;
   const own = local.config.providers[name];
   const shared = remote?.providers[name];
   const host = localServers.includes(name) ? environment.localModelHost : null;
-  const keyVariable = own?.apiKeyEnv ?? shared?.apiKeyEnv ?? null;
+  const baseUrl = host ?? own?.baseUrl ?? shared?.baseUrl ?? null;
+  const api = own?.api ?? shared?.api;
+  const timeouts = own?.timeouts ?? shared?.timeouts;
   return {
     name,
-    baseUrl: host ?? own?.baseUrl ?? shared?.baseUrl ?? null,
+    baseUrl,
     model: own?.model ?? shared?.model ?? null,
-    apiKey: keyVariable === null ? null : variable(env, keyVariable),
+    apiKey: providerKey(name, baseUrl, own?.apiKeyEnv ?? shared?.apiKeyEnv ?? null, env),
+    ...(api === undefined ? {} : { api }),
+    ...(timeouts === undefined ? {} : { timeouts: inMilliseconds(timeouts) }),
+  };
+}
+
+function inMilliseconds({ connect, firstToken, idle, total }: ProviderTimeouts): Partial<Timeouts> {
+  return {
+    ...(connect === undefined ? {} : { connectMs: connect * 1000 }),
+    ...(firstToken === undefined ? {} : { firstMs: firstToken * 1000 }),
+    ...(idle === undefined ? {} : { idleMs: idle * 1000 }),
+    ...(total === undefined ? {} : { totalMs: total * 1000 }),
   };
 }
 

@@ -54,10 +54,18 @@ export interface Provider {
 
 /** A local-model server did not answer when the worker started. The message says where it was looked for. */
 export class ProviderUnreachable extends Error {
-  /** @param address scheme, host and port. @param advice what the operator can do, one sentence. */
-  constructor(provider: string, address: string, advice: string, cause?: unknown) {
-    super(`could not connect to the ${provider} server at ${address}: ${advice}`, { cause });
+  readonly address: string;
+  /** What happened. */
+  readonly problem: string;
+  readonly advice: string;
+
+  /** @param address scheme, host and port. @param advice what the operator can do, in sentences. */
+  constructor(provider: string, address: string, problem: string, advice: string, cause?: unknown) {
+    super(`could not connect to the ${provider} server at ${address}: ${problem}. ${advice}`, { cause });
     this.name = 'ProviderUnreachable';
+    this.address = address;
+    this.problem = problem;
+    this.advice = advice;
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { version } from '../../src/lib/version.ts';
 import { type Answer, deadUrl, type Fixture, problem, serve, wireWorker } from '../client/server.ts';
+import { fakeOllama } from '../fixtures/providers/ollama.ts';
 import { emptyFolder, svc } from './cli.ts';
 
 const health: Answer = { json: { status: 'ok', version, uptime_seconds: 5, store: 'ok' } };
@@ -155,4 +156,56 @@ test('--json is the findings for programs', async (t) => {
   const report = JSON.parse(stdout);
   t.true(report.ok);
   t.deepEqual(report.findings[0], { level: 'ok', title: 'Node', detail: process.version, fix: null });
+});
+
+/** What `svc doctor` says of the providers, with this configuration. */
+async function providerLines(t: ExecutionContext, yaml: string, env: Record<string, string> = {}) {
+  const { url } = await serveHealthy(t);
+  const cwd = await emptyFolder(t);
+  await writeFile(join(cwd, 'svc.config.yaml'), yaml);
+  const { code, stdout } = await svc(t, ['doctor', '--url', url], { cwd, env });
+  return { code, lines: stdout.slice(stdout.search(/^\S+ +Provider/m)) };
+}
+
+test('every provider of the worker is asked, and its models are told', async (t) => {
+  const ollama = await fakeOllama(t);
+  const yaml = `worker: { providers: [ollama, echo] }\nproviders: { ollama: { base_url: "${ollama.url}" } }\n`;
+  const { code, lines } = await providerLines(t, yaml);
+  t.is(code, 0, lines);
+  t.regex(lines, /ok +Provider +ollama answers; 3 models: llama3\.2:latest, llama3\.2, qwen3:8b/);
+  t.regex(lines, /ok +Provider +echo is built in/);
+});
+
+test('a provider that is not there, has not the model, or has no key is a fault with the line that mends it', async (t) => {
+  const ollama = await fakeOllama(t);
+  const served = (yaml: string, name: string): string => `worker: { providers: [${name}] }\n${yaml}\n`;
+  const cases: [yaml: string, lines: RegExp][] = [
+    [
+      served('providers: { vllm: { base_url: "http://127.0.0.1:9/v1" } }', 'vllm'),
+      /FAULT +Provider +could not connect to the vllm server at http:\/\/127\.0\.0\.1:9\/v1: .*\n +mend it: Start it with "vllm serve/,
+    ],
+    [
+      served(`providers: { ollama: { base_url: "${ollama.url}", model: gone } }`, 'ollama'),
+      /FAULT +Provider +Model not found: ollama does not report gone .*\n +mend it: ollama pull gone/,
+    ],
+    [served('', 'openai'), /FAULT +Provider +no key for openai: .*\n +mend it: export OPENAI_API_KEY=<key>/],
+    [
+      served('', 'wonder'),
+      /FAULT +Provider +wonder is none that is built in.*\n +mend it: providers: \{ wonder: \{ base_url:/,
+    ],
+  ];
+  for (const [yaml, expected] of cases) {
+    const { code, lines } = await providerLines(t, yaml);
+    t.is(code, 1);
+    t.regex(lines, expected);
+  }
+});
+
+test('a provider that is only configured may be reached from elsewhere: a warning', async (t) => {
+  const { code, lines } = await providerLines(
+    t,
+    'providers: { vllm: { base_url: "http://127.0.0.1:9/v1" } }',
+  );
+  t.is(code, 0);
+  t.regex(lines, /warn +Provider +could not connect to the vllm server/);
 });

@@ -97,3 +97,44 @@ test('changes are sorted into those that hold at once and those that need a rest
   });
   t.deepEqual(settledChanges(after, after), { live: [], restart: [] });
 });
+
+test('a provider has its key from its usual variable, but only for its own host', async (t) => {
+  const yaml = `worker: { api_key: ${key}, providers: [openai] }`;
+  const env = { OPENAI_API_KEY: 'the-key-of-openai', PROXY_KEY: 'the-key-of-a-proxy' };
+  const keyOf = async (more: string): Promise<string | null | undefined> =>
+    settle(await sourcesOf(t, `${yaml}\n${more}`, env), null).providers[0]?.apiKey;
+  t.is(await keyOf(''), 'the-key-of-openai');
+  t.is(await keyOf('providers: { openai: { base_url: "https://api.openai.com/v1" } }'), 'the-key-of-openai');
+  t.is(await keyOf('providers: { openai: { base_url: "https://proxy.example/v1" } }'), null);
+  t.is(
+    await keyOf('providers: { openai: { base_url: "https://proxy.example/v1", api_key_env: PROXY_KEY } }'),
+    'the-key-of-a-proxy',
+  );
+});
+
+test('a key that is missing is said with the variable to set', async (t) => {
+  const yaml = (providers: string): string =>
+    `worker: { api_key: ${key}, providers: [google] }\n${providers}`;
+  const plain = await sourcesOf(t, yaml(''));
+  t.throws(() => settle(plain, null), {
+    message:
+      'no key for google: set GEMINI_API_KEY, or name another variable in providers.google.api_key_env',
+  });
+  const named = await sourcesOf(t, yaml('providers: { google: { api_key_env: MINE } }'));
+  t.throws(() => settle(named, null), { message: /api_key_env names MINE, which is not set/ });
+});
+
+test('timeouts and the API of a provider are settings like the others', async (t) => {
+  const sources = await sourcesOf(
+    t,
+    `worker: { api_key: ${key}, providers: [openai] }
+providers: { openai: { api_key_env: K, api: responses, timeouts: { connect_seconds: 2, idle_seconds: 0.5 } } }`,
+    { K: 'the-key-of-openai' },
+  );
+  t.like(settle(sources, null).providers[0], {
+    api: 'responses',
+    timeouts: { connectMs: 2000, idleMs: 500 },
+  });
+  const remote: ConfigFile = { providers: { openai: { timeouts: { total_seconds: 9 } } } };
+  t.deepEqual(settle(sources, remote).providers[0]?.timeouts, { connectMs: 2000, idleMs: 500 });
+});

@@ -20,7 +20,7 @@ const lookedAtMax = 2_000;
  * Whether a text repeats what a job says: 24 characters in a row, or a little fewer. Some servers quote the request in
  * their errors, and an error is shown, logged and kept where the job's content must not be.
  */
-export function repeats(text: string, { prompt, input, messages }: Assignment): boolean {
+function repeats(text: string, { prompt, input, messages }: Assignment): boolean {
   const said = [prompt, input, messages === null ? null : JSON.stringify(messages)].filter(
     (part) => part !== null,
   );

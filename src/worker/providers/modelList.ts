@@ -14,8 +14,16 @@ const listMax = 16 * 1024 * 1024;
 /** One place where a server lists its models. */
 export interface ModelListing {
   url: string;
-  /** The names in its answer; null when that is no such list. */
+  /** The names in its answer, those that can be had best; null when that is no such list. */
   names(list: Fields): string[] | null;
+  /** All that can be asked for; left out: the same. */
+  all?(list: Fields): string[] | null;
+}
+
+/** What a server has. */
+export interface ModelsFound {
+  names: string[];
+  all: string[];
 }
 
 /** Whom to ask for models. */
@@ -38,19 +46,26 @@ export interface ModelServer {
  * our key.
  */
 export async function listModels(server: ModelServer): Promise<string[]> {
+  return (await findModels(server)).names;
+}
+
+/** The same, with all that can be asked for. */
+export async function findModels(server: ModelServer): Promise<ModelsFound> {
   const { name, address, advice } = server;
   let status = 0;
-  for (const { url, names } of server.lists) {
+  for (const { url, names, all = names } of server.lists) {
     const answer = await ask(server, url);
-    const models = answer.status === 200 && answer.list !== null ? names(answer.list) : null;
-    if (models !== null) return models;
+    const list = answer.status === 200 ? answer.list : null;
+    const models = list === null ? null : names(list);
+    if (list !== null && models !== null) return { names: models, all: all(list) ?? models };
     if (answer.failure?.class === 'auth') throw new ProviderRefused(answer.failure.message);
     status = answer.status;
   }
   throw new ProviderUnreachable(
     name,
     address,
-    `what answers there (status ${status}) is no ${name} server. ${advice.address}`,
+    `what answers there (status ${status}) is no ${name} server`,
+    advice.address,
   );
 }
 
@@ -66,7 +81,8 @@ async function ask(server: ModelServer, url: string) {
     return { status, list: null, failure: classify(refusal, { name, hide }, systemClock.now()) };
   } catch (error) {
     const { message } = httpFailureOf(error);
-    throw new ProviderUnreachable(name, address, `${message}. ${advice.start}. ${advice.address}`, error);
+    const help = `${advice.start}. ${advice.address}`;
+    throw new ProviderUnreachable(name, address, message, help, error);
   } finally {
     patience.end();
   }

@@ -4,7 +4,8 @@ import type { Provider } from '../provider.ts';
 import { plainMessages } from './chatMessages.ts';
 import { type Fields, isFields } from './fields.ts';
 import type { ProviderSetup } from './index.ts';
-import { baseOf, type ModelListing, openAiNames } from './modelList.ts';
+import { localModels } from './localModels.ts';
+import { baseOf, type ModelListing, namesIn, openAiNames } from './modelList.ts';
 import { openAiChatDialect } from './openAiDialects.ts';
 import { providerParams } from './params.ts';
 import { sdkProvider } from './sdkProvider.ts';
@@ -13,6 +14,8 @@ interface Preset {
   baseUrl: string;
   /** What to do when it does not answer. */
   start: string;
+  /** Answers with another model than the one that it was asked for. */
+  isLax?: true;
   /** Where its models are listed, before GET /v1/models is asked. @param origin scheme, host and port. */
   lists?: (origin: string) => ModelListing[];
 }
@@ -23,11 +26,13 @@ export const localPresets: Readonly<Record<string, Preset>> = {
     baseUrl: 'http://127.0.0.1:1234/v1',
     start: 'Start it with "lms server start", and load a model with "lms load <model>"',
     lists: lmStudioLists,
+    isLax: true,
   },
   llamacpp: {
     baseUrl: 'http://127.0.0.1:8080/v1',
     start:
       'Start it with "llama-server -m <model.gguf> --port 8080" (newer builds listen on 9931 without --port)',
+    isLax: true,
   },
   vllm: {
     baseUrl: 'http://127.0.0.1:8000/v1',
@@ -61,6 +66,7 @@ export function createOpenAiCompatibleProvider(setup: ProviderSetup): Provider |
         address: `Is it elsewhere, say so with ${elsewhere}providers.${name}.base_url`,
       },
     },
+    ...(isLocal ? { modelChoice: (models) => localModels(models, preset?.isLax === true, setup.model) } : {}),
     call: (assignment, model) => {
       const params = providerParams(assignment.params);
       const messages = plainMessages(assignment);
@@ -87,50 +93,38 @@ function withVersion(url: string, isPreset: boolean): string {
 }
 
 /**
- * LM Studio lists what is on the disk under /v1/models. Its own API tells what is loaded; a model that is not is loaded
- * when it is asked for, unless that is switched off, so all of them are told, the loaded ones first.
- * Sources: https://lmstudio.ai/docs/developer/rest, /api/v1/models since 0.4.0; /api/v0/models before.
+ * LM Studio lists what is on the disk under /v1/models; its own API tells what is loaded. A model that is not is loaded
+ * when it is asked for (unless that is switched off), so all may be asked for; told are the loaded ones, that a job goes
+ * to the worker that has its model in memory, or all when none is loaded.
+ * Sources: https://lmstudio.ai/docs/developer/rest: /api/v1/models since 0.4.0, /api/v0/models before.
  */
 function lmStudioLists(origin: string): ModelListing[] {
-  const sorted = (
-    list: readonly unknown[],
-    nameOf: (model: Fields) => unknown,
-    isLoaded: (model: Fields) => boolean,
-  ) => {
-    const models = list.filter(isFields).filter(({ type }) => !isEmbedding(type));
-    const names = (wanted: boolean): string[] =>
-      models
-        .filter((model) => isLoaded(model) === wanted)
-        .map(nameOf)
-        .filter((name) => typeof name === 'string');
-    return [...names(true), ...names(false)];
+  const listing = (url: string, read: (list: Fields) => LmStudioModel[] | null): ModelListing => {
+    const all = (list: Fields): string[] | null => read(list)?.flatMap(({ names }) => names) ?? null;
+    const loaded = (list: Fields): string[] =>
+      read(list)?.flatMap(({ isLoaded, names }) => (isLoaded ? names : [])) ?? [];
+    return { url, all, names: (list) => (loaded(list).length > 0 ? loaded(list) : all(list)) };
   };
   return [
-    {
-      url: `${origin}/api/v1/models`,
-      names: ({ models }) =>
-        Array.isArray(models)
-          ? sorted(
-              models,
-              ({ key }) => key,
-              ({ loaded_instances: loaded }) => Array.isArray(loaded) && loaded.length > 0,
-            )
-          : null,
-    },
-    {
-      url: `${origin}/api/v0/models`,
-      names: ({ data }) =>
-        Array.isArray(data)
-          ? sorted(
-              data,
-              ({ id }) => id,
-              ({ state }) => state === 'loaded',
-            )
-          : null,
-    },
+    listing(`${origin}/api/v1/models`, ({ models }) => lmStudioModels(models, 'key')),
+    listing(`${origin}/api/v0/models`, ({ data }) => lmStudioModels(data, 'id')),
   ];
 }
 
-function isEmbedding(type: unknown): boolean {
-  return type === 'embedding' || type === 'embeddings';
+interface LmStudioModel {
+  names: string[];
+  isLoaded: boolean;
+}
+
+/** A loaded instance has a name of its own, which is that of the model unless somebody gave it another. */
+function lmStudioModels(list: unknown, nameKey: string): LmStudioModel[] | null {
+  if (!Array.isArray(list)) return null;
+  return list.filter(isFields).flatMap((model) => {
+    const { [nameKey]: name, type, state, loaded_instances: loaded } = model;
+    if (typeof name !== 'string' || type === 'embedding' || type === 'embeddings') return [];
+    const instances = namesIn(loaded, 'id') ?? [];
+    return [
+      { names: [...new Set([name, ...instances])], isLoaded: state === 'loaded' || instances.length > 0 },
+    ];
+  });
 }

@@ -1,5 +1,5 @@
 import type { WorkerKind } from '../../domain/worker.ts';
-import type { Assignment } from '../../domain/workerProtocol.ts';
+import type { Assignment, WireFailure } from '../../domain/workerProtocol.ts';
 import type { Outcome, Provider } from '../provider.ts';
 import { RequestError } from './chatMessages.ts';
 import { noModel } from './failures.ts';
@@ -9,6 +9,14 @@ import { addressOf, listModels, type ModelServer } from './modelList.ts';
 import { timeoutsDefault } from './patience.ts';
 import { runSdk, type SdkCall } from './sdkRun.ts';
 
+/** Which model a job is run with, where the server has a say in it. */
+export interface ModelChoice {
+  /** @throws ProviderUnreachable, ProviderRefused. */
+  list(): Promise<string[]>;
+  /** @param wanted by the job, or configured; null: neither. @returns the model, or why there is none. */
+  choose(wanted: string | null): Promise<string | WireFailure>;
+}
+
 /** What is peculiar to one provider. */
 export interface SdkProviderParts {
   kind: WorkerKind;
@@ -17,6 +25,8 @@ export interface SdkProviderParts {
   /** Where its models are listed, and how it is asked. */
   server: Pick<ModelServer, 'lists' | 'headers' | 'advice'>;
   overflowHelp?: string;
+  /** Decides which model a job is run with; left out: the one that it names, or the configured one. */
+  modelChoice?: (models: ModelServer) => ModelChoice;
   /** @throws RequestError when the job cannot be asked. */
   call(assignment: Assignment, model: string): Pick<SdkCall, 'model' | 'options' | 'amend' | 'dialect'>;
 }
@@ -24,13 +34,16 @@ export interface SdkProviderParts {
 /** A provider that is asked through its SDK. */
 export function sdkProvider(
   { name, apiKey, model, timeouts }: ProviderSetup,
-  { kind, baseUrl, server, overflowHelp, call }: SdkProviderParts,
+  { kind, baseUrl, server, overflowHelp, modelChoice, call }: SdkProviderParts,
 ): Provider {
   const address = addressOf(baseUrl);
   const models: ModelServer = { name, address, hide: hideKeys(apiKey), ...server };
+  const choice = modelChoice?.(models);
+  const list = choice === undefined ? () => listModels(models) : () => choice.list();
   const run: Provider['run'] = async (assignment, context): Promise<Outcome> => {
-    const modelName = assignment.model ?? model;
-    if (modelName === null) return { ok: false, error: noModel(name) };
+    const wanted = assignment.model ?? model;
+    const modelName = choice === undefined ? (wanted ?? noModel(name)) : await choice.choose(wanted);
+    if (typeof modelName !== 'string') return { ok: false, error: modelName };
     try {
       const asked = call(assignment, modelName);
       const hide = hideAll(apiKey, assignment);
@@ -49,8 +62,8 @@ export function sdkProvider(
     name,
     kind,
     // Any name may be asked of a cloud provider: it has more models than it lists, and lists some that answer nothing.
-    models: async () => (kind === 'local' ? listModels(models) : null),
-    probe: () => listModels(models),
+    models: async () => (kind === 'local' ? list() : null),
+    probe: list,
     run,
   };
 }

@@ -1,0 +1,23 @@
+/** One thing that `svc doctor` looked at. */
+export interface Finding {
+  /** `fault`: something does not work. `warning`: it works and is likely not meant so. */
+  level: 'ok' | 'warning' | 'fault';
+  title: string;
+  detail: string;
+  /** The line that mends it. */
+  fix: string | null;
+}
+
+export const ok = (title: string, detail: string): Finding => ({ level: 'ok', title, detail, fix: null });
+export const warning = (title: string, detail: string, fix: string): Finding => ({
+  level: 'warning',
+  title,
+  detail,
+  fix,
+});
+export const fault = (title: string, detail: string, fix: string): Finding => ({
+  level: 'fault',
+  title,
+  detail,
+  fix,
+});

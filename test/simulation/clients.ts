@@ -130,6 +130,7 @@ export class Clients {
     const entry = this.#keys.get(key) ?? { ...this.#request(), id: null };
     this.#keys.set(key, entry);
     const isOther = isAgain && entry.request.prompt !== otherPrompt && dice.chance(0.2);
+    const { prompt } = entry.request;
     const asked = isOther ? { ...entry.request, prompt: otherPrompt } : entry.request;
     this.#ask(
       `dispatch ${entry.name} as ${key}${isOther ? ', changed' : ''}`,
@@ -137,7 +138,7 @@ export class Clients {
       (told, answer) => {
         if (told !== 'ok' || answer === null) return;
         const { id } = answer.view.job;
-        if (isOther && answer.view.job.request.prompt === entry.request.prompt) {
+        if (isOther && answer.view.job.request.prompt === prompt) {
           this.#checker.breach(`${key} gave ${id} to another request`);
         } else if (!isOther) {
           if (entry.id !== null && entry.id !== id)

@@ -62,7 +62,7 @@ class Machine {
       },
     );
     const isOver = () => end !== null || !process.isAlive;
-    await this.#timeline.run(this.#timeline.now + 600_000, isOver, () => {});
+    await this.#timeline.run(this.#timeline.now + 600_000, isOver);
     const { error } = end ?? { error: null };
     const lived = process.isAlive;
     process.end();

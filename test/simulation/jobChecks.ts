@@ -68,6 +68,9 @@ function faultsOfAttempt(attempt: Attempt, job: JobRecord, runs: readonly Run[])
   if (usage !== null && !runs.some((run) => isSameUsage(run.usage, usage))) {
     return [`lease ${lease} was charged ${JSON.stringify(usage)}, which no run used`];
   }
+  const price = usage === null ? 0 : usage.inputTokens * 2_000 + usage.outputTokens * 10_000;
+  if (usage !== null && attempt.provider === 'alpha' && cost.nanoDollars !== price)
+    return [`lease ${lease} cost ${cost.nanoDollars} nano-dollars, its tokens ${price}`];
   if (usage !== null && usage.totalTokens > 0 && cost.status === 'none')
     return [`lease ${lease} used tokens and has no cost`];
   if (outcome === null && (usage !== null || cost.status !== 'none'))

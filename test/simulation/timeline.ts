@@ -82,8 +82,9 @@ export class Timeline {
     });
   }
 
-  /** Run what is due until `isDone` or until the time has come. @param afterEach called after every event. */
-  async run(until: number, isDone: () => boolean, afterEach: () => void): Promise<void> {
+  /** Run what is due until the time has come, or until `isDone`. */
+  async run(until: number, isDone: () => boolean = () => false): Promise<void> {
+    await this.#settle();
     while (!isDone()) {
       const event = this.#events.pop();
       if (event === undefined) return;
@@ -102,9 +103,12 @@ export class Timeline {
       this.now = Math.max(this.now, event.at);
       this.count += 1;
       event.task();
-      for (let turn = 0; turn < turnsPerEvent; turn += 1) await nextTurn();
-      afterEach();
+      await this.#settle();
     }
+  }
+
+  async #settle(): Promise<void> {
+    for (let turn = 0; turn < turnsPerEvent; turn += 1) await nextTurn();
   }
 
   #next(): number {

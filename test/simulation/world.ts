@@ -150,25 +150,17 @@ class World {
     if (plan.blows.length > 0) this.#every(plan.blowEveryMs, () => this.#strike(this.#fate.pick(plan.blows)));
     this.#look();
     const isBroken = () => checker.breaches.length > 0;
-    await timeline.run(plan.activeMs, isBroken, () => {});
+    await timeline.run(plan.activeMs, isBroken);
     this.#heal();
     const healedAt = timeline.now;
-    await timeline.run(
-      healedAt + healMs,
-      () => isBroken() || this.#isAtRest(),
-      () => {},
-    );
+    await timeline.run(healedAt + healMs, () => isBroken() || this.#isAtRest());
     if (isBroken()) return;
     checker.ended();
     await this.#audit();
     if (isBroken()) return;
     // Once more from what is on the disk, the power gone.
     this.#die(true, 1_000);
-    await timeline.run(
-      timeline.now + 600_000,
-      () => isBroken() || this.#server?.isListening === true,
-      () => {},
-    );
+    await timeline.run(timeline.now + 600_000, () => isBroken() || this.#server?.isListening === true);
     if (isBroken()) return;
     await this.#audit();
     checker.ended();
@@ -550,11 +542,7 @@ class World {
       .finally(() => {
         isDone = true;
       });
-    await this.timeline.run(
-      this.timeline.now + 600_000,
-      () => isDone,
-      () => {},
-    );
+    await this.timeline.run(this.timeline.now + 600_000, () => isDone);
     if (!isDone) this.checker.breach('the audit did not end');
   }
 
@@ -644,11 +632,11 @@ function configOf(plan: Plan): Config {
       maxReaps: plan.maxReaps,
       maxPending: 500,
     },
-    providers: { alpha: { ...plain, rateLimit }, beta: { ...plain, rateLimit: null } },
+    providers: { alpha: { ...plain, model: 'm', rateLimit }, beta: { ...plain, rateLimit: null } },
     routing: { strategy: 'fallback', chain: ['alpha', 'beta', 'echo'], rules: [], fallbackOnTimeout: true },
     pricing: {
       alpha: {
-        default: { inputPerMillion: 2, outputPerMillion: 10, cachedInputPerMillion: null, free: false },
+        m: { inputPerMillion: 2, outputPerMillion: 10, cachedInputPerMillion: null, free: false },
       },
     },
     retention: { keepDays: 30, keepJobs: plan.keepJobs },

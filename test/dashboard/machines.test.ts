@@ -1,19 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import test from 'ava';
-import type { Browser, Page } from 'playwright-core';
-import { launch, openPage } from './support/browser.ts';
-import { dispatchMany, type Site, siteKey, startSite } from './support/site.ts';
+import type { Page } from 'playwright-core';
+import { faultsOf, pageTests } from './support/browser.ts';
+import { dispatchMany, type Site, siteKey } from './support/site.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-let site: Site;
-let browser: Browser;
-
-test.before(async () => {
-  site = await startSite({ slots: 2 });
-  browser = await launch();
-  // Two run, one fails, the others wait: nobody serves their provider.
+/** Two run, one fails, the others wait: nobody serves their provider. */
+async function prepare(site: Site): Promise<void> {
   const slow = { prompt: 'x', provider: 'echo', params: { echo_delay_ms: 60_000 } };
   const failing = { prompt: 'x', provider: 'echo', params: { echo_fail: 'invalid_request' } };
   const [failed] = await dispatchMany(site, [failing]);
@@ -23,103 +14,95 @@ test.before(async () => {
     slow,
     ...Array.from({ length: 7 }, () => ({ prompt: 'x', provider: 'nobody' })),
   ]);
-});
-
-test.after.always(async () => {
-  await browser?.close();
-  await site?.stop();
-});
+}
 
 /** A state in the picture. */
 function state(page: Page, path: string) {
   return page.locator(`.statechart-picture [data-state="${path}"]`);
 }
 
-/** @returns serious faults; a fault of the page's frame is not ours alone, but nobody wants it. */
-async function faultsOf(page: Page): Promise<unknown> {
-  await page.evaluate(axe);
-  return page.evaluate(`axe.run().then(({ violations }) => violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))]))`);
-}
-
-test('the machine of jobs shows how many are in each state, and goes on showing it', async (t) => {
-  const { page, misdeeds } = await openPage(t, browser, site.url);
-  await page.goto(`/machines#key=${siteKey}`);
-  await state(page, 'running.active').waitFor();
-  await state(page, 'running.active').getByText('2').waitFor();
-  t.regex((await state(page, 'pending.ready').getAttribute('aria-label')) ?? '', /7 jobs now/);
-  t.regex((await state(page, 'failed').getAttribute('aria-label')) ?? '', /1 job now/);
-  await dispatchMany(site, [{ prompt: 'x', provider: 'nobody' }]);
-  await state(page, 'pending.ready').getByText('8').waitFor();
-  await page.locator('.change', { hasText: 'new → pending.ready' }).first().waitFor();
-  t.deepEqual(misdeeds.found, []);
-});
-
-test('a state of the machine of jobs leads to its jobs, by pointer and by key, and Back leads back', async (t) => {
-  const { page } = await openPage(t, browser, site.url);
-  await page.goto(`/machines/job#key=${siteKey}`);
-  await state(page, 'failed').click();
-  await page.waitForURL(/\/jobs\?status=failed$/);
-  await page.goBack();
-  await state(page, 'pending.ready').focus();
-  t.regex((await page.locator('.statechart-told').textContent()) ?? '', /^pending\.ready Stands in the lane/);
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/\/jobs\?status=pending$/);
-});
-
-for (const [name, path] of [
-  ['job', 'running.stuck'],
-  ['worker', 'active.responsive'],
-  ['provider', 'available'],
-  ['supervisor', 'accepting'],
-]) {
-  test(`the machine ${name} has all of its states, in the picture and as text`, async (t) => {
-    const { page, misdeeds } = await openPage(t, browser, site.url);
-    await page.goto(`/machines/${name}#key=${siteKey}`);
-    await state(page, path ?? '').waitFor();
-    const { machines } = await site.client.machines();
-    const machine = machines.find((one) => one.name === name);
-    t.truthy(machine);
-    for (const one of machine?.states ?? []) t.is(await state(page, one.path).count(), 1, one.path);
-    await page.getByText('The same as text').click();
-    t.is(await page.locator('.statechart-text li').count(), machine?.states.length ?? 0);
-    const transitions = [
-      ...(machine?.transitions ?? []),
-      ...(machine?.states ?? []).flatMap((one) => one.transitions),
-    ];
-    t.true((await page.locator('.statechart-text tbody tr').count()) >= transitions.length);
-    t.deepEqual(await faultsOf(page), []);
+pageTests({ slots: 2, prepare }, (stage) => {
+  test('the machine of jobs shows how many are in each state, and goes on showing it', async (t) => {
+    const { page, misdeeds } = await stage().open(t, { key: null });
+    await page.goto(`/machines#key=${siteKey}`);
+    await state(page, 'running.active').waitFor();
+    await state(page, 'running.active').getByText('2').waitFor();
+    t.regex((await state(page, 'pending.ready').getAttribute('aria-label')) ?? '', /7 jobs now/);
+    t.regex((await state(page, 'failed').getAttribute('aria-label')) ?? '', /1 job now/);
+    await dispatchMany(stage().site, [{ prompt: 'x', provider: 'nobody' }]);
+    await state(page, 'pending.ready').getByText('8').waitFor();
+    await page.locator('.change', { hasText: 'new → pending.ready' }).first().waitFor();
     t.deepEqual(misdeeds.found, []);
   });
-}
 
-test('the state that the coordinator is in is lit, and so it is in the text', async (t) => {
-  const { page } = await openPage(t, browser, site.url);
-  await page.goto(`/machines/supervisor#key=${siteKey}`);
-  await page.locator('.state.is-current').waitFor();
-  t.is(await page.locator('.state.is-current .state-name').textContent(), 'accepting');
-  await page.getByText('The same as text').click();
-  t.regex((await page.locator('li[aria-current="step"]').textContent()) ?? '', /^accepting \(now\)/);
-});
+  test('a state of the machine of jobs leads to its jobs, by pointer and by key, and Back leads back', async (t) => {
+    const { page } = await stage().open(t, { key: null });
+    await page.goto(`/machines/job#key=${siteKey}`);
+    await state(page, 'failed').click();
+    await page.waitForURL(/\/jobs\?status=failed$/);
+    await page.goBack();
+    await state(page, 'pending.ready').focus();
+    t.regex(
+      (await page.locator('.statechart-told').textContent()) ?? '',
+      /^pending\.ready Stands in the lane/,
+    );
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/jobs\?status=pending$/);
+  });
 
-test('on a narrow screen the picture is moved sideways and the page is not', async (t) => {
-  const { page } = await openPage(t, browser, site.url, { width: 360, height: 740, theme: 'dark' });
-  await page.goto(`/machines/job#key=${siteKey}`);
-  await state(page, 'pending').waitFor();
-  const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-  t.is(await page.evaluate(over), 0);
-  const box = await state(page, 'pending').boundingBox();
-  t.true(
-    box !== null && box.x >= 0 && box.x + box.width <= 360,
-    'the state in which a job begins is in view',
-  );
-  t.deepEqual(await faultsOf(page), []);
-});
+  for (const [name, path] of [
+    ['job', 'running.stuck'],
+    ['worker', 'active.responsive'],
+    ['provider', 'available'],
+    ['supervisor', 'accepting'],
+  ]) {
+    test(`the machine ${name} has all of its states, in the picture and as text`, async (t) => {
+      const { page, misdeeds } = await stage().open(t, { key: null });
+      await page.goto(`/machines/${name}#key=${siteKey}`);
+      await state(page, path ?? '').waitFor();
+      const { machines } = await stage().site.client.machines();
+      const machine = machines.find((one) => one.name === name);
+      t.truthy(machine);
+      for (const one of machine?.states ?? []) t.is(await state(page, one.path).count(), 1, one.path);
+      await page.getByText('The same as text').click();
+      t.is(await page.locator('.statechart-text li').count(), machine?.states.length ?? 0);
+      const transitions = [
+        ...(machine?.transitions ?? []),
+        ...(machine?.states ?? []).flatMap((one) => one.transitions),
+      ];
+      t.true((await page.locator('.statechart-text tbody tr').count()) >= transitions.length);
+      t.deepEqual(await faultsOf(page), []);
+      t.deepEqual(misdeeds.found, []);
+    });
+  }
 
-test('a machine that does not exist is said so', async (t) => {
-  const { page } = await openPage(t, browser, site.url);
-  await page.goto(`/machines/kettle#key=${siteKey}`);
-  await page.getByText('There is no machine kettle.').waitFor();
-  t.is(await page.locator('.statechart').count(), 0);
+  test('the state that the coordinator is in is lit, and so it is in the text', async (t) => {
+    const { page } = await stage().open(t, { key: null });
+    await page.goto(`/machines/supervisor#key=${siteKey}`);
+    await page.locator('.state.is-current').waitFor();
+    t.is(await page.locator('.state.is-current .state-name').textContent(), 'accepting');
+    await page.getByText('The same as text').click();
+    t.regex((await page.locator('li[aria-current="step"]').textContent()) ?? '', /^accepting \(now\)/);
+  });
+
+  test('on a narrow screen the picture is moved sideways and the page is not', async (t) => {
+    const { page } = await stage().open(t, { key: null, width: 360, height: 740, theme: 'dark' });
+    await page.goto(`/machines/job#key=${siteKey}`);
+    await state(page, 'pending').waitFor();
+    const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    t.is(await page.evaluate(over), 0);
+    const box = await state(page, 'pending').boundingBox();
+    t.true(
+      box !== null && box.x >= 0 && box.x + box.width <= 360,
+      'the state in which a job begins is in view',
+    );
+    t.deepEqual(await faultsOf(page), []);
+  });
+
+  test('a machine that does not exist is said so', async (t) => {
+    const { page } = await stage().open(t, { key: null });
+    await page.goto(`/machines/kettle#key=${siteKey}`);
+    await page.getByText('There is no machine kettle.').waitFor();
+    t.is(await page.locator('.statechart').count(), 0);
+  });
 });

@@ -150,7 +150,11 @@ function colourReader(parent: HTMLElement): (name: string) => string {
   };
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+});
 
 function clockTime(seconds: number): string {
   return clock.format(seconds * 1000);

@@ -1,6 +1,8 @@
-import { existsSync } from 'node:fs';
-import type { ExecutionContext } from 'ava';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import test, { type ExecutionContext } from 'ava';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Site, siteKey, startSite } from './site.ts';
 
 const paths = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 /** `SVC_TEST_CHROMIUM` names another one. */
@@ -16,16 +18,10 @@ const flags = [
   '--disable-sync',
 ];
 
-/** What every test of pages needs; it says how to have it. */
-export async function launch(): Promise<Browser> {
-  if (executablePath === undefined) {
-    throw new Error(
-      'These tests drive the dashboard in Chromium, and there is none: apt-get install chromium, or name it in SVC_TEST_CHROMIUM',
-    );
-  }
-  return chromium.launch({ executablePath, args: flags, headless: true });
-}
+const missing =
+  'The pages were not tried: there is no Chromium here. Have it with apt-get install chromium, or name one in SVC_TEST_CHROMIUM.';
 
+/** What a page is looked at with. */
 export interface Look {
   /** Default 1280 by 800. */
   width?: number;
@@ -33,30 +29,67 @@ export interface Look {
   theme?: 'light' | 'dark';
 }
 
+/** A coordinator with its dashboard, and a browser to look at it; one for all tests of a file. */
+export class Stage {
+  readonly site: Site;
+  readonly #browser: Browser;
+
+  constructor(site: Site, browser: Browser) {
+    this.site = site;
+    this.#browser = browser;
+  }
+
+  /** A page of a session of its own, closed with the test; with a key it is signed in. */
+  async open(
+    t: ExecutionContext,
+    { key = siteKey, width = 1280, height = 800, theme = 'light' }: Look & { key?: string | null } = {},
+  ): Promise<{ page: Page; misdeeds: Misdeeds }> {
+    const { url } = this.site;
+    const context = await this.#browser.newContext({
+      viewport: { width, height },
+      colorScheme: theme,
+      baseURL: url,
+      reducedMotion: 'reduce',
+    });
+    t.teardown(() => context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    const misdeeds = new Misdeeds(page, url);
+    if (key !== null) {
+      await page.goto(`/#key=${encodeURIComponent(key)}`);
+      await page.getByText('Live', { exact: true }).waitFor();
+    }
+    return { page, misdeeds };
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+    await this.site.stop();
+  }
+}
+
 /** What a page did that no page of ours may do. */
 export class Misdeeds {
   readonly found: string[] = [];
+  readonly #expected: RegExp[] = [];
 
-  /** @param origin the only address that it may ask. */
-  watch(page: Page, origin: string): void {
+  /** @param origin the only address that the page may ask. */
+  constructor(page: Page, origin: string) {
     page.on('console', (message) => {
-      if (message.type() === 'error' && !this.#isExpected(message.text())) {
-        this.found.push(`console: ${message.text()}`);
-      }
+      const isBad = message.type() === 'error' || message.type() === 'warning';
+      if (isBad && !this.#isExpected(message.text())) this.found.push(`console: ${message.text()}`);
     });
     page.on('pageerror', (error) => this.found.push(`error: ${error.message}`));
     page.on('request', (request) => {
-      const url = new URL(request.url());
-      if (url.origin !== origin && url.protocol !== 'blob:') this.found.push(`request: ${request.url()}`);
+      const { origin: asked, protocol } = new URL(request.url());
+      if (asked !== origin && protocol !== 'blob:') this.found.push(`request: ${request.url()}`);
     });
     page.on('websocket', (socket) => {
       if (new URL(socket.url()).host !== new URL(origin).host) this.found.push(`socket: ${socket.url()}`);
     });
   }
 
-  readonly #expected: RegExp[] = [];
-
-  /** The browser itself writes a line for every answer that is not good and for every socket that breaks. */
+  /** The browser itself writes a line for every answer that is a refusal, and for every socket that breaks. */
   expect(pattern: RegExp): void {
     this.#expected.push(pattern);
   }
@@ -66,22 +99,42 @@ export class Misdeeds {
   }
 }
 
-/** A page of its own session, closed with the test. */
-export async function openPage(
-  t: ExecutionContext,
-  browser: Browser,
-  origin: string,
-  { width = 1280, height = 800, theme = 'light' }: Look = {},
-): Promise<{ page: Page; misdeeds: Misdeeds }> {
-  const context = await browser.newContext({
-    viewport: { width, height },
-    colorScheme: theme,
-    baseURL: origin,
+/**
+ * Declare tests that look at pages. Without Chromium there is one in their place that says so, and fails where
+ * `SVC_TEST_BROWSER` is `required`, as in .ci/run.
+ * @param prepare makes what the tests look at, once.
+ */
+export function pageTests(
+  options: { slots?: number; prepare?: (site: Site) => Promise<void> },
+  declare: (stage: () => Stage) => void,
+): void {
+  if (executablePath === undefined) {
+    test('the pages look and work as they should', (t) => {
+      t.log(missing);
+      if (process.env.SVC_TEST_BROWSER === 'required') t.fail(missing);
+      else t.pass();
+    });
+    return;
+  }
+  let stage: Stage | null = null;
+  test.before(async () => {
+    const site = await startSite({ slots: options.slots ?? 0 });
+    stage = new Stage(site, await chromium.launch({ executablePath, args: flags, headless: true }));
+    await options.prepare?.(site);
   });
-  t.teardown(() => context.close());
-  const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
-  const misdeeds = new Misdeeds();
-  misdeeds.watch(page, origin);
-  return { page, misdeeds };
+  test.after.always(() => stage?.close());
+  declare(() => {
+    if (stage === null) throw new Error('the stage is set before the first test');
+    return stage;
+  });
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds on a page that keeps people out: its serious and critical faults, of WCAG 2.2 AA and its best practices. */
+export async function faultsOf(page: Page): Promise<unknown> {
+  await page.evaluate(axe);
+  return page.evaluate(`axe.run().then(({ violations }) => violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))]))`);
 }

@@ -183,7 +183,7 @@ function AttentionList({ stats }: { stats: WireStats }): JSX.Element {
   );
 }
 
-const perMinute = (value: number): string => `${compact(Math.round(value))}/min`;
+const perMinute = (value: number): string => compact(Math.round(value));
 const ms = (value: number): string => (value === 0 ? '0' : humanDuration(value));
 const perSecond = (value: number): string => compact(Math.round(value));
 
@@ -196,7 +196,7 @@ function Charts(): JSX.Element {
   const group = 'overview';
   return (
     <section class="charts" aria-label="The last hour">
-      <Chart title="Jobs" times={times} series={outcomes} format={perMinute} group={group} />
+      <Chart title="Jobs a minute" times={times} series={outcomes} format={perMinute} group={group} />
       <Chart title="Time in the queue" times={times} series={waits} format={ms} group={group} />
       <Chart title="Time to run" times={times} series={runs} format={ms} group={group} />
       <Chart title="Tokens a second" times={times} series={tokens} format={perSecond} group={group} />

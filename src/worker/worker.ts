@@ -369,6 +369,8 @@ export class Worker extends EventEmitter<WorkerEvents> {
 
   #onDown(code: number, retryMs: number): void {
     this.#heartbeat.down();
+    // With the key went its jobs: the coordinator has failed them all, and what they go on to use is paid for nothing.
+    if (code === closeCodes.keyRefused) this.#leases.stopAll('ordered');
     this.#tell('disconnected', { code, retryMs });
   }
 

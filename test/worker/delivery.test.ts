@@ -1,4 +1,5 @@
 import test from 'ava';
+import { closeCodes } from '../../src/domain/workerProtocol.ts';
 import { FakeClock } from './support/fakeClock.ts';
 import { answer, job, setup, usage } from './support/setup.ts';
 
@@ -198,4 +199,19 @@ test('streamed text that could not be sent is sent after the reconnect', async (
     seq: 1,
     text: 'said in between',
   });
+});
+
+test('a key that was revoked (4401) takes the runs with it, and what they had used is told after the reconnect', async (t) => {
+  const { coordinator, worker, provider, event } = await setup(t);
+  await worker.start();
+  const first = await coordinator.session();
+  first.assign(job('a'));
+  const run = await provider.next();
+  const refused = event('unauthorized');
+  first.socket.close(closeCodes.keyRefused, 'revoked');
+  await refused;
+  t.true(run.context.signal.aborted);
+  worker.retryNow();
+  const second = await coordinator.session();
+  t.like(await second.take('aborted'), { job_id: 'a', lease: 1, usage });
 });

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import type { ErrorClass } from '../../src/domain/failure.ts';
 import type { Assignment } from '../../src/domain/workerProtocol.ts';
-import { systemClock } from '../../src/lib/systemClock.ts';
-import type { Outcome, Provider, RunContext } from '../../src/worker/provider.ts';
+import type { Provider } from '../../src/worker/provider.ts';
+import { begin, resultOf } from './providerRun.ts';
 
 /** What an adapter's test file gives: the adapter against a server of its own, and jobs that make it do things. */
 export interface ProviderSubject {
@@ -20,20 +20,6 @@ export interface ProviderSubject {
   /** Runs that the other side still has open; after an abort it must go down to 0. Left out when there is no other side. */
   whenClosed?: () => Promise<void>;
 }
-
-/** The job that every field of which is the least a coordinator sends. */
-const least: Assignment = {
-  job_id: '01J0000000000000000000000',
-  lease: 1,
-  attempt: 1,
-  prompt: 'Say something about the weather',
-  input: null,
-  messages: null,
-  params: {},
-  provider: '',
-  model: null,
-  timeout_seconds: 0,
-};
 
 /**
  * Declare the tests that every provider adapter must pass: the promises of the `Provider` port.
@@ -100,7 +86,7 @@ export function testProvider(name: string, setup: (t: ExecutionContext) => Promi
 
   test(`${name}: a run that is aborted before it begins says nothing`, async (t) => {
     const { provider, endless } = await setup(t);
-    const run = begin(provider, endless, AbortSignal.abort());
+    const run = begin(provider, endless, { signal: AbortSignal.abort() });
     t.false((await run.outcome).ok);
     t.deepEqual(run.pieces, []);
   });
@@ -146,32 +132,4 @@ export function testProvider(name: string, setup: (t: ExecutionContext) => Promi
       t.is(typeof (plain as { ok: unknown }).ok, 'boolean');
     }
   });
-}
-
-interface Begun {
-  outcome: Promise<Outcome>;
-  pieces: string[];
-  firstText: Promise<void>;
-  abort(): void;
-}
-
-function begin(provider: Provider, job: Partial<Assignment>, signal?: AbortSignal): Begun {
-  const controller = new AbortController();
-  const pieces: string[] = [];
-  const first = Promise.withResolvers<void>();
-  const context: RunContext = {
-    signal: signal ?? controller.signal,
-    clock: systemClock,
-    onText: (text) => {
-      pieces.push(text);
-      first.resolve();
-    },
-  };
-  const outcome = provider.run({ ...least, provider: provider.name, ...job }, context);
-  return { outcome, pieces, firstText: first.promise, abort: () => controller.abort() };
-}
-
-function resultOf(outcome: Outcome): Extract<Outcome, { ok: true }>['result'] {
-  if (outcome.ok) return outcome.result;
-  throw new Error(`the run failed: ${outcome.error.class}: ${outcome.error.message}`);
 }

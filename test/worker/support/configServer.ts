@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -52,7 +53,7 @@ export async function serveConfig(
 }
 
 function sendTagged(text: string, request: IncomingMessage, response: ServerResponse): void {
-  const etag = `"${Buffer.from(text).toString('base64url').slice(0, 40)}-${text.length}"`;
+  const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;
   const isKnown = request.headers['if-none-match'] === etag;
   response.writeHead(isKnown ? 304 : 200, { etag }).end(isKnown ? undefined : text);
 }

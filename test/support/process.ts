@@ -206,6 +206,17 @@ export function startWorker(
   return ended(t, new SvcProcess(command, { cwd: temporaryFolder(t), env: { SVC_API_KEY: adminKey } }));
 }
 
+/** Start `svc …args` with a configuration file of its own; it is killed when the test ends. */
+export function startSvc(
+  t: ExecutionContext,
+  args: readonly string[],
+  { env = {}, config = {} }: { env?: Record<string, string>; config?: object } = {},
+): SvcProcess {
+  const cwd = temporaryFolder(t);
+  writeFileSync(join(cwd, 'svc.config.json'), JSON.stringify(config));
+  return ended(t, new SvcProcess(args, { cwd, env: { SVC_API_KEY: adminKey, ...env } }));
+}
+
 function ended(t: ExecutionContext, svc: SvcProcess): SvcProcess {
   t.teardown(async () => {
     // One that was stopped by SIGSTOP dies of SIGKILL all the same.

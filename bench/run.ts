@@ -12,6 +12,7 @@ import { restart } from './restart.ts';
 import { stall } from './stall.ts';
 import { subscribers } from './subscribers.ts';
 import { type Bench, type Figure, passes, type Scenario } from './support/scenario.ts';
+import { worker } from './worker.ts';
 
 const scenarios: readonly Scenario[] = [
   dispatch,
@@ -23,6 +24,7 @@ const scenarios: readonly Scenario[] = [
   pickup,
   lists,
   subscribers,
+  worker,
 ];
 const resultsFile = join(import.meta.dirname, 'results.json');
 

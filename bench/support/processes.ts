@@ -47,6 +47,16 @@ export function startSubscribers(bench: Bench, subscribers: Subscribers): Promis
   return startServer({ ...bench, profileFolder: null }, 'subscribersProcess.ts', JSON.stringify(subscribers));
 }
 
+/** Plays the providers of language models. */
+export function startProvider(bench: Bench): Promise<ServerProcess> {
+  return startServer({ ...bench, profileFolder: null }, 'providerProcess.ts', '');
+}
+
+/** `svc worker` with these arguments, which tells what it spends; its `url` is empty. */
+export function startWorkerProcess(bench: Bench, args: readonly string[]): Promise<ServerProcess> {
+  return startServer(bench, 'workerProcess.ts', JSON.stringify(args));
+}
+
 async function startServer(bench: Bench, file: string, setup: string): Promise<ServerProcess> {
   const child = forkChild(bench, file, setup);
   const stop = () => endChild(child.process, () => child.process.disconnect());

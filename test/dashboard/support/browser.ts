@@ -138,3 +138,11 @@ export async function faultsOf(page: Page): Promise<unknown> {
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))]))`);
 }
+
+/** How much wider the page is than the window, px. */
+export async function overflowOf(page: Page): Promise<number> {
+  const { scrollWidth, clientWidth } = await page.evaluate<{ scrollWidth: number; clientWidth: number }>(
+    '({ scrollWidth: document.documentElement.scrollWidth, clientWidth: document.documentElement.clientWidth })',
+  );
+  return Math.max(0, scrollWidth - clientWidth);
+}

@@ -1,6 +1,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { WireJob } from '../../../domain/wire.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Time } from '../../components/time.tsx';
 import { rowWindow } from '../../components/virtualRows.ts';
@@ -59,6 +60,7 @@ export function JobTable({ list, selection }: { list: JobList; selection: Select
     if (job !== undefined && may('client')) selection.toggle(current.peek(), job.id, null);
   });
   const mayAct = may('client');
+  const isSelected = (job: WireJob | undefined): boolean => job !== undefined && selection.has(job.id);
   const indexes = Array.from({ length: shown.to - shown.from }, (_, offset) => shown.from + offset);
   return (
     <table class={mayAct ? 'job-table' : 'job-table read-only'} aria-label="Jobs" aria-rowcount={count + 1}>
@@ -88,8 +90,10 @@ export function JobTable({ list, selection }: { list: JobList; selection: Select
           <Row
             key={index}
             index={index}
+            job={list.row(index)}
             list={list}
             selection={selection}
+            isSelected={isSelected(list.row(index))}
             isCurrent={index === current.value}
             mayAct={mayAct}
           />
@@ -138,14 +142,16 @@ function idsBetween(list: JobList, from: number, to: number): string[] {
 
 interface RowProps {
   index: number;
+  /** undefined while it is on its way. */
+  job: WireJob | undefined;
+  isSelected: boolean;
   list: JobList;
   selection: Selection;
   isCurrent: boolean;
   mayAct: boolean;
 }
 
-function Row({ index, list, selection, isCurrent, mayAct }: RowProps): JSX.Element {
-  const job = list.row(index);
+function Row({ index, job, list, selection, isSelected, isCurrent, mayAct }: RowProps): JSX.Element {
   if (job === undefined) {
     return (
       <tr class="job-row" aria-rowindex={index + 2}>
@@ -155,7 +161,6 @@ function Row({ index, list, selection, isCurrent, mayAct }: RowProps): JSX.Eleme
       </tr>
     );
   }
-  const isSelected = selection.has(job.id);
   const title = jobTitle(job);
   const classes = `job-row${isSelected ? ' selected' : ''}${isCurrent ? ' current' : ''}`;
   return (

@@ -1,4 +1,5 @@
 import type { JobRecord } from '../../domain/job.ts';
+import { jsonCopy } from '../../lib/jsonCopy.ts';
 import type { Change, JobChange } from '../store.ts';
 import type { JobsArchived, StoredChange, StoredJobChange } from './record.ts';
 
@@ -26,19 +27,19 @@ export class Batch {
   }
 
   /**
-   * Add a change, after those added before. It is serialised here, and what goes to memory later is read back from
-   * that text: neither an edit by the caller nor what JSON does not carry can make memory differ from the disk.
+   * Add a change, after those added before. It is serialised here, and what goes to memory later is what that text would
+   * be read as: neither an edit by the caller nor what JSON does not carry can make memory differ from the disk.
    * @throws VersionConflict, KeyTaken, or TypeError for what no store could keep. The batch must be abandoned then.
    */
   add(change: Change): void {
     if (change.kind !== 'job') {
-      this.#keep(JSON.stringify(change));
+      this.#keep(change);
       return;
     }
     const job = this.#host.take(change, this.#versions.get(change.id));
     this.#versions.set(change.id, change.expectedVersion + 1);
-    const stored: StoredJobChange = { ...change, ordinal: job?.ordinal };
-    this.#keep(JSON.stringify(stored));
+    const stored: StoredJobChange = job === undefined ? change : { ...change, ordinal: job.ordinal };
+    this.#keep(stored);
   }
 
   /** Whether no other commit has the job. */
@@ -57,7 +58,7 @@ export class Batch {
   async commit(): Promise<void> {
     if (this.#leaving.length > 0) {
       const left: JobsArchived = { kind: 'archived', ordinals: this.#leaving };
-      this.#keep(JSON.stringify(left));
+      this.#keep(left);
     }
     if (this.#texts.length === 0) return;
     let done: Promise<void>;
@@ -76,8 +77,9 @@ export class Batch {
     this.#versions.clear();
   }
 
-  #keep(text: string): void {
+  #keep(change: StoredChange): void {
+    const text = JSON.stringify(change);
     this.#texts.push(text);
-    this.#changes.push(JSON.parse(text));
+    this.#changes.push(jsonCopy(change) ?? JSON.parse(text));
   }
 }

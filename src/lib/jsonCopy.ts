@@ -1,0 +1,53 @@
+/** What a value is that JSON would change or leave out. */
+const notJson = Symbol('not JSON');
+
+/**
+ * A copy that shares nothing but strings with the value, equal to what `JSON.parse(JSON.stringify(value))` gives. For
+ * short objects with long strings in them it takes half the time: strings cannot change, so they are not copied.
+ * @returns null when JSON would not carry the value as it is (undefined, NaN, −0, dates, classes, …): ask JSON then.
+ */
+export function jsonCopy<T extends object>(value: T): T | null {
+  const copy = copyOf(value);
+  return copy === notJson ? null : (copy as T);
+}
+
+function copyOf(value: unknown): unknown {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value;
+    case 'number':
+      return Number.isFinite(value) && !Object.is(value, -0) ? value : notJson;
+    case 'object':
+      if (value === null) return null;
+      return Array.isArray(value) ? copyOfList(value) : copyOfObject(value);
+    default:
+      return notJson;
+  }
+}
+
+function copyOfList(list: readonly unknown[]): unknown[] | typeof notJson {
+  const copies = new Array<unknown>(list.length);
+  for (let index = 0; index < list.length; index += 1) {
+    const copy = copyOf(list[index]);
+    if (copy === notJson) return notJson;
+    copies[index] = copy;
+  }
+  return copies;
+}
+
+function copyOfObject(object: object): object | typeof notJson {
+  if (Object.getPrototypeOf(object) !== Object.prototype || 'toJSON' in object) return notJson;
+  // All members at once: one by one, each would be a step to another shape of object.
+  const copy: Record<string, unknown> = { ...object };
+  for (const key in copy) {
+    // To set it would set the prototype.
+    if (key === '__proto__') return notJson;
+    const member = copy[key];
+    if (typeof member === 'string') continue;
+    const own = copyOf(member);
+    if (own === notJson) return notJson;
+    if (own !== member) copy[key] = own;
+  }
+  return copy;
+}

@@ -38,7 +38,7 @@ export function createAnthropicProvider(setup: ProviderSetup): Provider {
     baseUrl,
     server: {
       lists: [{ url: `${baseUrl}/models?limit=1000`, names: openAiNames }],
-      headers: { 'x-api-key': apiKey, 'anthropic-version': apiVersion },
+      headers: { ...(apiKey === '' ? {} : { 'x-api-key': apiKey }), 'anthropic-version': apiVersion },
       advice: {
         start: 'Is this machine online',
         address: `Is it elsewhere, say so with providers.${setup.name}.base_url`,

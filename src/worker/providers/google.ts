@@ -34,7 +34,7 @@ export function createGoogle(setup: ProviderSetup): Provider {
     baseUrl,
     server: {
       lists: [{ url: `${baseUrl}/models?pageSize=1000`, names: modelNames }],
-      headers: { 'x-goog-api-key': apiKey },
+      headers: apiKey === '' ? {} : { 'x-goog-api-key': apiKey },
       advice: {
         start: 'Is this machine online',
         address: `Is it elsewhere, say so with providers.${setup.name}.base_url`,

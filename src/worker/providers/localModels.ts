@@ -50,7 +50,7 @@ function notFound(name: string, wanted: string, all: readonly string[]): WireFai
 function noneNamed(name: string, models: readonly string[]): WireFailure {
   const why =
     models.length === 0
-      ? `${name} has no model`
+      ? `${name} has no model loaded`
       : `the job names no model, ${name}.model is not configured, and ${name} has several`;
   return notLoaded(why);
 }

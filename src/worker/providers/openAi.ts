@@ -39,7 +39,7 @@ export function createOpenAi(setup: ProviderSetup): Provider {
     baseUrl,
     server: {
       lists: [{ url: `${baseUrl}/models`, names: openAiNames }],
-      headers: { authorization: `Bearer ${apiKey}` },
+      headers: apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` },
       advice: {
         start: 'Is this machine online',
         address: `Is it elsewhere, say so with providers.${setup.name}.base_url`,

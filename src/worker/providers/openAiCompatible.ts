@@ -95,15 +95,15 @@ function withVersion(url: string, isPreset: boolean): string {
 /**
  * LM Studio lists what is on the disk under /v1/models; its own API tells what is loaded. A model that is not is loaded
  * when it is asked for (unless that is switched off), so all may be asked for; told are the loaded ones, that a job goes
- * to the worker that has its model in memory, or all when none is loaded.
+ * to the worker that has its model in memory.
  * Sources: https://lmstudio.ai/docs/developer/rest: /api/v1/models since 0.4.0, /api/v0/models before.
  */
 function lmStudioLists(origin: string): ModelListing[] {
   const listing = (url: string, read: (list: Fields) => LmStudioModel[] | null): ModelListing => {
     const all = (list: Fields): string[] | null => read(list)?.flatMap(({ names }) => names) ?? null;
-    const loaded = (list: Fields): string[] =>
-      read(list)?.flatMap(({ isLoaded, names }) => (isLoaded ? names : [])) ?? [];
-    return { url, all, names: (list) => (loaded(list).length > 0 ? loaded(list) : all(list)) };
+    const loaded = (list: Fields): string[] | null =>
+      read(list)?.flatMap(({ isLoaded, names }) => (isLoaded ? names : [])) ?? null;
+    return { url, all, names: loaded };
   };
   return [
     listing(`${origin}/api/v1/models`, ({ models }) => lmStudioModels(models, 'key')),

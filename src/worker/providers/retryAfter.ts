@@ -39,7 +39,7 @@ function milliseconds(value: string | string[] | undefined): number | null {
 function secondsOrDate(value: string | undefined, now: number): number | null {
   if (value === undefined) return null;
   const text = value.trim();
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+  if (/^-?\d+(\.\d+)?$/.test(text)) return Math.max(0, Number(text));
   return duration(text) ?? until(Date.parse(text), now);
 }
 

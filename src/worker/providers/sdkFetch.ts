@@ -58,7 +58,7 @@ export class SdkFetch {
       const { status, headers, body } = await openStream({
         method: 'POST',
         url: new URL(input instanceof Request ? input.url : input),
-        headers: { ...Object.fromEntries(new Headers(init?.headers)), 'user-agent': `svc/${version}` },
+        headers: { ...withoutEmptyKeys(init?.headers), 'user-agent': `svc/${version}` },
         body: this.#bodyOf(init?.body),
         patience: this.#patience,
       });
@@ -134,6 +134,12 @@ export class SdkFetch {
       },
     });
   }
+}
+
+/** The SDKs make a header of the key also when there is none. */
+function withoutEmptyKeys(headers: RequestInit['headers']): Record<string, string> {
+  const all = [...new Headers(headers)];
+  return Object.fromEntries(all.filter(([, value]) => value !== '' && value.trim() !== 'Bearer'));
 }
 
 /** Looks for the line `data: [DONE]`, and for a line that would fill the memory. */

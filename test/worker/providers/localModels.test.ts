@@ -70,7 +70,13 @@ test('an LM Studio of before 0.4 is asked in its own way, and any other by /v1/m
   ];
   t.deepEqual(await make('lmstudio', await localServer(t, { '/api/v0/models': { data } })).models(), ['b']);
   const cold = { data: data.slice(0, 1) };
-  t.deepEqual(await make('lmstudio', await localServer(t, { '/api/v0/models': cold })).models(), ['a']);
+  const provider = make('lmstudio', await localServer(t, { '/api/v0/models': cold }));
+  t.deepEqual(await provider.models(), []);
+  t.is(await run(provider, 'a'), 'a', 'it is loaded when it is asked for');
+  t.like(await run(provider, null), {
+    class: 'model_not_loaded',
+    message: 'No model loaded: lmstudio has no model loaded',
+  });
   const plain = await localServer(t, { '/v1/models': { object: 'list', data: [{ id: 'x' }] } });
   for (const name of ['lmstudio', 'llamacpp', 'vllm']) t.deepEqual(await make(name, plain).models(), ['x']);
 });
@@ -81,7 +87,7 @@ test('a job that names no model gets the only one that a local server has', asyn
   const none = make('llamacpp', await localServer(t, { '/v1/models': { data: [] } }));
   t.like(await run(none, null), {
     class: 'model_not_loaded',
-    message: 'No model loaded: llamacpp has no model',
+    message: 'No model loaded: llamacpp has no model loaded',
   });
   const two = make('vllm', await localServer(t, { '/v1/models': { data: [{ id: 'a' }, { id: 'b' }] } }));
   t.like(await run(two, null), {

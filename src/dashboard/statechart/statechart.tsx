@@ -55,7 +55,8 @@ export function Statechart(props: Props): JSX.Element {
   const ordered = [...edges].sort((a, b) => Number(taken.has(a.index)) - Number(taken.has(b.index)));
   return (
     <div class="statechart">
-      <div class="statechart-place" ref={place}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1). */}
+      <div class="statechart-place" ref={place} tabIndex={0}>
         {/* biome-ignore lint/a11y/useSemanticElements: a fieldset cannot stand in for a picture with links in it */}
         <svg
           class="statechart-picture"

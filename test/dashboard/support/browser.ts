@@ -39,22 +39,30 @@ export class Stage {
     this.#browser = browser;
   }
 
-  /** A page of a session of its own, closed with the test; with a key it is signed in. */
+  /**
+   * A page of a session of its own, closed with the test; with a key it is signed in.
+   * @param origin where it finds the coordinator, when that is not its own address.
+   */
   async open(
     t: ExecutionContext,
-    { key = siteKey, width = 1280, height = 800, theme = 'light' }: Look & { key?: string | null } = {},
+    {
+      key = siteKey,
+      origin = this.site.url,
+      width = 1280,
+      height = 800,
+      theme = 'light',
+    }: Look & { key?: string | null; origin?: string } = {},
   ): Promise<{ page: Page; misdeeds: Misdeeds }> {
-    const { url } = this.site;
     const context = await this.#browser.newContext({
       viewport: { width, height },
       colorScheme: theme,
-      baseURL: url,
+      baseURL: origin,
       reducedMotion: 'reduce',
     });
     t.teardown(() => context.close());
     const page = await context.newPage();
     page.setDefaultTimeout(20_000);
-    const misdeeds = new Misdeeds(page, url);
+    const misdeeds = new Misdeeds(page, origin);
     if (key !== null) {
       await page.goto(`/#key=${encodeURIComponent(key)}`);
       await page.getByText('Live', { exact: true }).waitFor();

@@ -1,0 +1,174 @@
+import test from 'ava';
+import fc from 'fast-check';
+import type { JobFilters } from '../../src/client/client.ts';
+import { askFor, filterBody, isMatch, readFilters } from '../../src/dashboard/pages/jobs/filters.ts';
+import { JobList } from '../../src/dashboard/pages/jobs/jobList.ts';
+import { Selection } from '../../src/dashboard/pages/jobs/selection.ts';
+import type { WireJob } from '../../src/domain/wire.ts';
+import { wireJob } from '../client/server.ts';
+
+const idOf = (n: number) => `01990000-0000-7000-8000-${String(n).padStart(12, '0')}`;
+const job = (n: number, more: Partial<WireJob> = {}): WireJob => ({ ...wireJob(), id: idOf(n), ...more });
+
+/** A list of `size` jobs on a server that answers when it is let. */
+function setup(size: number, hasStatus = false) {
+  const asked: JobFilters[] = [];
+  let due: (() => void)[] = [];
+  const list = new JobList({
+    load: (filters) => {
+      asked.push(filters);
+      const { offset = 0, limit = 50 } = filters;
+      const jobs = Array.from({ length: Math.max(0, Math.min(limit, size - offset)) }, (_, i) =>
+        job(size - offset - i),
+      );
+      return Promise.resolve({ jobs, total: size, limit, offset });
+    },
+    filters: { provider: 'echo' },
+    isMatch: ({ provider }) => provider === 'echo',
+    hasStatus,
+    after: (_, run) => {
+      due.push(run);
+      return () => {
+        due = due.filter((one) => one !== run);
+      };
+    },
+  });
+  const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const paint = () => {
+    const runs = due;
+    due = [];
+    for (const run of runs) run();
+  };
+  return { list, asked, settle, paint };
+}
+
+test('a list reads the pages in view, each once, and begins where it began', async (t) => {
+  const { list, asked, settle } = setup(1_000);
+  list.ensure(0, 30);
+  list.ensure(0, 30);
+  await settle();
+  t.deepEqual(asked, [{ provider: 'echo', limit: 100, offset: 0 }]);
+  list.ensure(180, 230);
+  await settle();
+  t.deepEqual(
+    asked.slice(1).map(({ offset, newest }) => [offset, newest]),
+    [
+      [100, idOf(1_000)],
+      [200, idOf(1_000)],
+    ],
+  );
+  t.is(list.row(205)?.id, idOf(795));
+  t.is(list.row(305), undefined);
+});
+
+test('a list keeps only pages near the view', async (t) => {
+  const { list, asked, settle } = setup(10_000);
+  list.ensure(0, 50);
+  await settle();
+  for (let from = 0; from < 5_000; from += 100) {
+    list.ensure(from, from + 50);
+    await settle();
+  }
+  t.is(asked.length, 50);
+  t.is(list.row(0), undefined);
+  t.is(list.get(idOf(10_000)), undefined);
+  t.truthy(list.row(4_900));
+});
+
+test('a row changes in its place, and a new job is only counted, once', async (t) => {
+  const { list, settle, paint } = setup(50);
+  list.ensure(0, 50);
+  await settle();
+  list.hear(job(40, { status: 'cancelled' }));
+  for (const _ of [1, 2]) list.hear(job(51));
+  list.hear(job(52, { provider: 'other' }));
+  list.hear(job(53));
+  t.is(list.state.value.fresh, 0);
+  paint();
+  t.is(list.state.value.fresh, 2);
+  t.is(list.row(10)?.status, 'cancelled');
+  t.is(list.row(0)?.id, idOf(50));
+});
+
+test('a job that is in no page that was read and not new either is not counted', async (t) => {
+  const old = setup(500);
+  old.list.ensure(0, 50);
+  await old.settle();
+  old.list.hear(job(100));
+  old.paint();
+  t.is(old.list.state.value.fresh, 0);
+  // Under a filter by state it may have come in.
+  const filtered = setup(500, true);
+  filtered.list.ensure(0, 50);
+  await filtered.settle();
+  filtered.list.hear(job(100));
+  filtered.paint();
+  t.is(filtered.list.state.value.fresh, 1);
+});
+
+test('filters in an address are those of the API, and what it does not know is passed over', (t) => {
+  const filters = readFilters(
+    new URLSearchParams('status=failed,pending&status=gone&tag=a&tag=b&tag=a&q=+x&within=1h&provider=echo'),
+  );
+  t.deepEqual(filters.status, ['pending', 'failed']);
+  const now = Date.parse('2026-11-21T12:00:00.000Z');
+  const asked = askFor(filters, now);
+  t.deepEqual(asked, {
+    provider: 'echo',
+    status: 'pending,failed',
+    tags: ['a', 'b'],
+    q: 'x',
+    createdAfter: '2026-11-21T11:00:00.000Z',
+  });
+  t.deepEqual(filterBody({ ...asked, newest: 'n', limit: 5, offset: 3 }), {
+    provider: 'echo',
+    status: ['pending', 'failed'],
+    tag: ['a', 'b'],
+    q: 'x',
+    created_after: '2026-11-21T11:00:00.000Z',
+    newest: 'n',
+  });
+  t.is(readFilters(new URLSearchParams('within=100y')).within, '');
+});
+
+test('a job belongs to the list as each filter says', (t) => {
+  const one = job(7, { prompt: 'Write a Title', provider: 'echo', tags: ['a', 'b'], status: 'failed' });
+  const fits = (query: string) => isMatch(one, readFilters(new URLSearchParams(query)));
+  for (const query of [
+    '',
+    'q=title',
+    `q=${idOf(7)}`,
+    'tag=a&tag=b',
+    'status=failed,pending',
+    'provider=echo',
+  ]) {
+    t.true(fits(query), query);
+  }
+  for (const query of ['q=mail', 'tag=a&tag=c', 'status=pending', 'provider=openai', 'model=x', 'worker=w']) {
+    t.false(fits(query), query);
+  }
+});
+
+test('what is chosen is what was pressed, whatever the order', (t) => {
+  const presses = fc.array(fc.record({ index: fc.nat(30), isReach: fc.boolean() }), { maxLength: 30 });
+  fc.assert(
+    fc.property(presses, (list) => {
+      const selection = new Selection();
+      const wanted = new Set<number>();
+      let last: number | null = null;
+      for (const { index, isReach } of list) {
+        const isOn = !wanted.has(index);
+        const [from, to] =
+          isReach && last !== null ? [Math.min(last, index), Math.max(last, index)] : [index, index];
+        for (let one = from; one <= to; one += 1) {
+          if (isOn) wanted.add(one);
+          else wanted.delete(one);
+        }
+        last = index;
+        const reach = (a: number, b: number) => Array.from({ length: b - a + 1 }, (_, i) => idOf(a + i));
+        selection.toggle(index, idOf(index), isReach ? reach : null);
+      }
+      t.deepEqual([...selection.ids.value].sort(), [...wanted].map(idOf).sort());
+    }),
+  );
+});

@@ -1,0 +1,153 @@
+import test from 'ava';
+import { ofSnapshot, outputMax, withChunk } from '../../src/dashboard/pages/job/liveOutput.ts';
+import { phasesOf, waitedMs } from '../../src/dashboard/pages/job/phases.ts';
+import { attentionOf } from '../../src/dashboard/pages/overview/attention.ts';
+import type { WireAttempt, WireProvider, WireStats, WireWorker } from '../../src/domain/wire.ts';
+
+const at = (seconds: number) => new Date(1_800_000_000_000 + seconds * 1000).toISOString();
+const ms = (seconds: number) => 1_800_000_000_000 + seconds * 1000;
+
+const attempt = (
+  number: number,
+  from: number,
+  to: number | null,
+  outcome: WireAttempt['outcome'],
+): WireAttempt => ({
+  number,
+  lease: number,
+  worker_id: 'w',
+  provider: 'echo',
+  model: null,
+  started_at: at(from),
+  finished_at: to === null ? null : at(to),
+  outcome,
+  error: null,
+  usage: null,
+  cost_usd: null,
+  cost_status: 'none',
+});
+
+test("a job's life is told in waits and attempts that follow one another", (t) => {
+  const attempts = [attempt(1, 5, 8, 'failed'), attempt(2, 10, 14, 'completed')];
+  const life = phasesOf({ created_at: at(0), finished_at: at(14), status: 'completed', attempts }, ms(99));
+  t.deepEqual(
+    life.map(({ kind, from, to, isOpen }) => [kind, (from - ms(0)) / 1000, (to - ms(0)) / 1000, isOpen]),
+    [
+      ['wait', 0, 5, false],
+      ['attempt', 5, 8, false],
+      ['wait', 8, 10, false],
+      ['attempt', 10, 14, false],
+    ],
+  );
+  t.is(waitedMs(life), 7_000);
+});
+
+test('what goes on ends now, and a wait after the last attempt is one too', (t) => {
+  const running = phasesOf(
+    { created_at: at(0), finished_at: null, status: 'running', attempts: [attempt(1, 1, null, null)] },
+    ms(4),
+  );
+  t.like(running.at(-1), { kind: 'attempt', to: ms(4), isOpen: true });
+  const again = phasesOf(
+    { created_at: at(0), finished_at: null, status: 'pending', attempts: [attempt(1, 1, 2, 'rate_limited')] },
+    ms(9),
+  );
+  t.like(again.at(-1), { kind: 'wait', from: ms(2), to: ms(9), isOpen: true });
+});
+
+test('output is put together once and in order, and begins anew with a new lease', (t) => {
+  const id = 'j';
+  let output = ofSnapshot({ lease: 1, seq: 2, text: 'ab', truncated: false });
+  output = withChunk(output, { id, lease: 1, seq: 2, text: 'b' });
+  output = withChunk(output, { id, lease: 1, seq: 3, text: 'c' });
+  t.is(output?.text, 'abc');
+  output = withChunk(output, { id, lease: 2, seq: 1, text: 'x' });
+  output = withChunk(output, { id, lease: 1, seq: 4, text: 'late' });
+  t.deepEqual(output, { lease: 2, seq: 1, text: 'x', isTruncated: false });
+  output = withChunk(output, { id, lease: 2, seq: 2, text: 'y'.repeat(outputMax) });
+  t.is(output?.text.length, outputMax);
+  t.true(output?.isTruncated);
+  t.like(withChunk(null, { id, lease: 1, seq: 5, text: 'z' }), { isTruncated: true });
+});
+
+const figures = (more: Partial<WireStats> = {}): WireStats => {
+  const none = { created: 0, started: 0, requeued: 0, completed: 0, failed: 0, cancelled: 0 };
+  const states = {
+    'pending.ready': 0,
+    'pending.delayed': 0,
+    'running.active': 0,
+    'running.stuck': 0,
+    completed: 0,
+    failed: 0,
+    cancelled: 0,
+  };
+  return {
+    at: at(0),
+    jobs: {
+      total: 0,
+      by_status: { pending: 0, running: 0, completed: 0, failed: 0, cancelled: 0 },
+      by_state: states,
+    },
+    pending: [],
+    slots: { total: 0, taken: 0, workers: [], providers: [] },
+    throughput: { last_1m: none, last_5m: none, last_15m: none },
+    wait: { count: 0, p50_ms: null, p95_ms: null },
+    run: { count: 0, p50_ms: null, p95_ms: null },
+    tokens_per_second: { input: 0, output: 0 },
+    coordinator: {
+      status: 'accepting',
+      uptime_seconds: 1,
+      store: 'ok',
+      journal_bytes: 0,
+      event_loop_delay_p99_ms: 1,
+      rss_bytes: 1,
+    },
+    ...more,
+  };
+};
+
+const worker = (more: Partial<WireWorker>): WireWorker => ({
+  id: 'w',
+  name: 'box',
+  kind: 'local',
+  providers: ['echo'],
+  models: {},
+  tags: [],
+  concurrency: 1,
+  connected: true,
+  paused: false,
+  status: 'active',
+  running_jobs: [],
+  running: 0,
+  version: null,
+  host: null,
+  connected_at: at(0),
+  last_heartbeat_at: at(0),
+  completed: 0,
+  failed: 0,
+  ...more,
+});
+
+const provider = (name: string, status: WireProvider['status']) => ({ name, status }) as WireProvider;
+const pending = [{ provider: 'echo', priority: 'normal', ready: 3, oldest_wait_ms: 1_000 }];
+
+test('attention is asked for by what is in the way, the worst first, and by nothing else', (t) => {
+  const keys = (...given: Parameters<typeof attentionOf>) => attentionOf(...given).map(({ key }) => key);
+  t.deepEqual(keys(figures(), [worker({})], [provider('echo', 'available')], ms(0)), []);
+  t.deepEqual(keys(figures({ pending }), [worker({})], [], ms(0)), []);
+  t.deepEqual(keys(figures({ pending }), [], [], ms(0)), ['nobody echo']);
+  t.deepEqual(keys(figures({ pending }), [worker({ connected: false })], [], ms(60)), [
+    'nobody echo',
+    'gone w',
+  ]);
+  t.deepEqual(keys(figures({ pending }), [worker({ paused: true })], [], ms(0)), ['paused echo']);
+  t.deepEqual(keys(figures({ pending }), [worker({ concurrency: 0 })], [], ms(0)), ['paused echo']);
+  t.deepEqual(keys(figures(), [worker({ connected: false })], [], ms(86_400)), []);
+  const both = [provider('a', 'limited'), provider('b', 'open'), provider('c', 'probing')];
+  t.deepEqual(keys(figures(), [], both, ms(0)), ['open b', 'limited a']);
+  const long = [{ provider: 'echo', priority: 'normal', ready: 3, oldest_wait_ms: 600_000 }];
+  t.deepEqual(keys(figures({ pending: long }), [worker({})], [], ms(0)), ['long echo']);
+  const { coordinator } = figures();
+  const failing = figures({ coordinator: { ...coordinator, store: 'failing', status: 'draining' } });
+  t.deepEqual(keys(failing, [], [], ms(0)), ['store', 'status']);
+});

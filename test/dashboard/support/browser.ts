@@ -1,111 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import test, { type ExecutionContext } from 'ava';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { type Site, siteKey, startSite } from './site.ts';
+import test from 'ava';
+import { type Site, startSite } from './site.ts';
+import { hasChromium, launchChromium, Stage } from './stage.ts';
 
-const paths = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-/** `SVC_TEST_CHROMIUM` names another one. */
-const executablePath = process.env.SVC_TEST_CHROMIUM ?? paths.find((path) => existsSync(path));
-
-const flags = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+export { faultsOf, overflowOf } from './stage.ts';
 
 const missing =
   'The pages were not tried: there is no Chromium here. Have it with apt-get install chromium, or name one in SVC_TEST_CHROMIUM.';
-
-/** What a page is looked at with. */
-export interface Look {
-  /** Default 1280 by 800. */
-  width?: number;
-  height?: number;
-  theme?: 'light' | 'dark';
-}
-
-/** A coordinator with its dashboard, and a browser to look at it; one for all tests of a file. */
-export class Stage {
-  readonly site: Site;
-  readonly #browser: Browser;
-
-  constructor(site: Site, browser: Browser) {
-    this.site = site;
-    this.#browser = browser;
-  }
-
-  /**
-   * A page of a session of its own, closed with the test; with a key it is signed in.
-   * @param origin where it finds the coordinator, when that is not its own address.
-   */
-  async open(
-    t: ExecutionContext,
-    {
-      key = siteKey,
-      origin = this.site.url,
-      width = 1280,
-      height = 800,
-      theme = 'light',
-    }: Look & { key?: string | null; origin?: string } = {},
-  ): Promise<{ page: Page; misdeeds: Misdeeds }> {
-    const context = await this.#browser.newContext({
-      viewport: { width, height },
-      colorScheme: theme,
-      baseURL: origin,
-      reducedMotion: 'reduce',
-    });
-    t.teardown(() => context.close());
-    const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
-    const misdeeds = new Misdeeds(page, origin);
-    if (key !== null) {
-      await page.goto(`/#key=${encodeURIComponent(key)}`);
-      await page.getByText('Live', { exact: true }).waitFor();
-    }
-    return { page, misdeeds };
-  }
-
-  async close(): Promise<void> {
-    await this.#browser.close();
-    await this.site.stop();
-  }
-}
-
-/** What a page did that no page of ours may do. */
-export class Misdeeds {
-  readonly found: string[] = [];
-  readonly #expected: RegExp[] = [];
-
-  /** @param origin the only address that the page may ask. */
-  constructor(page: Page, origin: string) {
-    page.on('console', (message) => {
-      const isBad = message.type() === 'error' || message.type() === 'warning';
-      if (isBad && !this.#isExpected(message.text())) this.found.push(`console: ${message.text()}`);
-    });
-    page.on('pageerror', (error) => this.found.push(`error: ${error.message}`));
-    page.on('request', (request) => {
-      const { origin: asked, protocol } = new URL(request.url());
-      if (asked !== origin && protocol !== 'blob:') this.found.push(`request: ${request.url()}`);
-    });
-    page.on('websocket', (socket) => {
-      if (new URL(socket.url()).host !== new URL(origin).host) this.found.push(`socket: ${socket.url()}`);
-    });
-  }
-
-  /** The browser itself writes a line for every answer that is a refusal, and for every socket that breaks. */
-  expect(pattern: RegExp): void {
-    this.#expected.push(pattern);
-  }
-
-  #isExpected(text: string): boolean {
-    return this.#expected.some((pattern) => pattern.test(text));
-  }
-}
 
 /**
  * Declare tests that look at pages. Without Chromium there is one in their place that says so, and fails where
@@ -116,7 +16,7 @@ export function pageTests(
   options: { slots?: number; prepare?: (site: Site) => Promise<void> },
   declare: (stage: () => Stage) => void,
 ): void {
-  if (executablePath === undefined) {
+  if (!hasChromium) {
     test('the pages look and work as they should', (t) => {
       t.log(missing);
       if (process.env.SVC_TEST_BROWSER === 'required') t.fail(missing);
@@ -127,7 +27,7 @@ export function pageTests(
   let stage: Stage | null = null;
   test.before(async () => {
     const site = await startSite({ slots: options.slots ?? 0 });
-    stage = new Stage(site, await chromium.launch({ executablePath, args: flags, headless: true }));
+    stage = new Stage(site, await launchChromium());
     await options.prepare?.(site);
   });
   test.after.always(() => stage?.close());
@@ -135,22 +35,4 @@ export function pageTests(
     if (stage === null) throw new Error('the stage is set before the first test');
     return stage;
   });
-}
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** What axe finds on a page that keeps people out: its serious and critical faults, of WCAG 2.2 AA and its best practices. */
-export async function faultsOf(page: Page): Promise<unknown> {
-  await page.evaluate(axe);
-  return page.evaluate(`axe.run().then(({ violations }) => violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))]))`);
-}
-
-/** How much wider the page is than the window, px. */
-export async function overflowOf(page: Page): Promise<number> {
-  const { scrollWidth, clientWidth } = await page.evaluate<{ scrollWidth: number; clientWidth: number }>(
-    '({ scrollWidth: document.documentElement.scrollWidth, clientWidth: document.documentElement.clientWidth })',
-  );
-  return Math.max(0, scrollWidth - clientWidth);
 }

@@ -2,7 +2,7 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import type { JobFilters } from '../../../client/client.ts';
 import type { WireJob, WireJobList } from '../../../domain/wire.ts';
 
-export const pageSize = 100;
+const pageSize = 100;
 /** Pages that are kept: what is far from the view is forgotten, so that memory stays flat. */
 const pagesMax = 20;
 /** At most so often the rows are drawn anew for what happens, ms. */

@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs';
+import type { ExecutionContext } from 'ava';
+import axe from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Site, siteKey } from './site.ts';
+
+const paths = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** `SVC_TEST_CHROMIUM` names another one. */
+const executablePath = process.env.SVC_TEST_CHROMIUM ?? paths.find((path) => existsSync(path));
+
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** Whether there is a browser to look at pages with. */
+export const hasChromium = executablePath !== undefined;
+
+/** @throws when there is none. */
+export function launchChromium(): Promise<Browser> {
+  if (executablePath === undefined) throw new Error('there is no Chromium here');
+  return chromium.launch({ executablePath, args: flags, headless: true });
+}
+
+/** What a page is looked at with. */
+export interface Look {
+  /** Default 1280 by 800. */
+  width?: number;
+  height?: number;
+  theme?: 'light' | 'dark';
+}
+
+/** A coordinator with its dashboard, and a browser to look at it; one for all tests of a file. */
+export class Stage {
+  readonly site: Site;
+  readonly #browser: Browser;
+
+  constructor(site: Site, browser: Browser) {
+    this.site = site;
+    this.#browser = browser;
+  }
+
+  /**
+   * A page of a session of its own, closed with the test; with a key it is signed in.
+   * @param origin where it finds the coordinator, when that is not its own address.
+   */
+  async open(
+    t: ExecutionContext,
+    {
+      key = siteKey,
+      origin = this.site.url,
+      width = 1280,
+      height = 800,
+      theme = 'light',
+    }: Look & { key?: string | null; origin?: string } = {},
+  ): Promise<{ page: Page; misdeeds: Misdeeds }> {
+    const context = await this.#browser.newContext({
+      viewport: { width, height },
+      colorScheme: theme,
+      baseURL: origin,
+      reducedMotion: 'reduce',
+    });
+    t.teardown(() => context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    const misdeeds = new Misdeeds(page, origin);
+    if (key !== null) {
+      await page.goto(`/#key=${encodeURIComponent(key)}`);
+      await page.getByText('Live', { exact: true }).waitFor();
+    }
+    return { page, misdeeds };
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+    await this.site.stop();
+  }
+}
+
+/** What a page did that no page of ours may do. */
+export class Misdeeds {
+  readonly found: string[] = [];
+  readonly #expected: RegExp[] = [];
+
+  /** @param origin the only address that the page may ask. */
+  constructor(page: Page, origin: string) {
+    page.on('console', (message) => {
+      const isBad = message.type() === 'error' || message.type() === 'warning';
+      if (isBad && !this.#isExpected(message.text())) this.found.push(`console: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => this.found.push(`error: ${error.message}`));
+    page.on('request', (request) => {
+      const { origin: asked, protocol } = new URL(request.url());
+      if (asked !== origin && protocol !== 'blob:') this.found.push(`request: ${request.url()}`);
+    });
+    page.on('websocket', (socket) => {
+      if (new URL(socket.url()).host !== new URL(origin).host) this.found.push(`socket: ${socket.url()}`);
+    });
+  }
+
+  /** The browser itself writes a line for every answer that is a refusal, and for every socket that breaks. */
+  expect(pattern: RegExp): void {
+    this.#expected.push(pattern);
+  }
+
+  #isExpected(text: string): boolean {
+    return this.#expected.some((pattern) => pattern.test(text));
+  }
+}
+
+/** What axe finds on a page that keeps people out: its serious and critical faults, of WCAG 2.2 AA and its best practices. */
+export async function faultsOf(page: Page): Promise<unknown> {
+  await page.evaluate(axe.source);
+  return page.evaluate(`axe.run().then(({ violations }) => violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))]))`);
+}
+
+/** How much wider the page is than the window, px. */
+export async function overflowOf(page: Page): Promise<number> {
+  const { scrollWidth, clientWidth } = await page.evaluate<{ scrollWidth: number; clientWidth: number }>(
+    '({ scrollWidth: document.documentElement.scrollWidth, clientWidth: document.documentElement.clientWidth })',
+  );
+  return Math.max(0, scrollWidth - clientWidth);
+}

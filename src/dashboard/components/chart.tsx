@@ -120,7 +120,7 @@ function optionsOf(about: {
     cursor: { sync: { key: group }, y: false, points: { show: false } },
     scales: { x: { time: true }, y: { range: (_, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
-      { ...axis, size: 24, space: 70, values: (_, splits) => splits.map(clockTime) },
+      { ...axis, size: 24, space: 70, incrs: tickSteps, values: (_, splits) => splits.map(clockTime) },
       { ...axis, size: 58, space: 34, values: (_, splits) => splits.map(format) },
     ],
     series: [
@@ -149,6 +149,9 @@ function colourReader(parent: HTMLElement): (name: string) => string {
     return shown;
   };
 }
+
+/** Between two times on the axis, seconds; they are told to the minute. */
+const tickSteps = [60, 120, 300, 600, 900, 1800, 3600];
 
 const clock = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',

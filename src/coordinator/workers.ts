@@ -23,6 +23,8 @@ interface Entry {
   tail: Promise<unknown>;
   /** A hello is being made durable: the name is taken. */
   joining: boolean;
+  /** Resolves when its removal has been made durable, or refused; null while nobody removes it. */
+  forgetting: Promise<void> | null;
 }
 
 /** Every worker the coordinator knows: its actor and, while it is connected, its session. */
@@ -67,7 +69,8 @@ export class Workers {
    * @throws StoreUnavailable when the registration could not be made durable.
    */
   async join(hello: WorkerHello, session: WorkerSession): Promise<string | null> {
-    const known = this.#byId.get(this.#idByName.get(hello.name) ?? '');
+    await this.#byName(hello.name)?.forgetting;
+    const known = this.#byName(hello.name);
     const entry = known ?? this.#add(newWorker(uuidv7(this.#clock, this.#random), hello));
     const { id, instance } = this.#life(entry);
     if (entry.joining) return null;
@@ -142,8 +145,17 @@ export class Workers {
         'The worker is connected; stop it first, then delete it',
       );
     }
-    await this.#store.commit([{ kind: 'workerRemoved', id }]);
-    this.#drop(entry);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    entry.forgetting = promise;
+    try {
+      await this.#inTurn(entry, async () => {
+        await this.#store.commit([{ kind: 'workerRemoved', id }]);
+        this.#drop(entry);
+      });
+    } finally {
+      entry.forgetting = null;
+      resolve();
+    }
   }
 
   session(workerId: string): WorkerSession | null {
@@ -250,7 +262,7 @@ export class Workers {
       error: (error) => this.#logger.error({ err: error, worker_id: life.id }, 'worker actor failed'),
     });
     actor.start();
-    const entry: Entry = { actor, session: null, tail: Promise.resolve(), joining: false };
+    const entry: Entry = { actor, session: null, tail: Promise.resolve(), joining: false, forgetting: null };
     this.#byId.set(life.id, entry);
     this.#idByName.set(life.name, life.id);
     return entry;
@@ -263,9 +275,13 @@ export class Workers {
     this.#idByName.delete(name);
   }
 
+  #byName(name: string): Entry | undefined {
+    return this.#byId.get(this.#idByName.get(name) ?? '');
+  }
+
   #entry(id: string): Entry {
     const entry = this.#byId.get(id);
-    if (entry === undefined) throw new CoordinatorError('worker_not_found', `There is no worker ${id}`);
+    if (entry === undefined) throw workerNotFound(id);
     return entry;
   }
 
@@ -282,12 +298,8 @@ export class Workers {
    * Make the outcome of `event` durable, then let the actor handle it. A fork of the actor says what the outcome is, so
    * that a failed write leaves the actor as it was, while beats go on reaching it.
    */
-  async #commit(entry: Entry, event: WorkerEvent): Promise<void> {
-    const ahead = entry.tail;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    entry.tail = promise;
-    await ahead;
-    try {
+  #commit(entry: Entry, event: WorkerEvent): Promise<void> {
+    return this.#inTurn(entry, async () => {
       const fork = createActor(workerMachine, {
         snapshot: entry.actor.getPersistedSnapshot(),
         input: this.#life(entry),
@@ -297,10 +309,27 @@ export class Workers {
       fork.stop();
       await this.#store.commit([{ kind: 'worker', life }]);
       this.#send(entry, event);
+    });
+  }
+
+  /** Run a durable change after those of the same worker. @throws CoordinatorError worker_not_found when it is gone by then. */
+  async #inTurn(entry: Entry, change: () => Promise<void>): Promise<void> {
+    const ahead = entry.tail;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    entry.tail = promise;
+    await ahead;
+    try {
+      const { id } = this.#life(entry);
+      if (this.#byId.get(id) !== entry) throw workerNotFound(id);
+      await change();
     } finally {
       resolve();
     }
   }
+}
+
+function workerNotFound(id: string): CoordinatorError {
+  return new CoordinatorError('worker_not_found', `There is no worker ${id}`);
 }
 
 function newWorker(id: string, hello: WorkerHello): WorkerLife {

@@ -108,3 +108,27 @@ test('a delayed job whose time came while the coordinator was down is ready afte
   const hand = await later.worker();
   t.is((await hand.job()).job_id, job.id);
 });
+
+test('a worker that comes back while it is removed is there afterwards, and gets work', async (t) => {
+  const { coordinator, worker } = await setup(t);
+  const first = await worker({ name: 'returns' });
+  const { id } = first;
+  first.drop();
+  const removal = coordinator.forgetWorker(id);
+  const pausing = coordinator.setWorkerPaused(id, true);
+  const back = await worker({ name: 'returns' });
+  await removal;
+  await t.throwsAsync(pausing, { message: /no worker/ });
+  t.not(back.id, id);
+  t.deepEqual(
+    (await coordinator.workers()).map(({ life, connected }) => ({
+      id: life.id,
+      connected,
+      paused: life.paused,
+    })),
+    [{ id: back.id, connected: true, paused: false }],
+  );
+  const { job } = await coordinator.dispatch(request());
+  t.is((await back.job()).job_id, job.id);
+  await t.throwsAsync(coordinator.forgetWorker(id), { message: /no worker/ });
+});

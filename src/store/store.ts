@@ -1,4 +1,5 @@
 import type { CostAmounts, CostBucket, CostDimension } from '../domain/cost.ts';
+import { messageOf } from '../domain/errors.ts';
 import type { AttemptOutcome, JobLife, JobRecord, JobRequest, StrategyName, Target } from '../domain/job.ts';
 import type { KeyRecord } from '../domain/key.ts';
 import type { JobState, JobStatus } from '../domain/states.ts';
@@ -16,7 +17,7 @@ import type { WorkerLife, WorkerRecord } from '../domain/worker.ts';
  * 5. What a reader holds never changes under it: records are replaced, not edited.
  */
 export interface Store {
-  /** Open it, alone, and bring back what was committed. @throws StoreLocked, StoreCorrupt, StoreFormatTooNew. */
+  /** Open it, alone, and bring back what was committed. @throws StoreLocked, StoreCorrupt, StoreFormatTooNew, StoreUnusable. */
   open(): Promise<void>;
   /** Finish what is under way and let go. Idempotent. */
   close(): Promise<void>;
@@ -255,6 +256,17 @@ export class KeyTaken extends Error {
     super(`the idempotency key ${key} stands for job ${jobId}`);
     this.name = 'KeyTaken';
     this.jobId = jobId;
+  }
+}
+
+/** The place of the data cannot be read or written: no such rights, a read-only file system, no folder, a failing disk. */
+export class StoreUnusable extends Error {
+  constructor(place: string, cause: unknown) {
+    super(
+      `${place} cannot be used for the data: ${messageOf(cause)}. It must be a folder that may be made, read and written (store.path, --data-dir)`,
+      { cause },
+    );
+    this.name = 'StoreUnusable';
   }
 }
 

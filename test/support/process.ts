@@ -72,9 +72,20 @@ export class SvcProcess {
   readonly #child: ChildProcess;
   #listeners: (() => void)[] = [];
 
-  constructor(args: readonly string[], { cwd, env = {} }: { cwd: string; env?: Record<string, string> }) {
+  /** @param descriptors how many files and sockets it may have open; as many as we unless told. */
+  constructor(
+    args: readonly string[],
+    {
+      cwd,
+      env = {},
+      descriptors,
+    }: { cwd: string; env?: Record<string, string>; descriptors?: number | undefined },
+  ) {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'));
-    this.#child = spawn(process.execPath, [entry, ...args], {
+    const command = [process.execPath, entry, ...args];
+    const limited = ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command];
+    const [program = '', ...rest] = descriptors === undefined ? command : limited;
+    this.#child = spawn(program, rest, {
       cwd,
       env: { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: compileCache, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -142,6 +153,8 @@ export interface CoordinatorOptions {
   config?: { jobs?: Record<string, unknown>; [block: string]: unknown } | undefined;
   /** More of the command line. */
   args?: readonly string[] | undefined;
+  /** How many files and sockets the process may have open. */
+  descriptors?: number | undefined;
 }
 
 /** A coordinator process that answers, and what it takes to start it again. */
@@ -179,7 +192,13 @@ export async function startCoordinator(
 /** The same without waiting: for starts that are refused or cut short. */
 export function spawnCoordinator(
   t: ExecutionContext,
-  { folder, port, config = {}, args = [] }: CoordinatorOptions & { folder: string; port: number },
+  {
+    folder,
+    port,
+    config = {},
+    args = [],
+    descriptors,
+  }: CoordinatorOptions & { folder: string; port: number },
 ): SvcProcess {
   const { jobs, ...rest } = config;
   const whole = {
@@ -193,7 +212,7 @@ export function spawnCoordinator(
   mkdirSync(cwd, { recursive: true });
   writeFileSync(join(cwd, 'svc.config.json'), JSON.stringify(whole));
   const env = { SVC_API_KEY: adminKey };
-  return ended(t, new SvcProcess(['coordinator', ...args], { cwd, env }));
+  return ended(t, new SvcProcess(['coordinator', ...args], { cwd, env, descriptors }));
 }
 
 /** Start `svc worker …`; it is killed when the test ends. */

@@ -1,5 +1,6 @@
 import { constants, write } from 'node:fs';
-import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
 const writeAt = promisify(write);
@@ -56,11 +57,24 @@ const flagsOf: Record<OpenMode, number> = {
   replace: constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC,
 };
 
+/**
+ * Node's own recursive mkdir never ends where a folder that exists takes no new one with ENOENT (/proc), and calls a
+ * read-only file system ENOENT.
+ */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()) return;
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await mkdir(path, { mode: 0o700 });
+  }
+}
+
 /** The file system of this machine. */
 export const nodeFiles: Files = {
-  async makeFolder(path) {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-  },
+  makeFolder,
   list: (path) => readdir(path),
   async open(path, mode) {
     const handle = await open(path, flagsOf[mode], 0o600);

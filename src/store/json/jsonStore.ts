@@ -23,6 +23,7 @@ import {
   type Store,
   type StoreHealth,
   StoreLocked,
+  StoreUnusable,
 } from '../store.ts';
 import { Archive } from './archive/archive.ts';
 import { leaveForArchive } from './archive/leave.ts';
@@ -30,11 +31,11 @@ import type { Batch } from './batch.ts';
 import { makeCheckpoint } from './checkpoint.ts';
 import { Checkpointer, type RunCheckpoint, runInThread } from './checkpointer.ts';
 import { Commits } from './commits.ts';
-import { type Files, nodeFiles } from './files.ts';
+import { codeOf, type Files, nodeFiles } from './files.ts';
 import { scanJobs } from './jobScan.ts';
 import { searchJobs } from './jobSearch.ts';
 import { Journal } from './journal.ts';
-import { layoutOf } from './layout.ts';
+import { type Layout, layoutOf } from './layout.ts';
 import { Memory } from './memory.ts';
 import { restore } from './restore.ts';
 
@@ -119,6 +120,14 @@ class FolderStore implements JsonStore {
     if (this.#isOpened) throw new Error('a store is opened once; create another one');
     this.#isOpened = true;
     const layout = layoutOf(resolve(this.#options.path));
+    try {
+      await this.#openFolder(layout);
+    } catch (error) {
+      throw codeOf(error) === null ? error : new StoreUnusable(layout.root, error);
+    }
+  }
+
+  async #openFolder(layout: Layout): Promise<void> {
     await this.#files.makeFolder(layout.root);
     const lock = await this.#lock(layout.root);
     try {

@@ -60,6 +60,8 @@ const server = createServer((request, response) => {
   });
 });
 
+// Connections wait while the calls through the worker take their turn: Node would close them after 5 s.
+server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
   serveSamples(`http://127.0.0.1:${port}`);

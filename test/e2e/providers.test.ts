@@ -149,6 +149,20 @@ test.serial('a job is answered, its output is seen as it comes, and what it cost
   }
 });
 
+test.serial('a key in its usual variable goes to the host that it is for, and to no other', async (t) => {
+  const openai = await fake(t, whole(openaiChat, turn));
+  const coordinator = await startCoordinator(t);
+  const flags = ['worker', '--provider', 'openai', '--name', 'cloud', '--coordinator', coordinator.url];
+  const svc = startSvc(t, flags, {
+    env: { OPENAI_API_KEY: providerKey },
+    config: { providers: { openai: { base_url: `${openai.url}/v1` } } },
+  });
+  await connected(coordinator, svc, 'cloud');
+  const { id } = await dispatch(coordinator);
+  t.is((await jobWhen(coordinator, id, hasEnded)).status, 'completed');
+  t.false(JSON.stringify(openai.asked).includes(providerKey));
+});
+
 test.serial('a 429 is waited for as long as the provider says, and burns no attempt', async (t) => {
   const rate_limit = { max_concurrent: 5, retry_after_seconds: 60, max_retries: 2 };
   const { coordinator, openai, worker } = await setup(t, { providers: { openai: { rate_limit } } });

@@ -129,7 +129,7 @@ function messageList(value: unknown): Message[] | null | undefined {
 }
 
 function isMessage(value: unknown): value is Message {
-  return isObject(value) && isText(value.role) && 'content' in value;
+  return isObject(value) && isText(value.role) && ('content' in value || Array.isArray(value.tool_calls));
 }
 
 const abortReasons: readonly AbortFrame['reason'][] = ['cancelled', 'timed_out', 'lease_lost'];

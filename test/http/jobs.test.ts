@@ -35,6 +35,19 @@ test('a job in chat form goes to the worker as it came', async (t) => {
   t.like(await (await worker()).job(), { prompt: null, messages });
 });
 
+test('a message of an assistant that only called a tool needs no content; any other does', async (t) => {
+  const { api } = await setupApi(t);
+  const call = { id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } };
+  const messages = [
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'c1', content: 'Sunny' },
+  ];
+  t.like(await api('POST', '/api/jobs', { messages, provider: 'echo' }), { status: 201 });
+  for (const message of [{ role: 'user' }, { role: 'user', content: null }]) {
+    t.like(await api('POST', '/api/jobs', { messages: [message], provider: 'echo' }), { status: 400 });
+  }
+});
+
 test('?wait= answers when the job has ended', async (t) => {
   const { api, worker } = await setupApi(t);
   const hand = await worker();

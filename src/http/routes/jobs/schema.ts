@@ -29,8 +29,16 @@ const tags = array()
     (list) => list === undefined || new Set(list).size === list.length,
   );
 
+/** An assistant that only called tools has said nothing: its content may be null or left out then, as OpenAI's is. */
+const content = () =>
+  mixed()
+    .nullable()
+    .test('content', 'is required', (value, { parent }: { parent: { tool_calls?: unknown } }) => {
+      return (value !== null && value !== undefined) || Array.isArray(parent.tool_calls);
+    });
+
 const messages = array()
-  .of(object({ role: name().required(), content: mixed().required() }))
+  .of(object({ role: name().required(), content: content() }))
   .min(1);
 
 const metadata = object().test('strings', function checkMetadata(value: unknown) {

@@ -1,8 +1,9 @@
 import test from 'ava';
 import type { Page } from 'playwright-core';
 import { faultsOf, overflowOf, pageTests } from './support/browser.ts';
+import { startPrefixProxy } from './support/prefix.ts';
 import { startRelay } from './support/relay.ts';
-import type { Site } from './support/site.ts';
+import { type Site, siteKey } from './support/site.ts';
 
 const story = 'Once upon a time there was a queue. ';
 /** What a hostile model would say, and a hostile prompt would hold. */
@@ -148,6 +149,25 @@ pageTests({ slots: 3 }, (stage) => {
       await page.getByRole('button', { name: 'Try now' }).click();
       await row.getByText('Cancelled').waitFor();
       await page.getByText('The connection to the coordinator is lost').waitFor({ state: 'detached' });
+      t.deepEqual(misdeeds.found, []);
+    },
+  );
+
+  test.serial(
+    'behind a proxy that gives it a path of its own it works as well, deep links too',
+    async (t) => {
+      const url = await startPrefixProxy(t, stage().site.url, '/tools/svc');
+      const { page, misdeeds } = await stage().open(t, { key: null, origin: new URL(url).origin });
+      const id = await ended(stage().site, {});
+      await page.goto(`${url}/jobs/${id}#key=${siteKey}`);
+      await heading(page, 'Result').waitFor();
+      await page.getByText('Live', { exact: true }).waitFor();
+      await page.getByRole('link', { name: /^Jobs/ }).click();
+      await page.waitForURL(`${url}/jobs`);
+      await page.locator('tbody .job-row .title-cell a').first().click();
+      await page.waitForURL(/\/tools\/svc\/jobs\/[0-9a-f-]+$/);
+      await page.reload();
+      await heading(page, 'Details').waitFor();
       t.deepEqual(misdeeds.found, []);
     },
   );

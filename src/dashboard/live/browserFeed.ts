@@ -2,6 +2,7 @@ import { liveSubprotocol, ticketPrefix } from '../../domain/liveProtocol.ts';
 import { liveUrl } from '../root.ts';
 import { api, setRole, signOut } from '../session.ts';
 import { Feed, type Wire } from './feed.ts';
+import { noteEpoch } from './release.ts';
 
 /** Hidden for so long, a page stops listening, ms: a short look elsewhere costs no new snapshot. */
 const hiddenMs = 30_000;
@@ -17,7 +18,10 @@ export const feed = new Feed({
   },
   random: () => Math.random(),
   onRefused: () => signOut('The key is not accepted any more. Sign in with another one.'),
-  onHello: ({ role }) => setRole(role),
+  onHello: ({ role, epoch }) => {
+    setRole(role);
+    void noteEpoch(epoch);
+  },
 });
 
 function openSocket(ticket: string): Wire {

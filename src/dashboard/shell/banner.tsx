@@ -4,6 +4,7 @@ import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icons.tsx';
 import { feed } from '../live/browserFeed.ts';
 import { now } from '../live/clock.ts';
+import { isOutdated } from '../live/release.ts';
 
 /** Shorter breaks pass unseen, ms. */
 const quietMs = 1_000;
@@ -23,6 +24,15 @@ export function ConnectionBanner(): JSX.Element {
           </p>
           <Button kind="quiet" onClick={() => feed.retryNow()}>
             Try now
+          </Button>
+        </div>
+      ) : null}
+      {isOutdated.value ? (
+        <div class="banner tone-info">
+          <Icon name="info" />
+          <p>The coordinator has a newer version of these pages.</p>
+          <Button kind="quiet" onClick={() => window.location.reload()}>
+            Reload
           </Button>
         </div>
       ) : null}

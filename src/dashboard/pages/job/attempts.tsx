@@ -38,7 +38,7 @@ function Attempt({ attempt, worker }: { attempt: WireAttempt; worker: string | n
       </p>
       <dl class="facts">
         <div>
-          <dt>Ran for</dt>
+          <dt>{outcome === null ? 'Running for' : 'Ran for'}</dt>
           <dd>
             <Elapsed from={started_at} to={finished_at} />
           </dd>
@@ -61,7 +61,11 @@ function Attempt({ attempt, worker }: { attempt: WireAttempt; worker: string | n
         <div>
           <dt>Tokens in, out</dt>
           <dd class="number">
-            {usage === null ? 'unknown' : `${count(usage.input_tokens)}, ${count(usage.output_tokens)}`}
+            {usage === null
+              ? outcome === null
+                ? '–'
+                : 'unknown'
+              : `${count(usage.input_tokens)}, ${count(usage.output_tokens)}`}
           </dd>
         </div>
         <div>

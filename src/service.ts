@@ -12,6 +12,7 @@ import type { Random } from './domain/clock.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
 import { dashboardFolder, readDashboard } from './http/dashboard.ts';
+import { showInStately } from './inspect/stately.ts';
 import { isLoopback } from './lib/hosts.ts';
 import type { Logger } from './lib/log.ts';
 import { systemClock, systemRandom } from './lib/systemClock.ts';
@@ -38,6 +39,11 @@ export interface ServiceOptions {
   /** An admin key that is always valid (SVC_API_KEY); null lets the first start make one. */
   apiKey: string | null;
   logger: Logger;
+  /**
+   * Has every event of every actor seen, for maintainers: on the Machines page and in `GET /api/inspect`, or in the
+   * Stately inspector too. Off unless told.
+   */
+  inspect?: 'page' | 'stately' | undefined;
   /** Runs an echo worker in this process. */
   echoWorker?: { concurrency: number } | undefined;
 }
@@ -48,6 +54,8 @@ export interface Service {
   adminKey: string | null;
   /** Whether the admin key was made by this very start: it is shown once. */
   isNewKey: boolean;
+  /** Where the Stately inspector can be opened; null without `inspect: 'stately'`. */
+  statelyUrl: string | null;
   /** Resolves when the store can no longer be trusted: end the process, non-zero. */
   failed: Promise<Error>;
   /** Stop in good order; leases of connected workers get `graceSeconds` (default `shutdown.grace_seconds`). */
@@ -85,6 +93,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     logger,
     pricing: createPricing(config, clock),
     vitals: vitals.read,
+    inspects: options.inspect !== undefined,
   });
   await coordinator.start();
   try {
@@ -134,6 +143,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
             random,
             logger,
           });
+    const { inspector } = coordinator;
+    const stately =
+      options.inspect === 'stately' && inspector !== null ? await showInStately(inspector, random) : null;
     let stopping: Promise<void> | null = null;
     const stop = async (graceSeconds: number): Promise<void> => {
       await worker?.drain(graceSeconds * 1000);
@@ -147,12 +159,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       gateway.close();
       vitals.close();
       dashboards.close();
+      stately?.close();
       metrics?.close();
     };
     return {
       url,
       adminKey,
       isNewKey,
+      statelyUrl: stately?.url ?? null,
       failed: store.failed,
       stop: (graceSeconds = config().shutdown.graceSeconds) => {
         stopping ??= stop(graceSeconds);

@@ -22,6 +22,8 @@ const allowed: Record<string, readonly string[]> = {
   gateway: ['coordinator', 'auth', 'config', 'domain', 'lib'],
   // Made of the machines ahead of time, for the dashboard.
   charts: ['machines', 'dashboard'],
+  // Shows the actors elsewhere, for maintainers.
+  inspect: ['machines', 'coordinator', 'domain', 'lib'],
   client: ['config', 'domain', 'lib'],
   worker: ['config', 'domain', 'lib'],
   // Runs in a browser and knows the coordinator by its API alone.
@@ -32,6 +34,7 @@ const allowed: Record<string, readonly string[]> = {
     'live',
     'gateway',
     'worker',
+    'inspect',
     'coordinator',
     'cost',
     'store',

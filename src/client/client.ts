@@ -11,6 +11,7 @@ import type {
   WireCostBreakdown,
   WireCostSummary,
   WireHealth,
+  WireInspection,
   WireJob,
   WireJobHistory,
   WireJobList,
@@ -121,6 +122,8 @@ export interface Client {
   /** The last hour in steps of ten seconds; `after` leaves out what is known. */
   statsHistory(after?: Iso): Promise<WireStatsHistory>;
   machines(): Promise<WireMachineList>;
+  /** What the actors did lately; only a coordinator that was started with `--inspect` tells. */
+  inspection(): Promise<WireInspection>;
   keys(): Promise<WireKeyList>;
   createKey(key: { role: Role; name?: string; expires_at?: Iso }): Promise<WireNewKey>;
   /** `graceSeconds`: how long the old secret is still taken. */
@@ -199,6 +202,7 @@ export function createClient({
     stats: () => get('/api/stats'),
     statsHistory: (after) => get('/api/stats/history', { query: { after } }),
     machines: () => get('/api/machines'),
+    inspection: () => get('/api/inspect'),
     keys: () => get('/api/keys'),
     createKey: (key) => post('/api/keys', { body: key }),
     rotateKey: (id, graceSeconds) => {

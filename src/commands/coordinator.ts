@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { LiveConfig } from '../config/liveConfig.ts';
 import { loadConfig } from '../config/load.ts';
 import { ConfigError } from '../config/problem.ts';
@@ -16,6 +16,7 @@ interface Options {
   dataDir?: string;
   logLevel?: string;
   withEchoWorker?: true;
+  inspect?: 'page' | 'stately';
 }
 
 /** Slots of the embedded echo worker. */
@@ -42,6 +43,14 @@ export function coordinatorCommand(): Command {
     .option('--data-dir <folder>', 'folder of the store')
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent')
     .option('--with-echo-worker', 'also run a worker with the echo provider in this process')
+    .addOption(
+      new Option(
+        '--inspect [where]',
+        'for maintainers: show what every actor does on the Machines page, or with =stately in the Stately inspector too',
+      )
+        .choices(['page', 'stately'])
+        .preset('page'),
+    )
     .addHelpText('after', examples)
     .action(run);
 }
@@ -71,6 +80,7 @@ async function run(options: Options): Promise<void> {
       config,
       apiKey: loaded.apiKey,
       logger,
+      inspect: options.inspect,
       echoWorker: options.withEchoWorker === true ? { concurrency: echoConcurrency } : undefined,
     });
     stopOnSignals(service);
@@ -91,11 +101,13 @@ async function run(options: Options): Promise<void> {
  * `npm start`, and a key that came by the environment is never told.
  */
 function greet(
-  { url, adminKey, isNewKey }: Service,
+  { url, adminKey, isNewKey, statelyUrl }: Service,
   about: { dataDir: string; isTrial: boolean; isOwnKey: boolean },
 ): void {
   const { dataDir, isTrial, isOwnKey } = about;
   const lines = [`SVC coordinator is ready at ${url}`];
+  if (statelyUrl !== null)
+    lines.push(`Its actors in the Stately inspector, in a browser of this machine: ${statelyUrl}`);
   if (isNewKey) {
     lines.push(`Its admin key, kept in ${dataDir}/admin.key:`, `  ${adminKey}`);
   }

@@ -26,6 +26,7 @@ import { Deadlines } from './deadlines.ts';
 import { Delays } from './delays.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { EventBus, jobEventType } from './eventBus.ts';
+import { Inspector, inspectOption } from './inspector.ts';
 import { Intake, planOrRefuse } from './intake.ts';
 import { JobCommands } from './jobCommands.ts';
 import { type Committed, JobHost } from './jobHost.ts';
@@ -73,7 +74,9 @@ export class Coordinator {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #supervisor = createActor(supervisorMachine);
+  /** Sees every actor; null unless the coordinator was started for it. */
+  readonly inspector: Inspector | null;
+  readonly #supervisor;
   readonly #deadlines: Deadlines;
   readonly #leases = new Leases();
   readonly #workers: Workers;
@@ -110,12 +113,17 @@ export class Coordinator {
     pricing: Pricing;
     /** What the process says of itself; null in the figures without it. */
     vitals?: (() => Vitals) | undefined;
+    /** Have every event of every actor seen, for maintainers. */
+    inspects?: boolean | undefined;
   }) {
     const { config, store, clock, random, logger, pricing } = options;
     this.#config = config;
     this.#store = store;
     this.#clock = clock;
     this.#logger = logger;
+    const inspector = options.inspects === true ? new Inspector({ clock, logger }) : null;
+    this.inspector = inspector;
+    this.#supervisor = createActor(supervisorMachine, inspectOption(inspector, 'supervisor', 'supervisor'));
     const leases = this.#leases;
     const isAssigning = () => this.#supervisor.getSnapshot().hasTag('assigning');
     const kick = () => this.#dispatcher.kick();
@@ -125,7 +133,7 @@ export class Coordinator {
     const bus = this.bus;
     this.#deadlines = new Deadlines(clock, (lateMs) => this.#afterStall(lateMs));
     const deadlines = this.#deadlines;
-    this.#workers = new Workers({ store, clock, random, bus, leases, logger });
+    this.#workers = new Workers({ store, clock, random, bus, leases, logger, inspector });
     const workers = this.#workers;
     this.#providers = new Providers({
       config,
@@ -135,11 +143,17 @@ export class Coordinator {
       logger,
       bus,
       leases,
+      inspector,
       fleet: (provider) => workers.fleetOf(provider),
       onAvailable: kick,
     });
     const providers = this.#providers;
-    this.#host = new JobHost({ store, logger, onCommitted: (committed) => this.#committed(committed) });
+    this.#host = new JobHost({
+      store,
+      logger,
+      inspector,
+      onCommitted: (committed) => this.#committed(committed),
+    });
     this.#intake = new Intake({
       config,
       clock,

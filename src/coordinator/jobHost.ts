@@ -12,6 +12,7 @@ import { type JobState, statusOf } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
 import { nextTurn } from '../lib/nextTurn.ts';
 import type { IdempotencyRecord, JobChange, LedgerEntry, Store } from '../store/store.ts';
+import { type Inspector, inspectOption } from './inspector.ts';
 import { ledgerOf } from './ledger.ts';
 
 /** What leaves the process once a change is committed. The machine names it; the coordinator does it. */
@@ -86,6 +87,7 @@ export class JobHost {
   readonly #store: Store;
   readonly #logger: Logger;
   readonly #onCommitted: (committed: Committed) => void;
+  readonly #inspector: Inspector | null;
   readonly #machine;
   readonly #live = new Map<string, { actor: JobActor; version: number }>();
   /** The end of the last event in flight, by job. */
@@ -93,9 +95,15 @@ export class JobHost {
   /** Where the machine's effect actions put what they name, while one event is handled. */
   #effects: JobEffect[] = [];
 
-  constructor(options: { store: Store; logger: Logger; onCommitted: (committed: Committed) => void }) {
+  constructor(options: {
+    store: Store;
+    logger: Logger;
+    inspector: Inspector | null;
+    onCommitted: (committed: Committed) => void;
+  }) {
     this.#store = options.store;
     this.#logger = options.logger;
+    this.#inspector = options.inspector;
     this.#onCommitted = options.onCommitted;
     this.#machine = jobMachine.provide({
       actions: {
@@ -281,7 +289,11 @@ export class JobHost {
     if (live !== undefined && live.version === job.version) return live.actor;
     const snapshot = this.#machine.resolveState({ value: stateValue(job.state), context: job.life });
     // An actor keeps its options; the snapshot alone decides what it becomes, so no input is read.
-    const actor = createActor(this.#machine, { snapshot, input: inputOf(job.life) });
+    const actor = createActor(this.#machine, {
+      snapshot,
+      input: inputOf(job.life),
+      ...inspectOption(this.#inspector, 'job', job.id),
+    });
     actor.subscribe({
       error: (error) => this.#logger.error({ err: error, job_id: job.id }, 'job actor failed'),
     });

@@ -11,6 +11,7 @@ import type { Logger } from '../lib/log.ts';
 import { own } from '../lib/own.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 import { type EventBus, providerEventType } from './eventBus.ts';
+import { type Inspector, inspectOption } from './inspector.ts';
 import type { Leases } from './leases.ts';
 
 type ProviderActor = ReturnType<typeof createActor<typeof providerMachine>>;
@@ -41,6 +42,7 @@ export class Providers {
   readonly #logger: Logger;
   readonly #bus: EventBus;
   readonly #leases: Leases;
+  readonly #inspector: Inspector | null;
   /** The connected workers that serve a provider. */
   readonly #fleet: (name: string) => ProviderFleet;
   /** Called when a provider may take work again. */
@@ -55,6 +57,7 @@ export class Providers {
     logger: Logger;
     bus: EventBus;
     leases: Leases;
+    inspector: Inspector | null;
     fleet: (name: string) => ProviderFleet;
     onAvailable: () => void;
   }) {
@@ -65,6 +68,7 @@ export class Providers {
     this.#logger = options.logger;
     this.#bus = options.bus;
     this.#leases = options.leases;
+    this.#inspector = options.inspector;
     this.#fleet = options.fleet;
     this.#onAvailable = options.onAvailable;
   }
@@ -260,7 +264,10 @@ export class Providers {
     const known = this.#entries.get(name);
     if (known !== undefined) return known;
     const input = { name, at: this.#clock.now() };
-    const actor = createActor(providerMachine, { input });
+    const actor = createActor(providerMachine, {
+      input,
+      ...inspectOption(this.#inspector, 'provider', name),
+    });
     actor.subscribe({
       error: (error) => this.#logger.error({ err: error, provider: name }, 'provider actor failed'),
     });

@@ -11,6 +11,7 @@ import { own } from '../lib/own.ts';
 import type { Store } from '../store/store.ts';
 import { type EventBus, pathOf, type WorkerEventType } from './eventBus.ts';
 import { uuidv7 } from './ids.ts';
+import { type Inspector, inspectOption } from './inspector.ts';
 import type { Leases } from './leases.ts';
 import type { WorkerSession } from './workerSession.ts';
 
@@ -35,6 +36,7 @@ export class Workers {
   readonly #bus: EventBus;
   readonly #leases: Leases;
   readonly #logger: Logger;
+  readonly #inspector: Inspector | null;
   readonly #byId = new Map<string, Entry>();
   readonly #idByName = new Map<string, string>();
 
@@ -45,6 +47,7 @@ export class Workers {
     bus: EventBus;
     leases: Leases;
     logger: Logger;
+    inspector: Inspector | null;
   }) {
     this.#store = options.store;
     this.#clock = options.clock;
@@ -52,6 +55,7 @@ export class Workers {
     this.#bus = options.bus;
     this.#leases = options.leases;
     this.#logger = options.logger;
+    this.#inspector = options.inspector;
   }
 
   /** Bring back the workers that the store knows; all of them are disconnected. */
@@ -257,7 +261,10 @@ export class Workers {
   }
 
   #add(life: WorkerLife): Entry {
-    const actor = createActor(workerMachine, { input: life });
+    const actor = createActor(workerMachine, {
+      input: life,
+      ...inspectOption(this.#inspector, 'worker', life.id),
+    });
     actor.subscribe({
       error: (error) => this.#logger.error({ err: error, worker_id: life.id }, 'worker actor failed'),
     });

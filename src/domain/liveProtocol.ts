@@ -1,3 +1,4 @@
+import { type Role, roleMay } from './key.ts';
 import type { JobStatus } from './states.ts';
 import type { WireJob } from './wire.ts';
 
@@ -9,7 +10,7 @@ export const ticketPrefix = 'ticket.';
 /** Largest frame a client may send, bytes. */
 export const clientFrameBytesMax = 64 * 1024;
 
-export const plainTopics = ['stats', 'jobs', 'workers', 'providers', 'machines'] as const;
+export const plainTopics = ['stats', 'jobs', 'workers', 'providers', 'machines', 'inspect'] as const;
 export type Topic = (typeof plainTopics)[number] | `job:${string}`;
 
 /** Longest id of a job that a topic may name. */
@@ -22,6 +23,11 @@ export function parseTopic(text: string): Topic | null {
   if (plain !== undefined) return plain;
   const id = jobOfTopic(text);
   return id !== null && id !== '' && id.length <= jobIdLengthMax ? topicOfJob(id) : null;
+}
+
+/** Whether a key may hear a topic: what actors do in detail is for those who run the coordinator. */
+export function mayHear(role: Role, topic: Topic): boolean {
+  return roleMay(role, topic === 'inspect' ? 'admin' : 'viewer');
 }
 
 /** The id in `job:<id>`; null for every other topic. */

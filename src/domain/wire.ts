@@ -368,6 +368,36 @@ export interface WireMachineTransition {
   description: string | null;
 }
 
+/** An actor that has done something since it is inspected. */
+export interface WireInspectedActor {
+  machine: MachineName;
+  actor_id: string;
+  state: string;
+  event_count: number;
+  updated_at: Iso;
+}
+
+/** What an actor has done with one event. Of event and context only what belongs to nobody is there. */
+export interface WireInspected {
+  at: Iso;
+  machine: MachineName;
+  actor_id: string;
+  event: { type: string } & Record<string, unknown>;
+  /** null when it is not known any more. */
+  from: string | null;
+  to: string;
+  context: Record<string, unknown>;
+}
+
+export interface WireInspection {
+  /** Whether the coordinator was started with `--inspect`; the rest is empty otherwise. */
+  enabled: boolean;
+  /** The most recent first. */
+  actors: WireInspectedActor[];
+  /** Oldest first. */
+  events: WireInspected[];
+}
+
 export interface WireMachineList {
   machines: WireMachine[];
   total: number;

@@ -22,6 +22,7 @@ import { type Route, routing, streamPaths } from './route.ts';
 import { configRoutes } from './routes/config/routes.ts';
 import { costRoutes } from './routes/cost/routes.ts';
 import { type EventStreams, eventRoutes } from './routes/events/routes.ts';
+import { inspectRoutes } from './routes/inspect/routes.ts';
 import { jobRoutes } from './routes/jobs/routes.ts';
 import { keyRoutes } from './routes/keys/routes.ts';
 import { machineRoutes } from './routes/machines/routes.ts';
@@ -55,6 +56,7 @@ export function routes({ coordinator, config, live, keys, tickets, streams, metr
     ...providerRoutes(coordinator),
     ...statsRoutes(coordinator),
     ...machineRoutes(coordinator),
+    ...inspectRoutes(coordinator),
     ...costRoutes(coordinator),
     ...routingRoutes(coordinator, config),
     ...keyRoutes(keys, tickets),

@@ -11,6 +11,7 @@ import { closeCodes } from '../domain/workerProtocol.ts';
 import { eventStreamEvent } from './encoding.ts';
 import type { Live } from './live.ts';
 import type { Outlet } from './subscriber.ts';
+import { assertMayHear } from './topics.ts';
 
 /** How long a browser waits before it connects again, ms. */
 const retryMs = 2_000;
@@ -86,9 +87,11 @@ export class EventStreams {
 
   /**
    * The same events as on the WebSocket.
-   * @throws CoordinatorError job_not_found; rate_limited when there are too many subscribers; draining.
+   * @throws CoordinatorError job_not_found; forbidden for a topic that the key may not hear; rate_limited when there are
+   * too many subscribers; draining.
    */
   async all(request: StreamRequest & { topics: readonly Topic[] }): Promise<StartStream> {
+    assertMayHear(request.principal.role, request.topics);
     for (const topic of request.topics) {
       const jobId = jobOfTopic(topic);
       if (jobId !== null) await this.#coordinator.job(jobId);

@@ -18,8 +18,8 @@ export class History {
    * @param isWhole whether nothing of what is never remembered can be missing: `seq` is of this very moment.
    */
   covers(topic: string, seq: number, isWhole: boolean): boolean {
-    // Transitions are too many to be remembered, and of the figures only the newest count.
-    if (topic === 'machines' || topic === 'stats') return isWhole;
+    // Transitions and what is inspected are too many to be remembered, and of the figures only the newest count.
+    if (topic === 'machines' || topic === 'inspect' || topic === 'stats') return isWhole;
     const jobId = jobOfTopic(topic);
     return this.#feed.covers(seq) && (jobId === null || this.#outputs.covers(jobId, seq));
   }

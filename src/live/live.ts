@@ -7,6 +7,7 @@ import type { JobRecord } from '../domain/job.ts';
 import { isTerminal } from '../domain/states.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
+import { presentInspected } from '../present/inspection.ts';
 import { presentStats } from '../present/stats.ts';
 import type { Entry } from './entry.ts';
 import { Feed } from './feed.ts';
@@ -44,6 +45,7 @@ export class Live {
   #stopPings: (() => void) | null = null;
   #stopStats: (() => void) | null = null;
   #stopMachines: (() => void) | null = null;
+  #stopInspecting: (() => void) | null = null;
   readonly #stopHearing: () => void;
 
   constructor(options: {
@@ -105,6 +107,7 @@ export class Live {
     if (count > 1) return;
     if (topic === 'stats') this.#statsLater();
     if (topic === 'machines') this.#stopMachines = this.#coordinator.bus.watchMachines();
+    if (topic === 'inspect') this.#stopInspecting = this.#inspect();
   }
 
   /** Called by a subscriber: one less. */
@@ -117,6 +120,7 @@ export class Live {
     this.#listeners.delete(topic);
     if (topic === 'stats') this.#stopStats?.();
     if (topic === 'machines') this.#stopMachines?.();
+    if (topic === 'inspect') this.#stopInspecting?.();
   }
 
   /** Send what has gathered. */
@@ -179,6 +183,16 @@ export class Live {
     if (entry.jobId !== null && !goesOn) this.#outputs.end(entry.jobId);
     if (type !== 'transition') this.feed.keep(entry);
     this.#offer(entry);
+  }
+
+  /** Tell what the actors do, from now on; nothing when the coordinator was not started to be inspected. */
+  #inspect(): (() => void) | null {
+    const { inspector } = this.#coordinator;
+    if (inspector === null) return null;
+    return inspector.watch((inspected) => {
+      const data = () => presentInspected(inspected);
+      this.#offer(this.feed.number({ type: 'inspected', at: inspected.at, topics: ['inspect'], data }));
+    });
   }
 
   #offer(entry: Entry): void {

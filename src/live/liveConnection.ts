@@ -10,6 +10,7 @@ import { parseClientFrame, topicsMax } from './clientFrames.ts';
 import { webSocketFrame } from './encoding.ts';
 import type { Live } from './live.ts';
 import type { Outlet, Subscriber } from './subscriber.ts';
+import { assertMayHear } from './topics.ts';
 
 /** Faults that a connection survives. */
 const faultsMax = 5;
@@ -29,6 +30,7 @@ export class LiveConnection implements Outlet {
   readonly #live: Live;
   readonly #clock: Clock;
   readonly #subscriber: Subscriber;
+  readonly #role: Role;
   /** The end of the last frame being handled: they are handled one after the other. */
   #tail: Promise<void> = Promise.resolve();
   #faults = 0;
@@ -42,6 +44,7 @@ export class LiveConnection implements Outlet {
     this.#socket = options.socket;
     this.#live = options.live;
     this.#clock = options.clock;
+    this.#role = options.role;
     this.#windowFrom = this.#clock.monotonic();
     this.#subscriber = this.#live.join(this);
     this.#webSocket.on('message', (data, isBinary) => {
@@ -117,7 +120,7 @@ export class LiveConnection implements Outlet {
     return this.#frames > framesMax;
   }
 
-  /** @throws CoordinatorError job_not_found. */
+  /** @throws CoordinatorError job_not_found; forbidden for a topic that the key may not hear. */
   async #handle(frame: LiveClientFrame): Promise<void> {
     const subscriber = this.#subscriber;
     if (frame.type === 'ping') {
@@ -129,6 +132,7 @@ export class LiveConnection implements Outlet {
     } else {
       // A number of another life of the coordinator says nothing about this one.
       const isForeign = frame.epoch !== undefined && frame.epoch !== this.#live.feed.epoch;
+      assertMayHear(this.#role, frame.topics);
       const since = frame.since === undefined ? null : isForeign ? 0 : frame.since;
       await subscriber.subscribe(frame.topics, since);
     }

@@ -1,4 +1,5 @@
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import { nothingInspected } from '../coordinator/inspector.ts';
 import {
   type JobSnapshot,
   type JobsSnapshot,
@@ -8,6 +9,7 @@ import {
 } from '../domain/liveProtocol.ts';
 import { isTerminal } from '../domain/states.ts';
 import type { WireJob } from '../domain/wire.ts';
+import { presentInspection } from '../present/inspection.ts';
 import { presentListed } from '../present/job.ts';
 import { presentProvider } from '../present/provider.ts';
 import { presentStats } from '../present/stats.ts';
@@ -94,6 +96,8 @@ export class Snapshots {
         return coordinator.providers().map(presentProvider);
       case 'machines':
         return coordinator.machineCounts();
+      case 'inspect':
+        return presentInspection(coordinator.inspector?.read() ?? nothingInspected);
       default:
         return presentStats(await coordinator.stats());
     }

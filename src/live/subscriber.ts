@@ -112,10 +112,10 @@ export class Subscriber {
   take(batch: readonly Entry[], shared: Map<string, Buffer>): void {
     if (this.#state === 'ended') return;
     if (this.#state === 'behind') {
-      this.#hasMissed ||= this.#topics.has('machines') && batch.some(({ type }) => type === 'transition');
+      this.#hasMissed ||= batch.some((entry) => isToldOnce(entry.type) && this.#wants(entry));
       return;
     }
-    const wanted = batch.filter(({ topics }) => topics.some((topic) => this.#topics.has(topic as Topic)));
+    const wanted = batch.filter((entry) => this.#wants(entry));
     this.#cursor = this.#live.feed.seq;
     if (wanted.length === 0) return;
     const { encoding } = this.outlet;
@@ -125,6 +125,10 @@ export class Subscriber {
     if (known === undefined) shared.set(key, bytes);
     this.#hand(bytes);
     if (wanted.some(({ endedJob }) => endedJob !== null && endedJob === this.#endsWith)) this.#jobEnded();
+  }
+
+  #wants({ topics }: Entry): boolean {
+    return topics.some((topic) => this.#topics.has(topic as Topic));
   }
 
   /** Called every 20 seconds. */
@@ -280,4 +284,9 @@ export class Subscriber {
   #jobEnded(): void {
     this.end(1000, 'the job has ended');
   }
+}
+
+/** Events that are not remembered: whoever has missed one needs a snapshot. */
+function isToldOnce(type: string): boolean {
+  return type === 'transition' || type === 'inspected';
 }

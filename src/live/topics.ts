@@ -1,5 +1,7 @@
 import type { LiveEvent } from '../coordinator/eventBus.ts';
-import { topicOfJob } from '../domain/liveProtocol.ts';
+import { CoordinatorError } from '../domain/errors.ts';
+import type { Role } from '../domain/key.ts';
+import { mayHear, type Topic, topicOfJob } from '../domain/liveProtocol.ts';
 
 const ofWorkers = ['workers'];
 const ofProviders = ['providers'];
@@ -11,4 +13,12 @@ export function topicsOf(event: LiveEvent): readonly string[] {
   if ('worker' in event) return ofWorkers;
   if ('provider' in event) return ofProviders;
   return event.type === 'transition' ? ofMachines : [topicOfJob(event.jobId)];
+}
+
+/** @throws CoordinatorError forbidden when one of the topics is not for keys of this role. */
+export function assertMayHear(role: Role, topics: readonly Topic[]): void {
+  const hidden = topics.find((topic) => !mayHear(role, topic));
+  if (hidden !== undefined) {
+    throw new CoordinatorError('forbidden', `A key with the role ${role} may not hear the topic ${hidden}`);
+  }
 }

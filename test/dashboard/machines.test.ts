@@ -21,7 +21,7 @@ function state(page: Page, path: string) {
   return page.locator(`.statechart-picture [data-state="${path}"]`);
 }
 
-pageTests({ slots: 2, prepare }, (stage) => {
+pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
   test('the machine of jobs shows how many are in each state, and goes on showing it', async (t) => {
     const { page, misdeeds } = await stage().open(t, { key: null });
     await page.goto(`/machines#key=${siteKey}`);
@@ -97,6 +97,32 @@ pageTests({ slots: 2, prepare }, (stage) => {
       'the state in which a job begins is in view',
     );
     t.deepEqual(await faultsOf(page), []);
+  });
+
+  test('an admin sees what an actor did, event by event, and what it knew after each', async (t) => {
+    const { page, misdeeds } = await stage().open(t, { key: null });
+    await page.goto(`/machines/job#key=${siteKey}`);
+    const [failed] = (await stage().site.client.jobs({ status: 'failed' })).jobs;
+    const id = failed?.id ?? '';
+    await page.locator('.inspect-actor', { hasText: id.slice(-4) }).click();
+    await page.waitForURL(({ searchParams }) => searchParams.get('actor') === `job ${id}`);
+    const events = page.locator('.inspect-event summary strong');
+    t.deepEqual(await events.allTextContents(), ['job.attemptFailed', 'job.assigned']);
+    await events.first().click();
+    const shown = await page.locator('.inspect-event[open] pre').allTextContents();
+    t.like(JSON.parse(shown[0] ?? ''), { type: 'job.attemptFailed', error: { class: 'invalid_request' } });
+    t.like(JSON.parse(shown[1] ?? ''), { value: 'failed', context: { lease: 1 } });
+    t.deepEqual(await faultsOf(page), []);
+    t.deepEqual(misdeeds.found, []);
+  });
+
+  test('who is no admin is shown nothing of it', async (t) => {
+    const { key } = await stage().site.client.createKey({ role: 'viewer' });
+    const { page, misdeeds } = await stage().open(t, { key: null });
+    await page.goto(`/machines/job#key=${key}`);
+    await state(page, 'pending.ready').waitFor();
+    t.is(await page.locator('.inspect').count(), 0);
+    t.deepEqual(misdeeds.found, []);
   });
 
   test('a machine that does not exist is said so', async (t) => {

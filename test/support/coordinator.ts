@@ -141,10 +141,12 @@ export async function setup(
     folder = temporaryFolder(t),
     clock = new FakeClock(),
     files = nodeFiles,
+    inspects = false,
   }: {
     folder?: string;
     clock?: FakeClock;
     files?: Files;
+    inspects?: boolean;
   } = {},
 ): Promise<Bundle> {
   const config = testConfig(overrides);
@@ -157,6 +159,7 @@ export async function setup(
     random: seededRandom(),
     logger: silent,
     pricing: createPricing(() => config, clock),
+    inspects,
   });
   await coordinator.start();
   let isOpen = true;

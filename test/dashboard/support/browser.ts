@@ -13,7 +13,7 @@ const missing =
  * @param prepare makes what the tests look at, once.
  */
 export function pageTests(
-  options: { slots?: number; prepare?: (site: Site) => Promise<void> },
+  options: { slots?: number; inspect?: 'page'; prepare?: (site: Site) => Promise<void> },
   declare: (stage: () => Stage) => void,
 ): void {
   if (!hasChromium) {
@@ -26,7 +26,8 @@ export function pageTests(
   }
   let stage: Stage | null = null;
   test.before(async () => {
-    const site = await startSite({ slots: options.slots ?? 0 });
+    const { slots = 0, inspect } = options;
+    const site = await startSite({ slots, inspect });
     stage = new Stage(site, await launchChromium());
     await options.prepare?.(site);
   });

@@ -20,18 +20,21 @@ export interface Site {
   stop(): Promise<void>;
 }
 
-export async function startSite(options: { slots?: number } = {}): Promise<Site> {
+export async function startSite(
+  options: { slots?: number; inspect?: 'page' | undefined } = {},
+): Promise<Site> {
   const cwd = await mkdtemp(join(tmpdir(), 'svc-dashboard-'));
   const { config } = await loadConfig({
     env: { SVC_DATA_DIR: join(cwd, 'data') },
     cwd,
     overrides: { port: 0 },
   });
-  const { slots = 0 } = options;
+  const { slots = 0, inspect } = options;
   const service = await startService({
     config: { ...config, pricing: { echo: { 'echo-small': price } } },
     apiKey: siteKey,
     logger: silent,
+    inspect,
     echoWorker: slots === 0 ? undefined : { concurrency: slots },
   });
   return {

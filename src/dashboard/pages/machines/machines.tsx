@@ -4,6 +4,7 @@ import { Page } from '../../components/page.tsx';
 import { Empty, Loading } from '../../components/states.tsx';
 import { compact, plural } from '../../components/text.ts';
 import { href } from '../../router.ts';
+import { may } from '../../session.ts';
 import type { Chart } from '../../statechart/chart.ts';
 import { jobChart } from '../../statechart/charts/job.ts';
 import { providerChart } from '../../statechart/charts/provider.ts';
@@ -12,6 +13,7 @@ import { workerChart } from '../../statechart/charts/worker.ts';
 import { Statechart, type StateNote } from '../../statechart/statechart.tsx';
 import { Changes } from './changes.tsx';
 import { countsByPath } from './counts.ts';
+import { Inspect } from './inspect.tsx';
 import { useMachines } from './useMachines.ts';
 
 interface Look {
@@ -83,6 +85,7 @@ export function Machines({ params }: { params: Record<string, string> }): JSX.El
         </section>
         <Changes changes={ofThis} />
       </div>
+      {may('admin') ? <Inspect key={name} machine={name} /> : null}
     </Page>
   );
 }

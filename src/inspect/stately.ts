@@ -1,0 +1,99 @@
+import type { StatelyInspectionEvent } from '@statelyai/inspect';
+import type { AnyStateMachine } from 'xstate';
+import { jobMachine } from '../../machines/jobMachine.ts';
+import { providerMachine } from '../../machines/providerMachine.ts';
+import { supervisorMachine } from '../../machines/supervisorMachine.ts';
+import { workerMachine } from '../../machines/workerMachine.ts';
+import type { Inspector } from '../coordinator/inspector.ts';
+import type { Random } from '../domain/clock.ts';
+import { messageOf } from '../domain/errors.ts';
+import type { Inspected } from '../domain/inspection.ts';
+import type { MachineName } from '../domain/machine.ts';
+import { StatelyBridge } from './statelyBridge.ts';
+
+const machines: Record<MachineName, AnyStateMachine> = {
+  job: jobMachine,
+  worker: workerMachine,
+  provider: providerMachine,
+  supervisor: supervisorMachine,
+};
+
+const secretBytes = 16;
+/** Actors that the viewer was told of; it knows no end of them, so they are told anew when they are too many. */
+const toldMax = 500;
+
+export interface StatelyView {
+  /** The page to open in a browser on this machine. */
+  url: string;
+  close(): void;
+}
+
+/**
+ * Show what an inspector sees in the Stately inspector, through @statelyai/inspect. Its events have passed our own filter
+ * before, and each job keeps one name however often it becomes an actor.
+ * @throws Error when the package is not installed, as in an install without development dependencies.
+ */
+export async function showInStately(inspector: Inspector, random: Random): Promise<StatelyView> {
+  const { createWebSocketInspector } = await import('@statelyai/inspect').catch((error: unknown) => {
+    throw new Error(
+      `--inspect=stately needs the package @statelyai/inspect, a development dependency: npm ci (${messageOf(error)})`,
+    );
+  });
+  const bridge = new StatelyBridge(Buffer.from(random.bytes(secretBytes)).toString('hex'));
+  await bridge.open();
+  const stately = createWebSocketInspector({ url: bridge.inputUrl });
+  await bridge.fed;
+  const frames = new Frames();
+  const unwatch = inspector.watch((inspected) => {
+    for (const frame of frames.of(inspected)) stately.adapter.send(frame);
+  });
+  return {
+    url: bridge.pageUrl,
+    close: () => {
+      unwatch();
+      stately.stop();
+      bridge.close();
+    },
+  };
+}
+
+/** What we have seen in the words of the viewer: an actor before its first event, then each event and what came of it. */
+class Frames {
+  readonly #told = new Set<string>();
+
+  of(inspected: Inspected): StatelyInspectionEvent[] {
+    const { at, machine, actorId, event, from, to, context } = inspected;
+    const sessionId = `${machine} ${actorId}`;
+    const base = { sessionId, rootId: sessionId, createdAt: String(at), id: '', _version: '0.7.2' };
+    const status = 'active' as const;
+    const frames: StatelyInspectionEvent[] = [];
+    if (!this.#told.has(sessionId)) {
+      if (this.#told.size >= toldMax) this.#told.clear();
+      this.#told.add(sessionId);
+      frames.push({
+        ...base,
+        type: '@xstate.actor',
+        name: sessionId,
+        parentId: undefined,
+        definition: definitionOf(machines[machine]),
+        snapshot: { status, value: stateValueOf(from ?? to), context },
+      });
+    }
+    frames.push({ ...base, type: '@xstate.event', event, sourceId: undefined });
+    const snapshot = { status, value: stateValueOf(to), context, output: undefined, error: undefined };
+    frames.push({ ...base, type: '@xstate.snapshot', event, snapshot });
+    return frames;
+  }
+}
+
+/** The machine as the viewer draws it; functions have no place there. */
+function definitionOf(machine: AnyStateMachine): string {
+  const { context: _context, ...config } = machine.config;
+  return JSON.stringify(config);
+}
+
+/** `pending.ready` → `{pending: 'ready'}`. */
+function stateValueOf(path: string): string | Record<string, unknown> {
+  const [first = '', ...rest] = path.split('.');
+  return rest.length === 0 ? first : { [first]: stateValueOf(rest.join('.')) };
+}

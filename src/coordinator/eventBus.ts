@@ -22,9 +22,14 @@ export type WorkerEventType =
   | 'worker.disconnected'
   | 'worker.paused'
   | 'worker.resumed'
-  | 'worker.updated';
+  | 'worker.updated'
+  | 'worker.forgotten';
 
-export type ProviderEventType = 'provider.limited' | 'provider.opened' | 'provider.recovered';
+export type ProviderEventType =
+  | 'provider.limited'
+  | 'provider.opened'
+  | 'provider.probing'
+  | 'provider.recovered';
 
 /** A machine has gone from one state to another. A job's is told when it is committed. */
 export interface Transition {
@@ -62,12 +67,17 @@ export function statusEventType(before: JobRecord | null, after: JobRecord): Sta
   return to === 'running' ? 'job.started' : `job.${to}`;
 }
 
-/** What a provider's new state is called outside; null for a probe, which is `limited` or `open` not yet over. */
-export function providerEventType(status: ProviderStatus): ProviderEventType | null {
-  if (status === 'limited') return 'provider.limited';
-  if (status === 'open') return 'provider.opened';
-  return status === 'available' ? 'provider.recovered' : null;
+/** What a provider's new state is called outside. */
+export function providerEventType(status: ProviderStatus): ProviderEventType {
+  return providerEvents[status];
 }
+
+const providerEvents: Record<ProviderStatus, ProviderEventType> = {
+  limited: 'provider.limited',
+  open: 'provider.opened',
+  probing: 'provider.probing',
+  available: 'provider.recovered',
+};
 
 /** The leaf of a state value as a path: `{pending: 'ready'}` → `pending.ready`. */
 export function pathOf(value: StateValue): string {

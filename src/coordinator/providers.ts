@@ -237,7 +237,7 @@ export class Providers {
     this.#arm(name, entry);
     this.#bus.handled('provider', name, { before, after, event: event.type, at: event.at });
     const type = providerEventType(after);
-    if (type !== null && (after !== before || this.until(name) !== untilBefore)) {
+    if (after !== before || this.until(name) !== untilBefore) {
       this.#bus.publish({ type, at: event.at, provider: this.view(name) });
     }
     if (after === before) return;

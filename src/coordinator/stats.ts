@@ -31,11 +31,12 @@ export async function takeStats(parts: StatsParts): Promise<Stats> {
   const backlog = await store.backlog();
   const health = store.health();
   const connected = workers.connected();
-  const slots = connected.map(({ id, name, concurrency }) => ({
+  const slots = connected.map(({ id, name, concurrency, lastHeartbeatAt }) => ({
     id,
     name,
     total: concurrency,
     taken: leases.held(id),
+    lastHeartbeatAt,
   }));
   const served = [...new Set(connected.flatMap((worker) => worker.providers))];
   return {

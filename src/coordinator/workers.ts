@@ -153,8 +153,10 @@ export class Workers {
     entry.forgetting = promise;
     try {
       await this.#inTurn(entry, async () => {
+        const view = await this.view(id);
         await this.#store.commit([{ kind: 'workerRemoved', id }]);
         this.#drop(entry);
+        this.#bus.publish({ type: 'worker.forgotten', at: this.#clock.now(), worker: view });
       });
     } finally {
       entry.forgetting = null;

@@ -11,6 +11,7 @@ import './styles/statechart.css';
 import './styles/overview.css';
 import './styles/jobs.css';
 import './styles/job.css';
+import './styles/fleet.css';
 
 takeKeyOfLink();
 window.addEventListener('hashchange', takeKeyOfLink);

@@ -5,6 +5,9 @@ import { Job } from './pages/job/job.tsx';
 import { Jobs } from './pages/jobs/jobs.tsx';
 import { Machines } from './pages/machines/machines.tsx';
 import { Overview } from './pages/overview/overview.tsx';
+import { Providers } from './pages/providers/providers.tsx';
+import { Worker } from './pages/workers/worker.tsx';
+import { Workers } from './pages/workers/workers.tsx';
 
 /** A page of the dashboard. */
 export interface PageEntry {
@@ -23,6 +26,9 @@ export const pages: readonly PageEntry[] = [
   { pattern: '/', title: 'Overview', view: Overview, nav: { icon: 'overview', key: 'o' } },
   { pattern: '/jobs', title: 'Jobs', view: Jobs, nav: { icon: 'jobs', key: 'j' } },
   { pattern: '/jobs/:id', title: 'Job', view: Job },
+  { pattern: '/workers', title: 'Workers', view: Workers, nav: { icon: 'workers', key: 'w' } },
+  { pattern: '/workers/:id', title: 'Worker', view: Worker },
+  { pattern: '/providers', title: 'Providers', view: Providers, nav: { icon: 'providers', key: 'p' } },
   { pattern: '/machines', title: 'Machines', view: Machines, nav: { icon: 'machines', key: 'm' } },
   { pattern: '/machines/:name', title: 'Machines', view: Machines },
 ];

@@ -50,6 +50,8 @@ export interface WorkerSlots {
   name: string;
   total: number;
   taken: number;
+  /** Epoch ms. */
+  lastHeartbeatAt: number | null;
 }
 
 /**

@@ -228,7 +228,7 @@ export interface WireStats {
   slots: {
     total: number;
     taken: number;
-    workers: { id: string; name: string; total: number; taken: number }[];
+    workers: { id: string; name: string; total: number; taken: number; last_heartbeat_at: Iso | null }[];
     providers: { provider: string; total: number; taken: number; free: number }[];
   };
   throughput: { last_1m: WireThroughput; last_5m: WireThroughput; last_15m: WireThroughput };

@@ -20,7 +20,13 @@ export function presentStats(stats: Stats): WireStats {
       ready,
       oldest_wait_ms: oldestWaitMs,
     })),
-    slots,
+    slots: {
+      ...slots,
+      workers: slots.workers.map(({ lastHeartbeatAt, ...worker }) => ({
+        ...worker,
+        last_heartbeat_at: iso(lastHeartbeatAt),
+      })),
+    },
     throughput: {
       last_1m: presentThroughput(throughput.last1m),
       last_5m: presentThroughput(throughput.last5m),

@@ -48,10 +48,13 @@ test('slots are told by worker and by provider, within its max_concurrent', asyn
   const hand = await bundle.worker({ name: 'box', providers: ['echo', 'tight'], concurrency: 4 });
   await bundle.coordinator.dispatch(request({ provider: 'tight' }));
   await hand.job();
-  t.deepEqual((await stats(bundle)).slots, {
+  const { slots } = await stats(bundle);
+  const { last_heartbeat_at } = (await bundle.api('GET', `/api/workers/${hand.id}`)).json;
+  t.is(typeof last_heartbeat_at, 'string');
+  t.deepEqual(slots, {
     total: 4,
     taken: 1,
-    workers: [{ id: hand.id, name: 'box', total: 4, taken: 1 }],
+    workers: [{ id: hand.id, name: 'box', total: 4, taken: 1, last_heartbeat_at }],
     providers: [
       { provider: 'echo', total: 4, taken: 0, free: 3 },
       { provider: 'tight', total: 4, taken: 1, free: 1 },

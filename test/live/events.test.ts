@@ -69,6 +69,8 @@ test('a worker’s events carry what it has completed', async (t) => {
   await view.next('worker.resumed');
   hand.drop();
   t.like((await view.next('worker.disconnected')).data, { completed: 1, connected: false });
+  await bundle.coordinator.forgetWorker(hand.id);
+  t.like((await view.next('worker.forgotten')).data, { id: hand.id, completed: 1 });
 });
 
 test('output chunks go to whoever watches the job; a late viewer gets the text so far', async (t) => {
@@ -144,6 +146,7 @@ test('providers tell when they are limited and when they have recovered', async 
   await hand.connection.conclude({ jobId, lease }, { type: 'fail', failure, usage: null });
   t.like((await view.next('provider.limited')).data, { name: 'echo', status: 'limited' });
   bundle.clock.advance(6_000);
+  t.like((await view.next('provider.probing')).data, { name: 'echo', status: 'probing' });
   await bundle.coordinator.dispatch(request());
   await hand.complete(await hand.job(2));
   t.like((await view.next('provider.recovered')).data, { name: 'echo', status: 'available', until: null });

@@ -67,9 +67,12 @@ const statsStore = liveStore<WireStats>(
 const workerStore = liveStore<ReadonlyMap<string, WireWorker>>(
   'workers',
   (data) => new Map((data as WireWorker[]).map((worker) => [worker.id, worker])),
-  (workers, { data }) => {
+  (workers, { type, data }) => {
     const worker = data as WireWorker;
-    return new Map(workers).set(worker.id, worker);
+    const changed = new Map(workers);
+    if (type === 'worker.forgotten') changed.delete(worker.id);
+    else changed.set(worker.id, worker);
+    return changed;
   },
 );
 

@@ -17,6 +17,8 @@ export interface Site {
   url: string;
   client: Client;
   service: Service;
+  /** Called before it stops: what else talks to it ends first. */
+  beforeStop: (() => Promise<void>)[];
   stop(): Promise<void>;
 }
 
@@ -30,6 +32,7 @@ export async function startSite(
     overrides: { port: 0 },
   });
   const { slots = 0, inspect } = options;
+  const beforeStop: (() => Promise<void>)[] = [];
   const service = await startService({
     config: { ...config, pricing: { echo: { 'echo-small': price } } },
     apiKey: siteKey,
@@ -41,7 +44,9 @@ export async function startSite(
     url: service.url,
     client: createClient({ baseUrl: service.url, apiKey: siteKey }),
     service,
+    beforeStop,
     stop: async () => {
+      for (const end of beforeStop) await end();
       await service.stop(0);
       await rm(cwd, { recursive: true, force: true, maxRetries: 3 });
     },

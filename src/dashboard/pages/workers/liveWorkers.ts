@@ -1,0 +1,44 @@
+import type { WorkerStatus } from '../../../domain/states.ts';
+import type { WireStats, WireWorker } from '../../../domain/wire.ts';
+
+/** Those that do something first. */
+const order: Record<WorkerStatus, number> = { active: 0, draining: 1, paused: 2, disconnected: 3 };
+
+/**
+ * Every worker as it is now: events tell of a worker when it changes, and the figures of each second tell how many slots
+ * are taken and when it was heard. Those that work come first, then by name.
+ */
+export function liveWorkers(
+  workers: ReadonlyMap<string, WireWorker>,
+  stats: Pick<WireStats, 'slots'> | null,
+): WireWorker[] {
+  const bySlots = new Map(stats?.slots.workers.map((slots) => [slots.id, slots]));
+  return [...workers.values()]
+    .map((worker): WireWorker => {
+      const slots = bySlots.get(worker.id);
+      if (slots === undefined || !worker.connected) return worker;
+      const { taken, last_heartbeat_at: heard } = slots;
+      // The figures may be a second older than the event.
+      const isNewer = (heard ?? '') > (worker.last_heartbeat_at ?? '');
+      return { ...worker, running: taken, last_heartbeat_at: isNewer ? heard : worker.last_heartbeat_at };
+    })
+    .sort((a, b) => order[a.status] - order[b.status] || a.name.localeCompare(b.name));
+}
+
+/** How many workers have each status, for those that some have. */
+export function countByStatus(workers: readonly WireWorker[]): Map<WorkerStatus, number> {
+  const counts = new Map<WorkerStatus, number>();
+  for (const { status } of workers) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return counts;
+}
+
+/** What a worker offers, by provider; a provider without a list takes any model. */
+export function offers({ providers, models }: WireWorker): { provider: string; models: string[] | null }[] {
+  return providers.map((provider) => ({ provider, models: models[provider] ?? null }));
+}
+
+/** A concurrency as it was typed; null when it is no whole number from 0 to 100,000. */
+export function concurrencyOf(text: string): number | null {
+  const value = /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  return value <= 100_000 ? value : null;
+}

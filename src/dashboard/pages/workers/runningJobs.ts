@@ -1,0 +1,31 @@
+import type { WireJob } from '../../../domain/wire.ts';
+
+/** Whether a job stands in the list of those that a worker runs. */
+function runsOn({ status, worker_id }: WireJob, workerId: string): boolean {
+  return status === 'running' && worker_id === workerId;
+}
+
+/**
+ * The jobs that a worker runs, after an event of any job; the same list when it is about none of them. Newest start
+ * first.
+ */
+export function withJob(jobs: readonly WireJob[], event: WireJob, workerId: string): readonly WireJob[] {
+  const known = jobs.find(({ id }) => id === event.id);
+  if (known !== undefined && known.updated_at > event.updated_at) return jobs;
+  if (runsOn(event, workerId)) return byStart([event, ...jobs.filter((job) => job !== known)]);
+  return known === undefined ? jobs : jobs.filter((job) => job !== known);
+}
+
+/** What the list says, with what events have told meanwhile. */
+export function merged(
+  listed: readonly WireJob[],
+  events: readonly WireJob[],
+  workerId: string,
+): readonly WireJob[] {
+  return events.reduce((jobs, event) => withJob(jobs, event, workerId), byStart(listed));
+}
+
+function byStart(jobs: readonly WireJob[]): readonly WireJob[] {
+  const startOf = (job: WireJob): string => job.attempts.at(-1)?.started_at ?? job.started_at ?? '';
+  return [...jobs].sort((a, b) => (startOf(a) < startOf(b) ? 1 : -1));
+}

@@ -21,6 +21,8 @@ export interface CliOptions {
   closesOutput?: boolean;
   /** Called with the standard output so far; may end the process. */
   onOutput?: (text: string, kill: (signal: NodeJS.Signals) => void) => void;
+  /** The same of standard error. */
+  onError?: (text: string, kill: (signal: NodeJS.Signals) => void) => void;
 }
 
 export interface Ended {
@@ -48,6 +50,7 @@ export async function svc(t: ExecutionContext, args: string[], options: CliOptio
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
+    options.onError?.(stderr, (signal) => child.kill(signal));
   });
   child.stdin.end(input ?? '');
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));

@@ -1,0 +1,47 @@
+import test, { type ExecutionContext } from 'ava';
+import { signInLink } from '../../src/commands/signInLink.ts';
+import { apiKey, type CliOptions, emptyFolder, svc } from './cli.ts';
+
+/** Start a coordinator and stop it as soon as it has greeted. @returns what it said to people. */
+async function greeting(
+  t: ExecutionContext,
+  cwd: string,
+  more: string[] = [],
+  env: CliOptions['env'] = { SVC_API_KEY: undefined },
+): Promise<string> {
+  let isStopped = false;
+  const { code, stderr } = await svc(t, ['coordinator', '--port', '0', ...more], {
+    cwd,
+    env,
+    onError: (text, kill) => {
+      if (isStopped || !/Dashboard.*\n/.test(text)) return;
+      isStopped = true;
+      kill('SIGTERM');
+    },
+  });
+  t.is(code, 0, stderr);
+  return stderr;
+}
+
+const link = /Dashboard, signed in: http:\/\/127\.0\.0\.1:\d+\/#key=svc_admin_\w+\n/;
+
+test('the first start prints a link that signs in; a later one, whose words a log may keep, does not', async (t) => {
+  const cwd = await emptyFolder(t);
+  t.regex(await greeting(t, cwd), link);
+  const later = await greeting(t, cwd);
+  t.regex(later, /Dashboard: http:\/\/127\.0\.0\.1:\d+\/, with an API key\n/);
+  t.notRegex(later, /svc_admin/);
+  t.regex(await greeting(t, cwd, ['--with-echo-worker']), link);
+});
+
+test('a key of the environment is never printed', async (t) => {
+  const cwd = await emptyFolder(t);
+  const said = await greeting(t, cwd, ['--with-echo-worker'], {});
+  t.false(said.includes(apiKey));
+  t.regex(said, /with an API key/);
+});
+
+test('the key stands behind the # of the link, whatever it is made of', (t) => {
+  t.is(signInLink('http://127.0.0.1:7420', 'a b&c#d'), 'http://127.0.0.1:7420/#key=a%20b%26c%23d');
+  t.is(signInLink('https://svc.example.org/tools/', 'k'), 'https://svc.example.org/tools/#key=k');
+});

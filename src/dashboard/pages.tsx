@@ -1,8 +1,10 @@
 import type { JSX } from 'preact';
 import type { Role } from '../domain/key.ts';
 import type { IconName } from './components/icons.tsx';
+import { Connect } from './pages/connect/connect.tsx';
 import { Job } from './pages/job/job.tsx';
 import { Jobs } from './pages/jobs/jobs.tsx';
+import { Keys } from './pages/keys/keys.tsx';
 import { Machines } from './pages/machines/machines.tsx';
 import { Overview } from './pages/overview/overview.tsx';
 import { Providers } from './pages/providers/providers.tsx';
@@ -31,4 +33,6 @@ export const pages: readonly PageEntry[] = [
   { pattern: '/providers', title: 'Providers', view: Providers, nav: { icon: 'providers', key: 'p' } },
   { pattern: '/machines', title: 'Machines', view: Machines, nav: { icon: 'machines', key: 'm' } },
   { pattern: '/machines/:name', title: 'Machines', view: Machines },
+  { pattern: '/keys', title: 'Keys', view: Keys, nav: { icon: 'keys', key: 'k' }, needs: 'admin' },
+  { pattern: '/connect', title: 'Connect', view: Connect, nav: { icon: 'connect', key: 'n' } },
 ];

@@ -27,6 +27,11 @@ export const api: ReadonlySignal<Client> = computed(() =>
   createClient({ baseUrl, apiKey: current.value?.key ?? null, fetch: (...call) => window.fetch(...call) }),
 );
 
+/** The key of this session: for commands that the reader wants to copy with it. */
+export function sessionKey(): string | null {
+  return current.value?.key ?? null;
+}
+
 /** Whether the key may do what is declared for `needed`. Hides buttons; the coordinator decides by itself. */
 export function may(needed: Role): boolean {
   return role.value !== null && roleMay(role.value, needed);

@@ -1,0 +1,117 @@
+/** A way to run models, and what a worker on its machine is started with. */
+export interface ProviderGuide {
+  name: string;
+  label: string;
+  /** The variable with the provider's own key; null when it needs none. */
+  keyVariable: string | null;
+  hint: string;
+}
+
+export const providerGuides: readonly ProviderGuide[] = [
+  {
+    name: 'echo',
+    label: 'Echo',
+    keyVariable: null,
+    hint: 'Needs no model and costs nothing: to try the whole of it.',
+  },
+  {
+    name: 'ollama',
+    label: 'Ollama',
+    keyVariable: null,
+    hint: 'Uses the Ollama server on its own machine, and offers the models that are installed there.',
+  },
+  {
+    name: 'vllm',
+    label: 'vLLM',
+    keyVariable: null,
+    hint: 'Uses the vLLM server on its own machine, port 8000.',
+  },
+  {
+    name: 'llamacpp',
+    label: 'llama.cpp',
+    keyVariable: null,
+    hint: 'Uses llama-server on its own machine, port 8080.',
+  },
+  {
+    name: 'lmstudio',
+    label: 'LM Studio',
+    keyVariable: null,
+    hint: 'Uses the LM Studio server on its own machine, port 1234.',
+  },
+  {
+    name: 'openai',
+    label: 'OpenAI',
+    keyVariable: 'OPENAI_API_KEY',
+    hint: 'Its key stays on the worker’s machine; the coordinator never sees it.',
+  },
+  {
+    name: 'anthropic',
+    label: 'Anthropic',
+    keyVariable: 'ANTHROPIC_API_KEY',
+    hint: 'Its key stays on the worker’s machine; the coordinator never sees it.',
+  },
+  {
+    name: 'google',
+    label: 'Google Gemini',
+    keyVariable: 'GEMINI_API_KEY',
+    hint: 'Its key stays on the worker’s machine; the coordinator never sees it.',
+  },
+];
+
+/** A text as one word of a POSIX shell. */
+export function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** What a key stands for where none is to be seen. */
+export const keyPlaceholder = '…';
+
+/** Starts a worker for a provider. @param key of the coordinator; null leaves its place open. */
+export function workerCommand(guide: ProviderGuide, url: string, key: string | null): string {
+  const variables = [
+    `SVC_API_KEY=${key === null ? keyPlaceholder : quoted(key)}`,
+    ...(guide.keyVariable === null ? [] : [`${guide.keyVariable}=${keyPlaceholder}`]),
+  ];
+  return [
+    ...variables.map((variable) => `${variable} \\`),
+    `  npx svc worker --provider ${guide.name} \\`,
+    `  --coordinator ${quoted(url)} --concurrency 4`,
+  ].join('\n');
+}
+
+/** Sends a job with curl and waits for its end. */
+export function curlCommand(url: string, key: string | null): string {
+  return [
+    `curl -s ${quoted(`${url}/api/jobs?wait=30`)} \\`,
+    `  -H "Authorization: Bearer ${key ?? '$SVC_API_KEY'}" \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '{"prompt": "Say hello", "provider": "echo"}'`,
+  ].join('\n');
+}
+
+/** Tells the command line where the coordinator is, and uses it. */
+export function cliCommands(url: string, key: string | null): string {
+  return [
+    `export SVC_COORDINATOR_URL=${quoted(url)}`,
+    `export SVC_API_KEY=${key === null ? keyPlaceholder : quoted(key)}`,
+    'npx svc run "Say hello" --provider echo',
+    'npx svc jobs list --status failed',
+    'npx svc doctor',
+  ].join('\n');
+}
+
+/** Asks for a job from JavaScript with nothing but fetch. */
+export function fetchCode(url: string): string {
+  return [
+    `const answer = await fetch(${JSON.stringify(`${url}/api/jobs?wait=30`)}, {`,
+    "  method: 'POST',",
+    '  headers: {',
+    '    authorization: `Bearer ${process.env.SVC_API_KEY}`,',
+    "    'content-type': 'application/json',",
+    '  },',
+    "  body: JSON.stringify({ prompt: 'Say hello', provider: 'echo' }),",
+    '});',
+    'const job = await answer.json();',
+    'console.log(job.status, job.result?.output);',
+  ].join('\n');
+}

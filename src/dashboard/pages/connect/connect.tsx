@@ -1,0 +1,113 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { CopyButton } from '../../components/copy.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { useWorkers } from '../../live/store.ts';
+import { baseUrl } from '../../root.ts';
+import { href, place } from '../../router.ts';
+import { may, sessionKey } from '../../session.ts';
+import { cliCommands, curlCommand, fetchCode, providerGuides, workerCommand } from './commands.ts';
+
+/** How to reach this coordinator, in commands to copy. */
+export function Connect(): JSX.Element {
+  const hasKey = useSignal(false);
+  const workers = useWorkers();
+  const asked = place.value.query.get('provider');
+  const [first] = providerGuides;
+  const guide = providerGuides.find(({ name }) => name === asked) ?? first;
+  const key = hasKey.value ? sessionKey() : null;
+  const connected = [...(workers.value?.values() ?? [])].filter((worker) => worker.connected);
+  const serving = connected.filter(({ providers }) => providers.includes(guide?.name ?? ''));
+  return (
+    <Page title="Connect">
+      <div class="card connect-key">
+        <p>
+          Everything below speaks to <code>{baseUrl}</code>.{' '}
+          {may('admin') ? (
+            <>
+              Give each worker and program <a href={href('/keys')}>a key of its own</a> in place of{' '}
+              <code>…</code>.
+            </>
+          ) : (
+            <>
+              In place of <code>…</code> stands a key; an admin makes one for each worker and program.
+            </>
+          )}
+        </p>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={hasKey.value}
+            onChange={({ currentTarget }) => {
+              hasKey.value = currentTarget.checked;
+            }}
+          />
+          Show my own key in the commands
+        </label>
+      </div>
+      {guide === undefined ? null : (
+        <Card
+          title="A worker"
+          beside={
+            <span class="faint" role="status">
+              {serving.length === 0
+                ? 'none is connected for this provider'
+                : `connected: ${serving.map(({ name }) => name).join(', ')}`}
+            </span>
+          }
+        >
+          <nav class="tabs" aria-label="Provider">
+            {providerGuides.map(({ name, label }) => (
+              <a
+                key={name}
+                href={href('/connect', { provider: name })}
+                aria-current={name === guide.name ? 'page' : undefined}
+              >
+                {label}
+              </a>
+            ))}
+          </nav>
+          <p class="connect-about">{guide.hint}</p>
+          <Command text={workerCommand(guide, baseUrl, key)} label="worker" />
+          <p class="hint">
+            On any machine that has SVC installed and reaches this address; it dials out, so it needs no open
+            port.
+            {key !== null && !may('admin')
+              ? ' Your own key does not connect workers: they need one of the role worker.'
+              : ''}
+          </p>
+        </Card>
+      )}
+      <div class="connect-columns">
+        <Card title="A job with curl">
+          <Command text={curlCommand(baseUrl, key)} label="curl" />
+        </Card>
+        <Card title="The command line">
+          <Command text={cliCommands(baseUrl, key)} label="command line" />
+        </Card>
+        <Card title="From a program">
+          <Command text={fetchCode(baseUrl)} label="program" />
+          <p class="hint">
+            Every route is described at{' '}
+            <a href={href('/api/openapi.json')} target="_blank" rel="noreferrer">
+              /api/openapi.json
+            </a>
+            .
+          </p>
+        </Card>
+      </div>
+    </Page>
+  );
+}
+
+function Command({ text, label }: { text: string; label: string }): JSX.Element {
+  return (
+    <section class="command" aria-label={`Command: ${label}`}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1). */}
+      <pre class="text-block" tabIndex={0}>
+        {text}
+      </pre>
+      <CopyButton text={text} />
+    </section>
+  );
+}

@@ -1,0 +1,177 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { type Role, roles } from '../../../domain/key.ts';
+import type { WireKey, WireNewKey } from '../../../domain/wire.ts';
+import { Button } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Icon } from '../../components/icons.tsx';
+import { Time } from '../../components/time.tsx';
+import { explain } from '../../components/toasts.tsx';
+import { now } from '../../live/clock.ts';
+import { api } from '../../session.ts';
+import { graces, lifetimes, rolePurposes } from './keyTexts.ts';
+
+const dayMs = 86_400_000;
+
+export function CreateKey(props: { onMade(key: WireNewKey): void; onClose(): void }): JSX.Element {
+  const role = useSignal<Role>('worker');
+  const name = useSignal('');
+  const days = useSignal<number | null>(null);
+  const problem = useSignal<string | null>(null);
+  const create = async (): Promise<void> => {
+    const given = name.peek().trim();
+    const life = days.peek();
+    try {
+      const made = await api.peek().createKey({
+        role: role.peek(),
+        ...(given === '' ? {} : { name: given }),
+        ...(life === null ? {} : { expires_at: new Date(now.peek() + life * dayMs).toISOString() }),
+      });
+      props.onMade(made);
+    } catch (error) {
+      problem.value = explain(error);
+    }
+  };
+  const actions = (
+    <>
+      <Button kind="quiet" onClick={props.onClose}>
+        Leave it
+      </Button>
+      <Button kind="primary" onClick={create}>
+        Create
+      </Button>
+    </>
+  );
+  return (
+    <Dialog title="Create a key" actions={actions} onClose={props.onClose}>
+      <label class="field">
+        Name
+        <input
+          type="text"
+          maxLength={200}
+          value={name.value}
+          placeholder="gpu-box-1"
+          onInput={({ currentTarget }) => (name.value = currentTarget.value)}
+        />
+        <span class="hint">Who will use it; to tell it from others later.</span>
+      </label>
+      <fieldset class="choices">
+        <legend>Role</legend>
+        {roles.map((one) => (
+          <label key={one} class="choice">
+            <input
+              type="radio"
+              name="role"
+              value={one}
+              checked={role.value === one}
+              onChange={() => (role.value = one)}
+            />
+            <span>
+              <strong>{one}</strong> <span class="hint">{rolePurposes[one]}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <label class="field">
+        It ends
+        <select
+          value={String(days.value)}
+          onChange={({ currentTarget }) => {
+            days.value = lifetimes.find((one) => String(one.days) === currentTarget.value)?.days ?? null;
+          }}
+        >
+          {lifetimes.map((one) => (
+            <option key={one.label} value={String(one.days)}>
+              {one.label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Problem text={problem.value} />
+    </Dialog>
+  );
+}
+
+export function RotateKey(props: {
+  of: WireKey;
+  onMade(key: WireNewKey): void;
+  onClose(): void;
+}): JSX.Element {
+  const grace = useSignal(86_400);
+  const problem = useSignal<string | null>(null);
+  const rotate = async (): Promise<void> => {
+    try {
+      props.onMade(await api.peek().rotateKey(props.of.id, grace.peek()));
+    } catch (error) {
+      problem.value = explain(error);
+    }
+  };
+  const actions = (
+    <>
+      <Button kind="quiet" onClick={props.onClose}>
+        Leave it
+      </Button>
+      <Button kind="primary" onClick={rotate}>
+        Rotate
+      </Button>
+    </>
+  );
+  return (
+    <Dialog title={`Rotate ${props.of.name ?? 'this key'}`} actions={actions} onClose={props.onClose}>
+      <p>It gets a new secret, shown once. Give that to whoever uses the key before the old one ends.</p>
+      <label class="field">
+        The old secret is taken for
+        <select
+          value={String(grace.value)}
+          onChange={({ currentTarget }) => (grace.value = Number(currentTarget.value))}
+        >
+          {graces.map(({ seconds, label }) => (
+            <option key={seconds} value={String(seconds)}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Problem text={problem.value} />
+    </Dialog>
+  );
+}
+
+/** The secret, this once. */
+export function ShowSecret({ of, onClose }: { of: WireNewKey; onClose(): void }): JSX.Element {
+  const actions = (
+    <Button kind="primary" onClick={onClose}>
+      I have kept it
+    </Button>
+  );
+  return (
+    <Dialog title={`The key ${of.name ?? ''}`} actions={actions} onClose={onClose}>
+      <p class="held tone-warn">
+        <span>Shown this once: the coordinator keeps only a hash of it. Copy it to where it is used.</span>
+      </p>
+      <div class="secret">
+        <code>{of.key}</code>
+        <CopyButton text={of.key} label="Copy the key" />
+      </div>
+      {of.previous_valid_until === null ? null : (
+        <p class="hint">
+          The old secret ends <Time at={of.previous_valid_until} />.
+        </p>
+      )}
+    </Dialog>
+  );
+}
+
+function Problem({ text }: { text: string | null }): JSX.Element {
+  return (
+    <div role="alert">
+      {text === null ? null : (
+        <p class="form-problem">
+          <Icon name="warning" />
+          {text}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,171 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { WireKey, WireNewKey } from '../../../domain/wire.ts';
+import { Button } from '../../components/button.tsx';
+import { Countdown } from '../../components/countdown.tsx';
+import { confirm } from '../../components/dialog.tsx';
+import { Icon } from '../../components/icons.tsx';
+import { Page } from '../../components/page.tsx';
+import { useLoaded } from '../../components/resource.ts';
+import { Empty, Failure, Loading } from '../../components/states.tsx';
+import { Time } from '../../components/time.tsx';
+import { told } from '../../components/toasts.tsx';
+import { now } from '../../live/clock.ts';
+import { api } from '../../session.ts';
+import { CreateKey, RotateKey, ShowSecret } from './keyDialogs.tsx';
+import { revokeConsequence, rolePurposes } from './keyTexts.ts';
+
+type Open = { dialog: 'create' } | { dialog: 'rotate'; key: WireKey } | { dialog: 'secret'; key: WireNewKey };
+
+/** Who may ask the coordinator, and what. */
+export function Keys(): JSX.Element {
+  const { loaded, reload } = useLoaded('keys', () => api.peek().keys());
+  const open = useSignal<Open | null>(null);
+  const close = (): void => {
+    open.value = null;
+  };
+  const show = (key: WireNewKey): void => {
+    open.value = { dialog: 'secret', key };
+    reload();
+  };
+  const revoke = async (key: WireKey): Promise<void> => {
+    const isAgreed = await confirm({
+      title: `Revoke ${nameOf(key)}?`,
+      text: revokeConsequence(key.role),
+      verb: 'Revoke the key',
+      isDangerous: true,
+    });
+    if (!isAgreed) return;
+    await api.peek().revokeKey(key.id);
+    told(`${nameOf(key)} is revoked`);
+    reload();
+  };
+  const { data, error } = loaded.value;
+  const shown = open.value;
+  return (
+    <Page
+      title="Keys"
+      actions={
+        <Button
+          icon="plus"
+          kind="primary"
+          onClick={() => {
+            open.value = { dialog: 'create' };
+          }}
+        >
+          Create a key
+        </Button>
+      }
+    >
+      <div class="card">
+        {data === null ? (
+          error === null ? (
+            <Loading lines={5} label="Loading the keys" />
+          ) : (
+            <Failure error={error} retry={reload} />
+          )
+        ) : data.keys.length === 0 ? (
+          <Empty icon="keys" title="There is no key but the coordinator’s own">
+            <p>Give every worker, program and colleague one of its own: it can then be revoked alone.</p>
+          </Empty>
+        ) : (
+          <KeyTable
+            keys={data.keys}
+            onRevoke={revoke}
+            onRotate={(key) => {
+              open.value = { dialog: 'rotate', key };
+            }}
+          />
+        )}
+      </div>
+      <p class="hint">
+        The key in the coordinator’s environment or in its data folder is in no list; it is changed where it
+        stands.
+      </p>
+      {shown?.dialog === 'create' ? <CreateKey onMade={show} onClose={close} /> : null}
+      {shown?.dialog === 'rotate' ? <RotateKey of={shown.key} onMade={show} onClose={close} /> : null}
+      {shown?.dialog === 'secret' ? <ShowSecret of={shown.key} onClose={close} /> : null}
+    </Page>
+  );
+}
+
+function nameOf({ name, role }: WireKey): string {
+  return name ?? `the ${role} key`;
+}
+
+function KeyTable(props: {
+  keys: readonly WireKey[];
+  onRevoke(key: WireKey): Promise<void>;
+  onRotate(key: WireKey): void;
+}): JSX.Element {
+  return (
+    <table class="table stacked">
+      <caption class="visually-hidden">Keys</caption>
+      <thead>
+        <tr>
+          <th>Name</th>
+          <th>Role</th>
+          <th>Created</th>
+          <th>Ends</th>
+          <th>Old secret</th>
+          <th>
+            <span class="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {props.keys.map((key) => (
+          <tr key={key.id}>
+            <td class="main-cell">
+              {key.name ?? <span class="faint">no name</span>} <span class="mono faint key-id">{key.id}</span>
+            </td>
+            <td data-label="Role">
+              <span class="role-name" title={rolePurposes[key.role]}>
+                <Icon name={key.role === 'worker' ? 'workers' : 'keys'} />
+                {key.role}
+              </span>
+            </td>
+            <td data-label="Created">
+              <Time at={key.created_at} />
+            </td>
+            <td data-label="Ends">
+              <Ends at={key.expires_at} />
+            </td>
+            <td data-label="Old secret">
+              <OldSecret until={key.previous_valid_until} />
+            </td>
+            <td class="actions-cell">
+              <span class="row-actions">
+                <Button onClick={() => props.onRotate(key)}>Rotate</Button>
+                <Button kind="danger" onClick={() => props.onRevoke(key)}>
+                  Revoke
+                </Button>
+              </span>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Ends({ at }: { at: string | null }): JSX.Element {
+  if (at === null) return <span class="faint">never</span>;
+  return Date.parse(at) <= now.value ? (
+    <span class="ended">
+      <Icon name="warning" /> ended <Time at={at} />
+    </span>
+  ) : (
+    <Time at={at} />
+  );
+}
+
+/** How long whoever still has the secret of before is let in. */
+function OldSecret({ until }: { until: string | null }): JSX.Element {
+  if (until === null || Date.parse(until) <= now.value) return <span class="faint">refused</span>;
+  return (
+    <span>
+      taken for <Countdown until={until} />
+    </span>
+  );
+}

@@ -1,0 +1,42 @@
+import test from 'ava';
+import {
+  cliCommands,
+  curlCommand,
+  keyPlaceholder,
+  providerGuides,
+  quoted,
+  workerCommand,
+} from '../../src/dashboard/pages/connect/commands.ts';
+import { revokeConsequence, rolePurposes } from '../../src/dashboard/pages/keys/keyTexts.ts';
+import { roles } from '../../src/domain/key.ts';
+import { providerNames } from '../../src/worker/providers/index.ts';
+
+const url = 'https://svc.example/base';
+
+test('there is a guide for every provider that a worker takes by itself', (t) => {
+  t.deepEqual(providerGuides.map(({ name }) => name).sort(), providerNames().sort());
+});
+
+test('commands have the address, and a key only when it is asked for', (t) => {
+  for (const guide of providerGuides) {
+    const command = workerCommand(guide, url, null);
+    t.true(command.includes(`--coordinator ${url}`) && command.includes(`--provider ${guide.name}`));
+    t.true(command.startsWith(`SVC_API_KEY=${keyPlaceholder} `), command);
+    t.true(workerCommand(guide, url, 'a-key').startsWith('SVC_API_KEY=a-key '));
+  }
+  t.true(curlCommand(url, null).includes('Bearer $SVC_API_KEY'));
+  t.true(curlCommand(url, 'a-key').includes('Bearer a-key'));
+  t.false(cliCommands(url, null).includes('a-key'));
+});
+
+test('what goes into a shell stays one word there', (t) => {
+  t.is(quoted('http://127.0.0.1:7420'), 'http://127.0.0.1:7420');
+  t.is(quoted('a b'), "'a b'");
+  t.is(quoted("it's $HOME"), "'it'\\''s $HOME'");
+});
+
+test('every role says what it is for, and what a revocation does to whoever has it', (t) => {
+  for (const role of roles) t.true(rolePurposes[role].length > 10);
+  t.regex(revokeConsequence('worker'), /jobs that they run fail/);
+  t.regex(revokeConsequence('admin'), /Its jobs go on/);
+});

@@ -13,8 +13,8 @@ const sweepMsMax = 60_000;
 
 /** Where keys are kept. Each resolves when the change is durable. @throws StoreUnavailable. */
 export interface KeyStorage {
-  save(key: KeyRecord): Promise<void>;
-  remove(id: string): Promise<void>;
+  save(key: KeyRecord): Promise<unknown>;
+  remove(id: string): Promise<unknown>;
 }
 
 interface Watched {

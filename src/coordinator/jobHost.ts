@@ -138,29 +138,30 @@ export class JobHost {
    * @throws StoreUnavailable when it could not be; then there is no such job.
    */
   async create(job: NewJob): Promise<JobRecord> {
-    return (await this.createAll([job]))[0] as JobRecord;
+    // The dispatcher passes over what is in flight: no job is handed out before its creation has been told.
+    const letGo = this.hold(job.id);
+    try {
+      const [made] = await this.#store.commit([creationOf(job)]);
+      return this.#born(job.id, made);
+    } finally {
+      letGo();
+    }
   }
 
   /** Make several jobs durable in one commit, all or none. Others get a turn in between, however many they are. */
   async createAll(jobs: readonly NewJob[]): Promise<JobRecord[]> {
     const changes: JobChange[] = [];
     const records: JobRecord[] = [];
-    // The dispatcher passes over what is in flight: no job is handed out before its creation has been told.
     const { promise, resolve } = Promise.withResolvers<void>();
     try {
-      for (const { id, request, input, idempotency } of jobs) {
-        const created = { at: input.createdAt, request, ...(idempotency ? { idempotency } : {}) };
-        const { state, life } = beginning(input);
-        changes.push({ kind: 'job', id, expectedVersion: 0, created, machineVersion, state, life });
-        this.#tails.set(id, promise);
+      for (const job of jobs) {
+        changes.push(creationOf(job));
+        this.#tails.set(job.id, promise);
         if (changes.length % createdPerTurn === 0) await nextTurn();
       }
-      await this.#store.commit(changes);
-      for (const { id } of changes) {
-        const after = await this.#store.job(id);
-        if (after === undefined) throw new Error(`job ${id} was committed and is not in the store`);
-        records.push(after);
-        this.#onCommitted({ before: null, after, event: null, effects: [], ledger: [] });
+      const made = await this.#store.commit(changes);
+      for (const [index, { id }] of changes.entries()) {
+        records.push(this.#born(id, made[index]));
         this.#endTail(id, promise);
         if (records.length % createdPerTurn === 0) await nextTurn();
       }
@@ -279,6 +280,13 @@ export class JobHost {
     for (const id of [...this.#live.keys()]) this.#retire(id);
   }
 
+  /** Tell of a job that is durable now. */
+  #born(id: string, made: JobRecord | undefined): JobRecord {
+    if (made?.id !== id) throw new Error(`job ${id} was committed and is not in the store`);
+    this.#onCommitted({ before: null, after: made, event: null, effects: [], ledger: [] });
+    return made;
+  }
+
   #retire(id: string): void {
     this.#live.get(id)?.actor.stop();
     this.#live.delete(id);
@@ -317,6 +325,11 @@ export class JobHost {
   #endTail(id: string, tail: Promise<void>): void {
     if (this.#tails.get(id) === tail) this.#tails.delete(id);
   }
+}
+
+function creationOf({ id, request, input, idempotency }: NewJob): JobChange {
+  const created = { at: input.createdAt, request, ...(idempotency ? { idempotency } : {}) };
+  return { kind: 'job', id, expectedVersion: 0, created, machineVersion, ...beginning(input) };
 }
 
 /** The types of `createActor` ask for an input although a snapshot is given. */

@@ -25,8 +25,12 @@ export interface Store {
   /** Resolves when the store can no longer be trusted (a failed fsync): the process must end without a further ack. */
   readonly failed: Promise<Error>;
 
-  /** Make the changes durable, all or none. @throws VersionConflict, KeyTaken, StoreUnavailable (503, retryable). */
-  commit(changes: readonly Change[]): Promise<void>;
+  /**
+   * Make the changes durable, all or none.
+   * @returns the jobs that are new, in the order of their changes.
+   * @throws VersionConflict, KeyTaken, StoreUnavailable (503, retryable).
+   */
+  commit(changes: readonly Change[]): Promise<JobRecord[]>;
 
   /** A job that has not been archived. */
   job(id: string): Promise<JobRecord | undefined>;

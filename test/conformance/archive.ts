@@ -127,7 +127,7 @@ export function archiveConformance(
     const [a, b] = [await store.job('a'), await store.job('b')];
     if (a === undefined || b === undefined) return t.fail();
     const retried = store.commit([transition(a, 'pending.ready')]);
-    let late: Promise<void> | undefined;
+    let late: Promise<unknown> | undefined;
     const moved = store.archive(all, (job) => {
       late = Promise.resolve().then(() => store.commit([transition(job, 'pending.ready')]));
       return true;

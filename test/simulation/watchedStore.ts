@@ -21,8 +21,9 @@ export function watchedStore(store: Store, watch: StoreWatch): Store {
       const end = watch.begin(changes);
       let isDurable = false;
       try {
-        await store.commit(changes);
+        const made = await store.commit(changes);
         isDurable = true;
+        return made;
       } finally {
         end(isDurable);
       }

@@ -334,7 +334,7 @@ test('files are for their owner only', async (t) => {
 test('100,000 records are replayed', async (t) => {
   const path = await emptyFolder(t);
   const store = await openStore(t, path, { checkpointBytes: Number.MAX_SAFE_INTEGER });
-  const commits: Promise<void>[] = [];
+  const commits: Promise<unknown>[] = [];
   for (let i = 0; i < 100_000; i += 1) {
     commits.push(store.commit([creation(`job-${i}`)]));
     if (commits.length === 1_000) await Promise.all(commits.splice(0));

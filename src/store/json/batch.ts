@@ -8,7 +8,7 @@ export interface BatchHost {
   take(change: JobChange, known: number | undefined): JobRecord | undefined;
   isTaken(id: string): boolean;
   takeToLeave(id: string): void;
-  enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<void>;
+  enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<JobRecord[]>;
   giveBack(ids: readonly string[]): void;
 }
 
@@ -54,21 +54,19 @@ export class Batch {
     this.#leaving.push(job.ordinal);
   }
 
-  /** @throws StoreUnavailable when the changes could not be made durable; nothing has changed then. */
-  async commit(): Promise<void> {
+  /** @returns the new jobs. @throws StoreUnavailable when nothing could be made durable; nothing has changed then. */
+  commit(): Promise<JobRecord[]> {
     if (this.#leaving.length > 0) {
       const left: JobsArchived = { kind: 'archived', ordinals: this.#leaving };
       this.#keep(left);
     }
-    if (this.#texts.length === 0) return;
-    let done: Promise<void>;
+    if (this.#texts.length === 0) return Promise.resolve([]);
     try {
-      done = this.#host.enqueue(this.#texts, this.#changes, [...this.#versions.keys()]);
+      return this.#host.enqueue(this.#texts, this.#changes, [...this.#versions.keys()]);
     } catch (error) {
       this.abandon();
-      throw error;
+      return Promise.reject(error);
     }
-    await done;
   }
 
   /** Give back what it holds. */

@@ -34,7 +34,11 @@ interface Waiting {
   changes: StoredChange[];
   /** Jobs that are held until it has ended. */
   ids: readonly string[];
-  resolve: () => void;
+  /** The jobs that it has made, once it is applied. */
+  made: JobRecord[];
+  /** Monotonic ms. */
+  beganAt: number;
+  resolve: (made: JobRecord[]) => void;
   reject: (error: Error) => void;
 }
 
@@ -44,6 +48,8 @@ export interface CommitsOptions {
   memory: Memory;
   clock: Clock;
   logger: Logger;
+  /** Told how long each commit took, ms, once it has ended well. */
+  onCommit: (tookMs: number) => void;
   /** Called after every group, while nothing is being written. It must not throw. */
   afterGroup: () => Promise<void>;
 }
@@ -168,7 +174,7 @@ export class Commits {
     this.#inFlight.delete(id);
   }
 
-  #enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<void> {
+  #enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<JobRecord[]> {
     this.assertOpen();
     const characters = charactersOf(texts);
     if (this.#waitingCharacters > 0 && this.#waitingCharacters + characters > waitingCharactersMax) {
@@ -176,7 +182,8 @@ export class Commits {
     }
     for (const change of changes) this.#options.memory.sharing.change(change);
     return new Promise((resolve, reject) => {
-      this.#push({ texts, characters, changes, ids, resolve, reject });
+      const beganAt = this.#options.clock.monotonic();
+      this.#push({ texts, characters, changes, ids, made: [], beganAt, resolve, reject });
     });
   }
 
@@ -235,12 +242,12 @@ export class Commits {
 
   async #accept(group: readonly Waiting[]): Promise<void> {
     try {
-      for (const { changes, ids } of group) {
-        if (changes.length > appliedPerTurn && changes.length === ids.length) {
-          await this.#acceptInSlices(changes);
+      for (const waiting of group) {
+        if (waiting.changes.length > appliedPerTurn && waiting.changes.length === waiting.ids.length) {
+          await this.#acceptInSlices(waiting);
         } else {
-          for (const change of changes) this.#options.memory.apply(change);
-          for (const id of ids) this.#letGo(id);
+          for (const change of waiting.changes) this.#apply(change, waiting);
+          for (const id of waiting.ids) this.#letGo(id);
         }
       }
     } catch (error) {
@@ -253,14 +260,23 @@ export class Commits {
     this.#problem = null;
     this.#cancelProbe?.();
     this.#cancelProbe = null;
-    for (const { resolve } of group) resolve();
+    const now = this.#options.clock.monotonic();
+    for (const { resolve, made, beganAt, changes } of group) {
+      if (changes.length > 0) this.#options.onCommit(now - beganAt);
+      resolve(made);
+    }
+  }
+
+  #apply(change: StoredChange, { made }: Waiting): void {
+    const job = this.#options.memory.apply(change);
+    if (job !== null) made.push(job);
   }
 
   /** A long commit of as many jobs, each changed once: a job is free for the next commit as soon as memory has it. */
-  async #acceptInSlices(changes: readonly StoredChange[]): Promise<void> {
-    for (const [index, change] of changes.entries()) {
+  async #acceptInSlices(waiting: Waiting): Promise<void> {
+    for (const [index, change] of waiting.changes.entries()) {
       if (index > 0 && index % appliedPerTurn === 0) await nextTurn();
-      this.#options.memory.apply(change);
+      this.#apply(change, waiting);
       if (change.kind === 'job') this.#letGo(change.id);
     }
   }
@@ -288,7 +304,9 @@ export class Commits {
     this.#cancelProbe = this.#options.clock.after(probeMs, () => {
       this.#cancelProbe = null;
       if (this.#problem === null || this.#isClosed) return;
-      this.#push({ texts: [], characters: 0, changes: [], ids: [], resolve: () => {}, reject: () => {} });
+      const beganAt = this.#options.clock.monotonic();
+      const nobody = { resolve: () => {}, reject: () => {} };
+      this.#push({ texts: [], characters: 0, changes: [], ids: [], made: [], beganAt, ...nobody });
     });
   }
 }

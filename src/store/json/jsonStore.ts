@@ -27,7 +27,6 @@ import {
 } from '../store.ts';
 import { Archive } from './archive/archive.ts';
 import { leaveForArchive } from './archive/leave.ts';
-import type { Batch } from './batch.ts';
 import { makeCheckpoint } from './checkpoint.ts';
 import { Checkpointer, type RunCheckpoint, runInThread } from './checkpointer.ts';
 import { Commits } from './commits.ts';
@@ -152,6 +151,7 @@ class FolderStore implements JsonStore {
         memory: this.#memory,
         clock,
         logger: this.#logger,
+        onCommit: (tookMs) => this.#options.onCommit?.(tookMs),
         afterGroup: () => this.#sealWhenLong(journal, checkpointer),
       });
       commits.failed.then(this.#tellFailed);
@@ -192,7 +192,7 @@ class FolderStore implements JsonStore {
     return { status: 'ok', detail, journalBytes };
   }
 
-  async commit(changes: readonly Change[]): Promise<void> {
+  async commit(changes: readonly Change[]): Promise<JobRecord[]> {
     const batch = this.#open().commits.begin();
     try {
       for (const [index, change] of changes.entries()) {
@@ -203,7 +203,7 @@ class FolderStore implements JsonStore {
       batch.abandon();
       throw error;
     }
-    await this.#commit(batch);
+    return await batch.commit();
   }
 
   async claim(demand: Demand, decide: Decide): Promise<JobChange[]> {
@@ -233,15 +233,8 @@ class FolderStore implements JsonStore {
       batch.abandon();
       throw error;
     }
-    if (claimed.length > 0) await this.#commit(batch);
+    if (claimed.length > 0) await batch.commit();
     return claimed;
-  }
-
-  async #commit(batch: Batch): Promise<void> {
-    const { clock, onCommit } = this.#options;
-    const beganAt = clock.monotonic();
-    await batch.commit();
-    onCommit?.(clock.monotonic() - beganAt);
   }
 
   async job(id: string): Promise<JobRecord | undefined> {

@@ -66,11 +66,15 @@ export class Memory {
     });
   }
 
-  /** Do what a durable change says. @throws Error when it does not fit, see `nextJob` and `leavingJob`. */
-  apply(change: StoredChange): void {
+  /**
+   * Do what a durable change says.
+   * @returns the job when it is a new one.
+   * @throws Error when it does not fit, see `nextJob` and `leavingJob`.
+   */
+  apply(change: StoredChange): JobRecord | null {
     applyToRegistry(this.#registry, change);
     if (change.kind === 'archived') for (const ordinal of change.ordinals) this.#remove(ordinal);
-    if (change.kind !== 'job') return;
+    if (change.kind !== 'job') return null;
     const previous = this.jobs.get(change.id);
     const job = nextJob(previous, change, previous?.ordinal ?? this.jobs.lastOrdinal + 1);
     if (this.#isIndexed && previous?.state === 'pending.ready') {
@@ -80,6 +84,7 @@ export class Memory {
     this.jobs.put(job);
     if (this.#isIndexed && job.state === 'pending.ready') this.#enterQueue(job);
     if (change.created?.idempotency !== undefined) this.#remember(change.created.idempotency);
+    return previous === undefined ? job : null;
   }
 
   /** Take a job out of its lane while a commit of it is under way: nobody else may be offered it. */

@@ -6,9 +6,18 @@ import type { Logger } from '../lib/log.ts';
 import { pathOf } from './eventBus.ts';
 import { inspectable } from './inspectable.ts';
 
-/** What is remembered for those who come to look; some 2 KB an event. */
-const eventsMax = 300;
+/**
+ * Events that are remembered for those who come to look, some 2 KB each. Of each machine some: every frame of a worker is
+ * an event of its actor, and many workers would leave no room for jobs.
+ */
+const eventsMax: Record<MachineName, number> = { job: 150, worker: 60, provider: 60, supervisor: 30 };
 const actorsMax = 200;
+
+/** Events of all machines have one order. */
+interface Numbered {
+  number: number;
+  inspected: Inspected;
+}
 
 type Listener = (inspected: Inspected) => void;
 
@@ -24,7 +33,8 @@ export class Inspector {
   readonly #logger: Logger;
   /** In the order of their last event. */
   readonly #actors = new Map<string, InspectedActor>();
-  readonly #events: Inspected[] = [];
+  readonly #events: Record<MachineName, Numbered[]> = { job: [], worker: [], provider: [], supervisor: [] };
+  #number = 0;
   readonly #listeners = new Set<Listener>();
 
   constructor({ clock, logger }: { clock: Clock; logger: Logger }) {
@@ -53,7 +63,11 @@ export class Inspector {
   }
 
   read(): Inspection {
-    return { isOn: true, actors: [...this.#actors.values()].reverse(), events: [...this.#events] };
+    const events = Object.values(this.#events)
+      .flat()
+      .sort((a, b) => a.number - b.number)
+      .map(({ inspected }) => inspected);
+    return { isOn: true, actors: [...this.#actors.values()].reverse(), events };
   }
 
   #see(machine: MachineName, actorId: string, event: InspectionEvent): void {
@@ -78,8 +92,10 @@ export class Inspector {
       to,
       context: inspectable(event.snapshot.context),
     };
-    this.#events.push(inspected);
-    if (this.#events.length > eventsMax) this.#events.shift();
+    const events = this.#events[machine];
+    this.#number += 1;
+    events.push({ number: this.#number, inspected });
+    if (events.length > eventsMax[machine]) events.shift();
     for (const listener of this.#listeners) listener(inspected);
   }
 

@@ -107,10 +107,29 @@ test('what is remembered is bounded: the last events, the last actors', (t) => {
     actor.start().send({ type: 'supervisor.open' });
   }
   const { events, actors } = inspector.read();
-  t.is(events.length, 300);
+  t.is(events.length, 30);
   t.is(actors.length, 200);
   t.is(actors[0]?.actorId, 's499');
   t.is(events.at(-1)?.actorId, 's499');
+});
+
+test('many frames of workers leave room for what jobs do, and all of it stays in order', async (t) => {
+  const bundle = await setup(t, {}, { inspects: true });
+  const id = await run(bundle);
+  const hand = await bundle.worker({ name: 'w-3' });
+  for (let count = 0; count < 500; count += 1) {
+    bundle.clock.advance(2_000);
+    hand.connection.heard();
+  }
+  const { events = [] } = bundle.coordinator.inspector?.read() ?? {};
+  t.is(events.filter(({ machine }) => machine === 'worker').length, 60);
+  t.is(events.filter(({ actorId }) => actorId === id).length, 5);
+  const times = events.map(({ at }) => at);
+  t.deepEqual(
+    times,
+    [...times].sort((a, b) => a - b),
+  );
+  t.is(events.at(-1)?.event.type, 'worker.heard');
 });
 
 test('a watcher that throws does not disturb the actor', (t) => {

@@ -6,6 +6,7 @@ import { Job } from './pages/job/job.tsx';
 import { Jobs } from './pages/jobs/jobs.tsx';
 import { Keys } from './pages/keys/keys.tsx';
 import { Machines } from './pages/machines/machines.tsx';
+import { NewJob } from './pages/newJob/newJob.tsx';
 import { Overview } from './pages/overview/overview.tsx';
 import { Providers } from './pages/providers/providers.tsx';
 import { Worker } from './pages/workers/worker.tsx';
@@ -27,6 +28,7 @@ export interface PageEntry {
 export const pages: readonly PageEntry[] = [
   { pattern: '/', title: 'Overview', view: Overview, nav: { icon: 'overview', key: 'o' } },
   { pattern: '/jobs', title: 'Jobs', view: Jobs, nav: { icon: 'jobs', key: 'j' } },
+  { pattern: '/jobs/new', title: 'New job', view: NewJob },
   { pattern: '/jobs/:id', title: 'Job', view: Job },
   { pattern: '/workers', title: 'Workers', view: Workers, nav: { icon: 'workers', key: 'w' } },
   { pattern: '/workers/:id', title: 'Worker', view: Worker },

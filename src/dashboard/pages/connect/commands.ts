@@ -106,7 +106,7 @@ export function fetchCode(url: string): string {
     `const answer = await fetch(${JSON.stringify(`${url}/api/jobs?wait=30`)}, {`,
     "  method: 'POST',",
     '  headers: {',
-    '    authorization: `Bearer ${process.env.SVC_API_KEY}`,',
+    "    authorization: 'Bearer ' + process.env.SVC_API_KEY,",
     "    'content-type': 'application/json',",
     '  },',
     "  body: JSON.stringify({ prompt: 'Say hello', provider: 'echo' }),",

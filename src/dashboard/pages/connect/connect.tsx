@@ -88,11 +88,7 @@ export function Connect(): JSX.Element {
         <Card title="From a program">
           <Command text={fetchCode(baseUrl)} label="program" />
           <p class="hint">
-            Every route is described at{' '}
-            <a href={href('/api/openapi.json')} target="_blank" rel="noreferrer">
-              /api/openapi.json
-            </a>
-            .
+            <code>GET /api/openapi.json</code> describes every route.
           </p>
         </Card>
       </div>

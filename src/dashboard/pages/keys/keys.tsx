@@ -162,7 +162,7 @@ function Ends({ at }: { at: string | null }): JSX.Element {
 
 /** How long whoever still has the secret of before is let in. */
 function OldSecret({ until }: { until: string | null }): JSX.Element {
-  if (until === null || Date.parse(until) <= now.value) return <span class="faint">refused</span>;
+  if (until === null || Date.parse(until) <= now.value) return <span class="faint">none</span>;
   return (
     <span>
       taken for <Countdown until={until} />

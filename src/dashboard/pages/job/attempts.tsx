@@ -53,9 +53,7 @@ function Attempt({ attempt, worker }: { attempt: WireAttempt; worker: string | n
         <div>
           <dt>Worker</dt>
           <dd>
-            <a href={href('/jobs', { worker: worker_id })} title={`Jobs of worker ${worker_id}`}>
-              {worker ?? shortId(worker_id)}
-            </a>
+            <a href={href(`/workers/${worker_id}`)}>{worker ?? shortId(worker_id)}</a>
           </dd>
         </div>
         <div>

@@ -139,7 +139,13 @@ function ofWorkers(workers: readonly WireWorker[], now: number): Attention[] {
     if (agoMs > leftLatelyMs && running === 0) return [];
     const text = `Worker ${name} is gone since ${humanDuration(agoMs)}`;
     return [
-      { key: `gone ${id}`, tone: 'warn', text, mend: 'Start it again, or forget it.', path: '/workers' },
+      {
+        key: `gone ${id}`,
+        tone: 'warn',
+        text,
+        mend: 'Start it again, or forget it.',
+        path: `/workers/${id}`,
+      },
     ];
   });
 }

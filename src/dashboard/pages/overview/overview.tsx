@@ -256,7 +256,7 @@ function Slots({ stats: { slots } }: { stats: WireStats }): JSX.Element {
         <ul class="slots">
           {slots.workers.map(({ id, name, total, taken }) => (
             <li key={id}>
-              <a href={href('/workers')}>{name}</a>
+              <a href={href(`/workers/${id}`)}>{name}</a>
               <span class="cells" aria-hidden="true">
                 {Array.from({ length: Math.min(Math.max(total, taken), cellsMax) }, (_, index) => (
                   <span key={index} class={index < taken ? 'cell lit' : 'cell'} />

@@ -59,7 +59,7 @@ async function batched(coordinator: ServerProcess, body: string, count: number):
     const taken = count * jobs;
     return { perSecond: (taken * 1000) / elapsedMs, delayMs: delayMs.max, mainUs: (mainMs * 1000) / taken };
   } finally {
-    await client.destroy();
+    client.destroy();
   }
 }
 

@@ -4,8 +4,8 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Low } from 'lowdb';
 import { JSONFile } from 'lowdb/node';
-import type { Client } from 'undici';
 import type { JobRecord } from '../src/domain/job.ts';
+import type { HttpClient } from './support/httpClient.ts';
 import { pendingJob, promptOf, requestOf, served } from './support/jobs.ts';
 import { connect, getJson } from './support/load.ts';
 import { type SvcProcess, seedFolder, spawnSvc, startCoordinator } from './support/processes.ts';
@@ -59,7 +59,7 @@ export const drain: Scenario = {
 };
 
 /** Jobs a second from the first completed one that is seen to the last. */
-async function drained(client: Client, worker: SvcProcess, jobs: number): Promise<number> {
+async function drained(client: HttpClient, worker: SvcProcess, jobs: number): Promise<number> {
   const startedAt = performance.now();
   let first: { at: number; completed: number } | null = null;
   for (;;) {
@@ -76,7 +76,7 @@ async function drained(client: Client, worker: SvcProcess, jobs: number): Promis
   }
 }
 
-async function completedJobs(client: Client): Promise<number> {
+async function completedJobs(client: HttpClient): Promise<number> {
   const page = await getJson(client, '/api/jobs?status=completed&limit=1');
   if (typeof page === 'object' && page !== null && 'total' in page) return Number(page.total);
   throw new Error('GET /api/jobs answered no total');

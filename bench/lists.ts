@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { Client } from 'undici';
+import type { HttpClient } from './support/httpClient.ts';
 import { served } from './support/jobs.ts';
 import { connect, getText } from './support/load.ts';
 import { type ServerProcess, seedFolder, startCoordinator } from './support/processes.ts';
@@ -22,7 +22,7 @@ const questions = [
 
 interface Case {
   coordinator: ServerProcess;
-  client: Client;
+  client: HttpClient;
 }
 
 /** Whether a list and a report cost more when very many jobs are stored. */
@@ -78,7 +78,7 @@ async function open(bench: Bench, jobs: number): Promise<Case> {
 }
 
 /** Median time of an answer, asked for one after the other, ms. */
-async function timeOf(client: Client, path: string, requests: number): Promise<number> {
+async function timeOf(client: HttpClient, path: string, requests: number): Promise<number> {
   const times: number[] = [];
   for (let sent = 0; sent < requests; sent++) {
     const sentAt = performance.now();

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './support/freePort.ts';
 import { served } from './support/jobs.ts';
 import { environment, seedFolder, spawnSvc } from './support/processes.ts';
 import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
@@ -44,7 +44,8 @@ export const restart: Scenario = {
   },
 };
 
-async function timeToHealth(bench: Bench, dataDir: string): Promise<number> {
+/** Start the coordinator on a data folder, and kill it when it has answered. @returns ms from spawn to the first 200 of /health. */
+export async function timeToHealth(bench: Bench, dataDir: string): Promise<number> {
   const port = await freePort();
   const startedAt = performance.now();
   const coordinator = spawnSvc(
@@ -77,16 +78,6 @@ async function nodeStart(): Promise<number> {
   const startedAt = performance.now();
   await once(spawn(process.execPath, ['-e', '0'], { env: environment(), stdio: 'ignore' }), 'exit');
   return performance.now() - startedAt;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port is free');
-  return address.port;
 }
 
 async function medianOf(times: number, measure: () => Promise<number>): Promise<number> {

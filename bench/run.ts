@@ -7,8 +7,13 @@ import { batch } from './batch.ts';
 import { dispatch } from './dispatch.ts';
 import { drain } from './drain.ts';
 import { lists } from './lists.ts';
+import { million } from './million.ts';
+import { factsOf } from './peers/facts.ts';
+import { writeReport } from './peers/report.ts';
+import { peers } from './peers.ts';
 import { pickup } from './pickup.ts';
 import { restart } from './restart.ts';
+import { smoke } from './smoke.ts';
 import { stall } from './stall.ts';
 import { subscribers } from './subscribers.ts';
 import { type Bench, type Figure, passes, type Scenario } from './support/scenario.ts';
@@ -25,31 +30,39 @@ const scenarios: readonly Scenario[] = [
   lists,
   subscribers,
   worker,
+  million,
+  peers,
+  smoke,
 ];
 const resultsFile = join(import.meta.dirname, 'results.json');
 
-const help = `Usage: node run.ts [scenario…] [--quick] [--profile <folder>]
+const help = `Usage: node run.ts [scenario…] [--quick] [--large] [--report] [--profile <folder>]
 
-Load on a real coordinator, in processes of their own on the loopback address. Without a scenario: all of them.
+Load on a real coordinator, in processes of their own on the loopback address. Without a scenario: all of them
+but smoke, and peers, which needs \`npm ci\` in this folder and the servers of the peers (apt-get install redis-server postgresql).
 
 Scenarios:
 ${scenarios.map(({ name, about }) => `  ${name.padEnd(13)}${about}`).join('\n')}
 
 Options:
   --quick             small sizes, about a minute in all: shows that it works, proves nothing
+  --large             peers also with 1,000,000 pending jobs
+  --report            write the figures and a plot into docs/performance.md; with peers and whatever else is run
   --profile <folder>  write CPU profiles of the processes under test there (.cpuprofile)
   --help              this text
 
 Exit codes: 0 every target is held; 1 one is missed, or a scenario failed; 2 wrong usage.`;
 
 const { positionals, values } = readArguments();
+const quick = values.quick === true;
 const chosen =
-  positionals.length === 0 ? scenarios : scenarios.filter(({ name }) => positionals.includes(name));
+  positionals.length > 0 ? scenarios.filter(({ name }) => positionals.includes(name)) : defaults();
 const profileFolder = values.profile === undefined ? null : resolve(values.profile);
 if (profileFolder !== null) mkdirSync(profileFolder, { recursive: true });
 
 const loadBefore = loadavg()[0] ?? 0;
-if (loadBefore > 0.5) {
+const isMeasured = !quick && chosen.some((scenario) => scenario !== smoke);
+if (loadBefore > 0.5 && isMeasured) {
   process.stderr.write(
     `The machine is busy (load ${loadBefore.toFixed(1)}): run this again when it is quiet.\n`,
   );
@@ -70,16 +83,35 @@ for (const scenario of chosen) {
   }
 }
 const machine = { cpus: cpus().length, model: cpus()[0]?.model ?? '', node: process.version, loadBefore };
-const quick = values.quick === true;
 const report = { at: new Date().toISOString(), quick, machine, results };
 writeFileSync(resultsFile, `${JSON.stringify(report, null, 2)}\n`);
+if (values.report === true) await writeDocs();
 process.exitCode = isGood ? 0 : 1;
+
+function defaults(): readonly Scenario[] {
+  return scenarios.filter(({ isOptional }) => isOptional !== true);
+}
+
+async function writeDocs(): Promise<void> {
+  const options = process.argv.slice(2).join(' ');
+  const date = report.at.slice(0, 10);
+  await withBench(async (bench) => {
+    const run = { date, command: `node run.ts ${options}`, facts: factsOf(bench, loadBefore) };
+    writeReport(Object.values(results).flat(), run);
+  });
+}
 
 function readArguments() {
   try {
     const read = parseArgs({
       allowPositionals: true,
-      options: { quick: { type: 'boolean' }, profile: { type: 'string' }, help: { type: 'boolean' } },
+      options: {
+        quick: { type: 'boolean' },
+        large: { type: 'boolean' },
+        report: { type: 'boolean' },
+        profile: { type: 'string' },
+        help: { type: 'boolean' },
+      },
     });
     const unknown = read.positionals.find((word) => !scenarios.some(({ name }) => name === word));
     if (unknown !== undefined) throw new TypeError(`there is no scenario ${unknown}`);
@@ -95,20 +127,28 @@ function readArguments() {
 }
 
 async function runScenario(scenario: Scenario): Promise<Figure[]> {
-  const tasks: (() => void | Promise<void>)[] = [];
   const startedAt = performance.now();
+  process.stdout.write(`\n${scenario.name}: ${scenario.about}\n`);
+  try {
+    return await withBench((bench) => scenario.run(bench));
+  } finally {
+    process.stderr.write(`  took ${((performance.now() - startedAt) / 1000).toFixed(0)} s\n`);
+  }
+}
+
+async function withBench<T>(use: (bench: Bench) => Promise<T>): Promise<T> {
+  const tasks: (() => void | Promise<void>)[] = [];
   const bench: Bench = {
-    quick: values.quick === true,
+    quick,
+    large: values.large === true,
     profileFolder,
     say: (message) => process.stderr.write(`  ${message}\n`),
     defer: (task) => void tasks.push(task),
   };
-  process.stdout.write(`\n${scenario.name}: ${scenario.about}\n`);
   try {
-    return await scenario.run(bench);
+    return await use(bench);
   } finally {
     for (const task of tasks.reverse()) await task();
-    bench.say(`took ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
   }
 }
 

@@ -1,71 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import Koa from 'koa';
-import { KeyRing } from '../../src/auth/keyRing.ts';
-import { Tickets } from '../../src/auth/tickets.ts';
-import { loadConfig } from '../../src/config/load.ts';
-import { CoordinatorError } from '../../src/domain/errors.ts';
-import type { JobRequest } from '../../src/domain/job.ts';
-import { authentication } from '../../src/http/middleware/authentication.ts';
-import { errors } from '../../src/http/middleware/errors.ts';
-import { jsonBody } from '../../src/http/middleware/jsonBody.ts';
-import { requestId } from '../../src/http/middleware/requestId.ts';
-import { routing } from '../../src/http/route.ts';
-import { parseDispatch, parseWait } from '../../src/http/routes/jobs/schema.ts';
-import { createLogger } from '../../src/lib/log.ts';
-import { systemClock, systemRandom } from '../../src/lib/systemClock.ts';
-import { presentJob } from '../../src/present/job.ts';
-import { pendingJob } from './jobs.ts';
-import { serveSamples } from './samples.ts';
+import { serveApp } from './app.ts';
 
 /**
- * The peer of the dispatch scenario: the coordinator's own middleware around a handler that only answers. It keeps
- * nothing, so what it serves more is the price of the actor, the journal and its fsync.
+ * The peer of the dispatch scenario: the coordinator's own middleware around a handler that keeps nothing. What it
+ * serves more is the price of the actor, the journal and its fsync.
  */
-const { config, apiKey } = await loadConfig({ env: process.env, cwd: process.cwd() });
-const logger = createLogger(config.log.level);
-const storage = { save: async () => {}, remove: async () => {} };
-const random = systemRandom();
-const keys = new KeyRing({ clock: systemClock, random, keys: [], storage, environmentKey: apiKey });
-const tickets = new Tickets({ clock: systemClock, random });
-/** As long as the coordinator's own, so that both answers have the same size. */
-const detail = 'No connected worker serves the provider echo; start one with: svc worker --provider echo';
-const view = (id: string, request: JobRequest) => ({
-  job: pendingJob(id, 1, request),
-  waiting: { reason: 'no_worker' as const, detail, until: null, position: null },
-  heartbeatAt: null,
-});
-
-const app = new Koa();
-app.use(requestId());
-app.use(errors(logger));
-app.use(authentication(keys, tickets, () => false));
-app.use(
-  routing(
-    [
-      {
-        method: 'POST',
-        path: '/api/jobs',
-        role: 'client',
-        body: 'required',
-        handle: ({ body, query }) => {
-          parseWait(query);
-          const id = randomUUID();
-          const json = presentJob(view(id, parseDispatch(body, config)));
-          return { status: 201, headers: { Location: `/api/jobs/${id}` }, json };
-        },
-      },
-    ],
-    jsonBody(() => config.http.maxBodyBytes),
-  ),
-);
-app.use((ctx) => {
-  throw new CoordinatorError('not_found', `There is nothing at ${ctx.path}`);
-});
-
-const server = createServer(app.callback());
-server.listen(0, '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo;
-  serveSamples(`http://127.0.0.1:${port}`);
-});
+await serveApp(() => undefined);

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { Client } from 'undici';
+import { HttpClient } from './httpClient.ts';
 import { LeanClient, rawRequest } from './leanClient.ts';
 import { apiKey } from './processes.ts';
 
@@ -83,7 +83,7 @@ export async function steadyLoad(
       const dueAt = startedAt + (index * 1000) / perSecond;
       await reach(dueAt);
       onSend(index);
-      const client = clients[index % connections] as Client;
+      const client = clients[index % connections] as HttpClient;
       answers.push(
         post(client, '/api/jobs', bodies[index % bodies.length] ?? '', 201).then(() => {
           latenciesMs.push(performance.now() - dueAt);
@@ -94,31 +94,25 @@ export async function steadyLoad(
     return { requests, elapsedMs: performance.now() - startedAt, latenciesMs };
   } finally {
     await Promise.allSettled(answers);
-    await Promise.all(clients.map((client) => client.destroy()));
+    for (const client of clients) client.destroy();
   }
 }
 
-export function connect(url: string): Client {
-  return new Client(url, { pipelining: 1, headersTimeout: answerMsMax, bodyTimeout: answerMsMax });
+export function connect(url: string): HttpClient {
+  return new HttpClient(url, headers, answerMsMax);
 }
 
 /** @returns the answer's text. @throws when the status is another than `status`. */
-export async function post(client: Client, path: string, body: string, status: number): Promise<string> {
-  const answer = await client.request({ method: 'POST', path, headers, body });
-  const text = await answer.body.text();
-  if (answer.statusCode !== status) throw new Error(`POST ${path} answered ${answer.statusCode}: ${text}`);
-  return text;
+export function post(client: HttpClient, path: string, body: string, status: number): Promise<string> {
+  return client.send('POST', path, body, status);
 }
 
 /** @returns the answer's text. @throws when the status is another than `status`. */
-export async function getText(client: Client, path: string, status: number): Promise<string> {
-  const answer = await client.request({ method: 'GET', path, headers });
-  const text = await answer.body.text();
-  if (answer.statusCode !== status) throw new Error(`GET ${path} answered ${answer.statusCode}: ${text}`);
-  return text;
+export function getText(client: HttpClient, path: string, status: number): Promise<string> {
+  return client.send('GET', path, '', status);
 }
 
-export async function getJson(client: Client, path: string): Promise<unknown> {
+export async function getJson(client: HttpClient, path: string): Promise<unknown> {
   return JSON.parse(await getText(client, path, 200));
 }
 

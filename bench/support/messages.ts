@@ -1,8 +1,26 @@
 /** What the bench and a process under test say to each other over IPC. */
 
-export type Order = { type: 'measure' } | { type: 'report' };
+/** `work`: tell when this many more jobs are done. */
+export type Order = { type: 'measure' } | { type: 'report' } | { type: 'work'; jobs: number };
 
-export type Reply = { type: 'ready'; url: string } | { type: 'measuring' } | ({ type: 'report' } & Sample);
+export type Reply =
+  | { type: 'ready'; url: string }
+  | { type: 'measuring' }
+  | ({ type: 'report' } & Sample)
+  | { type: 'working' }
+  | ({ type: 'worked' } & Worked);
+
+/** Jobs done after the first one, between two moments of `now()`. */
+export interface Worked {
+  jobs: number;
+  firstAt: number;
+  lastAt: number;
+}
+
+/** Milliseconds of a clock that all processes of a machine share. */
+export function now(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
 
 /** What a process under test has spent since it was told to measure. */
 export interface Sample {

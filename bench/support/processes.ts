@@ -2,7 +2,7 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Order, Reply, Sample, Seed, Subscribers } from './messages.ts';
 import { setupVariable } from './messages.ts';
 import { type Bench, temporaryFolder } from './scenario.ts';
@@ -25,11 +25,14 @@ export function environment(extra: Record<string, string> = {}): NodeJS.ProcessE
 /** A server under test in a process of its own. */
 export interface ServerProcess {
   url: string;
+  pid: number;
   /** Start counting what it spends. */
   measure(): Promise<void>;
   /** What it has spent since. */
   report(): Promise<Sample>;
   stop(): Promise<void>;
+  /** End it as a power cut would. */
+  kill(): Promise<void>;
 }
 
 /** The coordinator on a data folder, on a free port. */
@@ -57,7 +60,8 @@ export function startWorkerProcess(bench: Bench, args: readonly string[]): Promi
   return startServer(bench, 'workerProcess.ts', JSON.stringify(args));
 }
 
-async function startServer(bench: Bench, file: string, setup: string): Promise<ServerProcess> {
+/** A process of the bench that answers its orders. @param file beside this one. */
+export async function startServer(bench: Bench, file: string, setup: string): Promise<ServerProcess> {
   const child = forkChild(bench, file, setup);
   const stop = () => endChild(child.process, () => child.process.disconnect());
   bench.defer(stop);
@@ -65,6 +69,7 @@ async function startServer(bench: Bench, file: string, setup: string): Promise<S
   const order = (message: Order) => child.process.send(message);
   return {
     url: ready.url,
+    pid: child.process.pid ?? 0,
     measure: async () => {
       order({ type: 'measure' });
       await child.reply('measuring');
@@ -74,6 +79,7 @@ async function startServer(bench: Bench, file: string, setup: string): Promise<S
       return child.reply('report');
     },
     stop,
+    kill: () => endChild(child.process, () => child.process.kill('SIGKILL')),
   };
 }
 
@@ -90,20 +96,21 @@ export async function seedFolder(bench: Bench, seed: Partial<Seed>): Promise<str
   return dataDir;
 }
 
-interface Child {
+export interface Child {
   process: ChildProcess;
   /** The next reply of this type. @throws when the process ends, or says nothing for too long. */
   reply<T extends Reply['type']>(type: T): Promise<Extract<Reply, { type: T }>>;
 }
 
-function forkChild(bench: Bench, file: string, setup: string): Child {
+/** A process of the bench, with a folder of its own. @param file beside this one. */
+export function forkChild(bench: Bench, file: string, setup: string): Child {
   const cwd = temporaryFolder(bench);
   const logFile = join(cwd, 'log');
   const log = openSync(logFile, 'w');
   const child = fork(join(import.meta.dirname, file), [], {
     cwd,
     env: environment({ [setupVariable]: setup }),
-    execArgv: profileFlags(bench, file.replace(/Process\.ts$/, '')),
+    execArgv: profileFlags(bench, basename(file).replace(/Process\.ts$/, '')),
     stdio: ['ignore', log, log, 'ipc'],
   });
   closeSync(log);
@@ -167,7 +174,7 @@ function profileFlags({ profileFolder }: Bench, name: string): string[] {
 }
 
 /** Ask a process to end, and kill it when it does not. */
-async function endChild(child: ChildProcess, ask: () => void): Promise<void> {
+export async function endChild(child: ChildProcess, ask: () => void): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
   const timer = setTimeout(() => child.kill('SIGKILL'), endMsMax);

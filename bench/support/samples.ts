@@ -34,7 +34,7 @@ export function serveSamples(url: string): void {
       main = process.threadCpuUsage();
       cpu = process.cpuUsage();
       tell({ type: 'measuring' });
-    } else {
+    } else if (order.type === 'report') {
       tell({ type: 'report', ...sample() });
       delay.disable();
     }

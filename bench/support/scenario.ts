@@ -20,12 +20,35 @@ export interface Figure {
   against: string;
   /** null: it is only told. */
   target: Target | null;
+  /** Where it stands in the comparison with the peers. */
+  place?: { measure: Measure; contender: string };
 }
+
+/** What the peers are compared by, in the order of the tables. */
+export const measures = [
+  'dispatch',
+  'dispatch p50',
+  'dispatch p99',
+  'processor time per dispatch',
+  'drain',
+  'drain, best concurrency',
+  'end to end',
+  'pick-up p50',
+  'pick-up p99',
+  'memory per 1,000 pending',
+  'disk per 1,000 pending',
+  'restart',
+  'restart, empty',
+  'growth',
+] as const;
+export type Measure = (typeof measures)[number];
 
 /** What a scenario is given. */
 export interface Bench {
   /** Small sizes: shows that everything works, proves nothing. */
   quick: boolean;
+  /** Also with 1,000,000 pending jobs where the peers are compared. */
+  large: boolean;
   /** Folder for CPU profiles of the processes under test; null for none. */
   profileFolder: string | null;
   say(message: string): void;
@@ -37,6 +60,8 @@ export interface Scenario {
   name: string;
   /** One line for `--help`. */
   about: string;
+  /** Only run when it is named: it needs more than this project's packages. */
+  isOptional?: true;
   run(bench: Bench): Promise<Figure[]>;
 }
 

@@ -6,6 +6,8 @@ import type { Site } from './support/site.ts';
 const paths = [
   '/',
   '/jobs',
+  '/jobs/new',
+  '/jobs/new?from=:job',
   '/jobs/:job',
   '/workers',
   '/workers/:worker',

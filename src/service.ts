@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { FailedLogins } from './auth/failedLogins.ts';
 import { hashSecret, makeKey } from './auth/keyFormat.ts';
 import { KeyRing, type KeyStorage } from './auth/keyRing.ts';
 import { Tickets } from './auth/tickets.ts';
@@ -13,6 +14,9 @@ import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
 import { dashboardFolder, readDashboard } from './http/dashboard.ts';
 import { showInStately } from './inspect/stately.ts';
+import type { BoundFigures } from './lib/boundFigures.ts';
+import { clientAddress } from './lib/clientAddress.ts';
+import { Connections } from './lib/connections.ts';
 import { isLoopback } from './lib/hosts.ts';
 import type { Logger } from './lib/log.ts';
 import { systemClock, systemRandom } from './lib/systemClock.ts';
@@ -26,8 +30,8 @@ import { createJsonStore } from './store/json/jsonStore.ts';
 import type { Store } from './store/store.ts';
 import { startEchoWorker } from './worker/embedded.ts';
 
-/** Sockets that have sent no whole request head in this time are closed, ms. */
-const headersTimeoutMs = 30_000;
+/** Between two looks at whether a request is late, ms; half of the shortest time that is allowed when that is less. */
+const lateLookMs = 5_000;
 /** Longer than the idle time of the usual proxies (60 s), so that it is the proxy that closes first. */
 const keepAliveMs = 65_000;
 /** How long requests under way may take to end after the drain, ms. */
@@ -99,30 +103,53 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     const { keys, adminKey, isNewKey } = await openKeys(config(), options.apiKey, store, random);
     const tickets = new Tickets({ clock, random });
-    const events = new Live({ coordinator, config, clock, random, logger });
-    const streams = new EventStreams({ live: events, coordinator, keys, clock });
     metrics = new Metrics({ coordinator, config, process: true });
+    const { bounds } = metrics;
+    const failedLogins = countFailedLogins(config, bounds, logger);
+    const events = new Live({ coordinator, config, clock, random, logger, figures: bounds });
+    const streams = new EventStreams({ live: events, coordinator, keys, clock });
     const dashboard = readDashboard(dashboardFolder);
     if (dashboard === null)
       logger.warn('the dashboard is not built, see npm run build; a plain page is served');
-    const parts = { coordinator, keys, tickets, streams, config, live, metrics, dashboard, clock, logger };
-    const app = createApp(parts);
-    const server = createServer(
-      {
-        headersTimeout: headersTimeoutMs,
-        keepAliveTimeout: keepAliveMs,
-        connectionsCheckingInterval: 5_000,
-        shouldUpgradeCallback: isWebSocket,
-      },
-      app.callback(),
-    );
-    const gateway = new WorkerGateway({ coordinator, keys, logger });
+    const app = createApp({
+      coordinator,
+      keys,
+      tickets,
+      failedLogins,
+      streams,
+      config,
+      live,
+      metrics,
+      dashboard,
+      clock,
+      logger,
+    });
+    const server = createServer(serverOptions(config()), app.callback());
+    const connections = new Connections({
+      server,
+      clock,
+      max: config().http.maxConnections,
+      unreadMs: () => config().http.unreadTimeoutSeconds * 1000,
+      figures: bounds,
+    });
+    bounds.watch({
+      connections: () => connections.count,
+      subscribers: () => events.subscriberCount,
+      unsentBytes: () => events.unsentBytes,
+      outputSize: () => events.outputSize,
+    });
+    const gateway = new WorkerGateway({ coordinator, keys, clock, logger, figures: bounds });
     const dashboards = new LiveSocket({ live: events, keys, tickets, config, clock });
     const handlers = new Map<string, UpgradeHandler>([
       ['/ws', (request, socket, head) => dashboards.upgrade(request, socket, head)],
       ['/ws/worker', (request, socket, head) => gateway.upgrade(request, socket, head)],
     ]);
-    routeUpgrades(server, { handlers, own: config, logger });
+    routeUpgrades(server, {
+      handlers,
+      own: config,
+      failedLogin: (request) => failedLogins.count(clientAddress(request, config().http.trustedProxies)),
+      logger,
+    });
     const url = await listen(server, config());
     logger.info({ url, store: storeAt.path }, 'listening');
     let { level } = config().log;
@@ -157,6 +184,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       keys.close();
       await coordinator.close();
       gateway.close();
+      connections.close();
       vitals.close();
       dashboards.close();
       stately?.close();
@@ -220,6 +248,31 @@ const firstKeyName = 'made by the first start';
 async function readOwnKey(config: Config, keys: KeyRing): Promise<string | null> {
   const key = await readAdminKey(config.store.path);
   return key !== null && typeof keys.authenticate(`Bearer ${key}`) !== 'string' ? key : null;
+}
+
+/** Refused keys are counted by address; the log is told once when an address begins to be refused for their number. */
+function countFailedLogins(config: () => Config, figures: BoundFigures, logger: Logger): FailedLogins {
+  return new FailedLogins({
+    perMinute: () => config().http.failedLoginsPerMinute,
+    onRefused: ({ source, isLimited, isFirst }) => {
+      figures.keyRefused(isLimited);
+      if (isFirst) logger.warn({ source }, 'too many refused keys from one address');
+    },
+  });
+}
+
+/** Node ends requests whose head or body does not come in time: 408. */
+function serverOptions({ http }: Config): ServerOptions {
+  const headersTimeout = Math.ceil(http.headTimeoutSeconds * 1000);
+  // Node takes no shorter time for the whole than for the head.
+  const requestTimeout = Math.max(headersTimeout, Math.ceil(http.bodyTimeoutSeconds * 1000));
+  return {
+    headersTimeout,
+    requestTimeout,
+    keepAliveTimeout: keepAliveMs,
+    connectionsCheckingInterval: Math.min(lateLookMs, Math.ceil(headersTimeout / 2)),
+    shouldUpgradeCallback: isWebSocket,
+  };
 }
 
 /** Only a WebSocket is an upgrade here; a client that offers HTTP/2 (h2c) is answered over HTTP/1.1 (RFC 9110, 7.8). */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
+import { FailedLogins } from '../../src/auth/failedLogins.ts';
 import { KeyRing } from '../../src/auth/keyRing.ts';
 import { Tickets } from '../../src/auth/tickets.ts';
 import { loadConfig } from '../../src/config/load.ts';
@@ -41,10 +42,12 @@ export async function serveApp(keep: Keep): Promise<void> {
   const random = systemRandom();
   const keys = new KeyRing({ clock: systemClock, random, keys: [], storage, environmentKey: apiKey });
   const tickets = new Tickets({ clock: systemClock, random });
+  const failedLogins = new FailedLogins({ perMinute: () => 0, onRefused: () => {} });
   const app = new Koa();
   app.use(requestId());
   app.use(errors(logger));
-  app.use(authentication(keys, tickets, () => false));
+  app.use(authentication({ keys, tickets, failedLogins, config: () => config, takesTicket: () => false }));
+
   app.use(
     routing(
       [

@@ -37,6 +37,20 @@ export interface Config {
     maxBatchBytes: number;
     /** Requests a second from one key; 0 = off. */
     rateLimitPerKey: number;
+    /** TCP connections at once, sockets of workers and dashboards with them. */
+    maxConnections: number;
+    /** Until the head of a request must be there. */
+    headTimeoutSeconds: number;
+    /** Until all of a request must be there. */
+    bodyTimeoutSeconds: number;
+    /** How long an answer may lie unread without any progress. */
+    unreadTimeoutSeconds: number;
+    /** Refused keys from one address in a minute; 0 = no limit. */
+    failedLoginsPerMinute: number;
+    /** Reverse proxies that add to X-Forwarded-For; 0: the header is not looked at. */
+    trustedProxies: number;
+    /** Names for the Host check besides the usual ones. */
+    allowedHosts: string[];
   };
   live: { maxSubscribers: number };
   log: { level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent' };

@@ -25,6 +25,13 @@ export interface HttpFile {
   max_body_bytes?: number | null;
   max_batch_bytes?: number | null;
   rate_limit_per_key?: number | null;
+  max_connections?: number | null;
+  head_timeout_seconds?: number | null;
+  body_timeout_seconds?: number | null;
+  unread_timeout_seconds?: number | null;
+  failed_logins_per_minute?: number | null;
+  trusted_proxies?: number | null;
+  allowed_hosts?: string[] | null;
 }
 
 export interface JobsFile {

@@ -1,30 +1,53 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer } from 'ws';
+import { type ServerOptions, WebSocketServer } from 'ws';
 import type { KeyRing } from '../auth/keyRing.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { Clock } from '../domain/clock.ts';
 import { type Principal, roleMay } from '../domain/key.ts';
-import { frameBytesMax, workerSubprotocol } from '../domain/workerProtocol.ts';
+import { closeCodes, frameBytesMax, workerSubprotocol } from '../domain/workerProtocol.ts';
+import { type BoundFigures, noFigures } from '../lib/boundFigures.ts';
 import type { Logger } from '../lib/log.ts';
+import { guardFrames } from './frameGuard.ts';
 import { WorkerSocket } from './workerSocket.ts';
+
+/** How long a worker may take to say hello, ms. */
+const helloMs = 10_000;
+/** How long it may take to answer a close before it is cut off, ms. */
+const closeMs = 5_000;
+
+/** `closeTimeout` is missing in the types of the library. */
+const socketOptions: ServerOptions & { closeTimeout: number } = {
+  noServer: true,
+  maxPayload: frameBytesMax,
+  perMessageDeflate: false,
+  clientTracking: true,
+  closeTimeout: closeMs,
+  handleProtocols: (offered) => (offered.has(workerSubprotocol) ? workerSubprotocol : false),
+};
 
 /** Takes the sockets of workers. Koa sees no upgrade, so every check that is a worker's own stands here. */
 export class WorkerGateway {
-  readonly #sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: frameBytesMax,
-    perMessageDeflate: false,
-    clientTracking: true,
-    handleProtocols: (offered) => (offered.has(workerSubprotocol) ? workerSubprotocol : false),
-  });
+  readonly #sockets = new WebSocketServer(socketOptions);
   readonly #coordinator: Coordinator;
   readonly #keys: KeyRing;
+  readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #figures: BoundFigures;
 
-  constructor(options: { coordinator: Coordinator; keys: KeyRing; logger: Logger }) {
+  /** @param options.figures told when a worker reaches a bound. */
+  constructor(options: {
+    coordinator: Coordinator;
+    keys: KeyRing;
+    clock: Clock;
+    logger: Logger;
+    figures?: BoundFigures;
+  }) {
     this.#coordinator = options.coordinator;
     this.#keys = options.keys;
+    this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#figures = options.figures ?? noFigures;
   }
 
   /** End every connection at once. */
@@ -41,9 +64,21 @@ export class WorkerGateway {
         socket: webSocket,
         coordinator: this.#coordinator,
         logger: this.#logger,
+        onEnded: (reason) => this.#figures.socketEnded('worker', reason),
+      });
+      guardFrames(webSocket, {
+        clock: this.#clock,
+        onSlowed: () => this.#figures.workerSlowed(),
+        onFlood: (code) => this.#figures.socketEnded('worker', code),
       });
       const unwatch = this.#keys.watch(refusal, () => worker.keyRefused());
-      webSocket.once('close', unwatch);
+      const cancelHello = this.#clock.after(helloMs, () => {
+        if (!worker.hasGreeted) worker.close(closeCodes.badFrame, 'no hello came');
+      });
+      webSocket.once('close', () => {
+        unwatch();
+        cancelHello();
+      });
     });
     return null;
   }

@@ -10,6 +10,7 @@ import {
   type HelloFrame,
   type WorkerFrame,
 } from '../domain/workerProtocol.ts';
+import type { EndReason } from '../lib/boundFigures.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Socket, socketStates } from '../lib/socket.ts';
 import { failureFromWire, keptRawUsage, parseFrame, usageOrNull } from './frames.ts';
@@ -29,18 +30,29 @@ export class WorkerSocket implements WorkerLink {
   readonly #socket: Socket;
   readonly #connection: WorkerConnection;
   readonly #logger: Logger;
+  readonly #onEnded: (reason: EndReason) => void;
   #faults = 0;
+  /** It has broken the protocol for good; what it says until its socket is gone is not listened to. */
+  #isOut = false;
   #state: 'new' | 'joining' | 'ready' = 'new';
   /** What came while the hello was made durable. */
   #waiting: WorkerFrame[] = [];
 
-  constructor(options: { socket: Socket; coordinator: Coordinator; logger: Logger }) {
-    const { socket, coordinator, logger } = options;
+  /** @param options.onEnded told when the coordinator ends the connection, and why. */
+  constructor(options: {
+    socket: Socket;
+    coordinator: Coordinator;
+    logger: Logger;
+    onEnded?: (reason: EndReason) => void;
+  }) {
+    const { socket, coordinator, logger, onEnded = () => {} } = options;
     this.#socket = socket;
     this.#logger = logger;
+    this.#onEnded = onEnded;
     this.#connection = coordinator.connect(this);
     socket.on('message', (data, isBinary) => {
       try {
+        if (this.#isOut) return;
         if (isBinary) this.#fault('frames are text, this one is binary');
         else this.#receive(String(data));
       } catch (error) {
@@ -51,6 +63,11 @@ export class WorkerSocket implements WorkerLink {
     });
     socket.on('error', (error) => logger.warn({ error: error.message }, 'worker socket failed'));
     socket.on('close', () => coordinator.disconnect(this.#connection));
+  }
+
+  /** Whether its hello has come. */
+  get hasGreeted(): boolean {
+    return this.#state !== 'new';
   }
 
   send(frame: object): void {
@@ -76,6 +93,7 @@ export class WorkerSocket implements WorkerLink {
   }
 
   close(code: number, reason: string): void {
+    if (this.#socket.readyState === socketStates.open) this.#onEnded(code);
     this.#socket.close(code, reason.slice(0, 120));
   }
 
@@ -91,6 +109,7 @@ export class WorkerSocket implements WorkerLink {
         { worker_id: this.#connection.workerId },
         'the worker does not read; its connection is cut',
       );
+      this.#onEnded('unread');
       this.#socket.terminate();
       return;
     }
@@ -209,7 +228,9 @@ export class WorkerSocket implements WorkerLink {
   #fault(message: string): void {
     this.#faults += 1;
     this.send({ type: 'error', code: 'bad_frame', message });
-    if (this.#state === 'new') this.close(closeCodes.badFrame, message);
-    else if (this.#faults >= faultsMax) this.close(closeCodes.policyViolation, 'too many bad frames');
+    const isNew = this.#state === 'new';
+    this.#isOut = isNew || this.#faults >= faultsMax;
+    if (isNew) this.close(closeCodes.badFrame, message);
+    else if (this.#isOut) this.close(closeCodes.policyViolation, 'too many bad frames');
   }
 }

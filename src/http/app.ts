@@ -1,4 +1,5 @@
 import Koa from 'koa';
+import type { FailedLogins } from '../auth/failedLogins.ts';
 import type { KeyRing } from '../auth/keyRing.ts';
 import type { Tickets } from '../auth/tickets.ts';
 import type { Config } from '../config/config.ts';
@@ -14,6 +15,7 @@ import { authentication } from './middleware/authentication.ts';
 import { errors } from './middleware/errors.ts';
 import { headers } from './middleware/headers.ts';
 import { jsonBody } from './middleware/jsonBody.ts';
+import { knownHost } from './middleware/knownHost.ts';
 import { measure } from './middleware/measure.ts';
 import { rateLimit } from './middleware/rateLimit.ts';
 import { requestId } from './middleware/requestId.ts';
@@ -37,6 +39,7 @@ export interface HttpParts {
   coordinator: Coordinator;
   keys: KeyRing;
   tickets: Tickets;
+  failedLogins: FailedLogins;
   streams: EventStreams;
   config: () => Config;
   /** The same, with where it came from and the way to read it again. */
@@ -69,7 +72,7 @@ export function routes({ coordinator, config, live, keys, tickets, streams, metr
 
 /** The HTTP side of the coordinator. Whatever is not public asks for a key first, so that a stranger learns no path. */
 export function createApp(parts: HttpParts): Koa {
-  const { coordinator, keys, tickets, config, metrics, clock, logger } = parts;
+  const { coordinator, config, metrics, clock, logger } = parts;
   const all = routes(parts);
   const app = new Koa();
   // Koa's own handler would print what the error middleware has answered already.
@@ -77,10 +80,11 @@ export function createApp(parts: HttpParts): Koa {
   app.use(measure(metrics));
   app.use(requestId());
   app.use(headers(coordinator));
-  app.use(errors(logger));
+  app.use(errors(logger, (code) => metrics.bounds.requestRefused(code)));
   app.use(health(coordinator));
+  app.use(knownHost(config));
   app.use(parts.dashboard === null ? page() : dashboard(parts.dashboard));
-  app.use(authentication(keys, tickets, streamPaths(all)));
+  app.use(authentication({ ...parts, takesTicket: streamPaths(all) }));
   app.use(rateLimit(() => config().http.rateLimitPerKey, clock));
   app.use(
     routing(

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 const loopback = ['localhost', '127.0.0.1', '[::1]', '::1'];
 
 /** By what names a service can be reached. */
@@ -6,11 +8,12 @@ export interface OwnNames {
   host: string;
   /** What the world knows it by; null when nobody said. */
   publicUrl: string | null;
+  http: { allowedHosts: readonly string[] };
 }
 
 /** Whether an address binds this machine alone. */
 export function isLoopback(host: string): boolean {
-  return loopback.includes(host) || /^127\./.test(host);
+  return loopback.includes(host) || /^127\.[\d.]+$/.test(host);
 }
 
 /**
@@ -27,23 +30,34 @@ export function isOwnHost(hostname: string): boolean {
   );
 }
 
+/** What can be a host and a port. `URL` alone would also take `somebody@host` and `host/path`. */
+const hostPattern = /^[\w.:[\]-]+$/;
+
 /**
  * Whether a Host header names this service. A page that rebinds its own name to this address (DNS rebinding) sends its
- * own name. Bound beyond loopback without `public_url`, any name may be ours, and only the key decides.
+ * own name, so an address in numbers is always good: nobody can rebind that. Bound beyond loopback without `public_url`
+ * and `http.allowed_hosts`, any name may be ours, and only the key decides.
  */
 export function isKnownHost(header: string | undefined, own: OwnNames): boolean {
-  if (header === undefined || !URL.canParse(`http://${header}`)) return false;
+  if (header === undefined || !hostPattern.test(header) || !URL.canParse(`http://${header}`)) return false;
   const { hostname } = new URL(`http://${header}`);
-  if (isLoopback(hostname) || hostname === own.host) return true;
+  if (isLoopback(hostname) || hostname === own.host || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0)
+    return true;
+  const { allowedHosts } = own.http;
+  if (allowedHosts.some((name) => name.toLowerCase() === hostname)) return true;
   if (own.publicUrl !== null) return hostname === new URL(own.publicUrl).hostname;
-  return !isLoopback(own.host);
+  return !isLoopback(own.host) && allowedHosts.length === 0;
 }
 
 /**
  * Whether an Origin header is that of a page this service has served: the host and port that the request itself goes to,
  * or `public_url`. The scheme is left out, since a proxy may have ended TLS.
  */
-export function isOwnOrigin(origin: string, hostHeader: string, { publicUrl }: OwnNames): boolean {
+export function isOwnOrigin(
+  origin: string,
+  hostHeader: string,
+  { publicUrl }: Pick<OwnNames, 'publicUrl'>,
+): boolean {
   if (!URL.canParse(origin)) return false;
   const { protocol, host, origin: normal } = new URL(origin);
   if (protocol !== 'http:' && protocol !== 'https:') return false;

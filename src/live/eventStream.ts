@@ -121,7 +121,7 @@ export class EventStreams {
     { principal, topics, since }: StreamRequest & { topics: readonly Topic[] },
     endsWith: string | null,
   ): StartStream {
-    if (!this.#live.hasRoom) throw tooMany(this.#live.isOpen ? 'rate_limited' : 'draining');
+    if (!this.#live.admits()) throw tooMany(this.#live.isOpen ? 'rate_limited' : 'draining');
     return (response) => {
       if (response.destroyed) return;
       const subscriber = this.#live.join(new EventStream(response, this.#clock), endsWith);

@@ -6,6 +6,7 @@ import { CoordinatorError } from '../domain/errors.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { isTerminal } from '../domain/states.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
+import { type BoundFigures, noFigures } from '../lib/boundFigures.ts';
 import type { Logger } from '../lib/log.ts';
 import { presentInspected } from '../present/inspection.ts';
 import { presentStats } from '../present/stats.ts';
@@ -31,6 +32,8 @@ export class Live {
   readonly feed: Feed;
   readonly history: History;
   readonly snapshots: Snapshots;
+  /** Told when a subscriber is refused or ended. */
+  readonly figures: BoundFigures;
   readonly #outputs = new Outputs();
   readonly #coordinator: Coordinator;
   readonly #config: () => Config;
@@ -54,8 +57,10 @@ export class Live {
     clock: Clock;
     random: Random;
     logger: Logger;
+    figures?: BoundFigures;
   }) {
-    const { coordinator, config, clock, random, logger } = options;
+    const { coordinator, config, clock, random, logger, figures = noFigures } = options;
+    this.figures = figures;
     this.#coordinator = coordinator;
     this.#config = config;
     this.#clock = clock;
@@ -70,13 +75,21 @@ export class Live {
     return this.#isOpen;
   }
 
-  /** Whether one more may come. */
-  get hasRoom(): boolean {
-    return this.#isOpen && this.#subscribers.size < this.#config().live.maxSubscribers;
+  /** Whether one more may come; the one that may not is counted. */
+  admits(): boolean {
+    if (!this.#isOpen) return false;
+    const hasRoom = this.#subscribers.size < this.#config().live.maxSubscribers;
+    if (!hasRoom) this.figures.subscriberRefused();
+    return hasRoom;
   }
 
   get subscriberCount(): number {
     return this.#subscribers.size;
+  }
+
+  /** Characters of the output of running attempts that are remembered. */
+  get outputSize(): number {
+    return this.#outputs.weight;
   }
 
   /** Bytes that were handed over and that nobody has taken yet. */

@@ -6,6 +6,7 @@ import type { Role } from '../domain/key.ts';
 import type { LiveClientFrame } from '../domain/liveProtocol.ts';
 import { iso } from '../domain/wire.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
+import { FrameCount } from '../lib/frameCount.ts';
 import { parseClientFrame, topicsMax } from './clientFrames.ts';
 import { webSocketFrame } from './encoding.ts';
 import type { Live } from './live.ts';
@@ -16,6 +17,8 @@ import { assertMayHear } from './topics.ts';
 const faultsMax = 5;
 /** Frames a client may send within `rateWindowMs`. */
 const framesMax = 100;
+/** Pings and pongs in the same time. ws itself cuts who leaves 100 pongs unread, without a word. */
+const controlFramesMax = 50;
 const rateWindowMs = 10_000;
 /** Pings that may go unanswered. */
 const missedMax = 2;
@@ -34,9 +37,11 @@ export class LiveConnection implements Outlet {
   /** The end of the last frame being handled: they are handled one after the other. */
   #tail: Promise<void> = Promise.resolve();
   #faults = 0;
-  #frames = 0;
-  #windowFrom: number;
+  readonly #frames = new FrameCount(framesMax, rateWindowMs);
+  readonly #controls = new FrameCount(controlFramesMax, rateWindowMs);
   #missed = 0;
+  /** It was sent away; what it says until its socket is gone is not listened to. */
+  #isOut = false;
 
   /** @param socket the one below the WebSocket: many frames leave it in one write. */
   constructor(options: { webSocket: WebSocket; socket: Duplex; live: Live; clock: Clock; role: Role }) {
@@ -45,11 +50,10 @@ export class LiveConnection implements Outlet {
     this.#live = options.live;
     this.#clock = options.clock;
     this.#role = options.role;
-    this.#windowFrom = this.#clock.monotonic();
     this.#subscriber = this.#live.join(this);
     this.#webSocket.on('message', (data, isBinary) => {
       try {
-        this.#receive(isBinary ? null : String(data));
+        if (!this.#isOut) this.#receive(isBinary ? null : String(data));
       } catch (error) {
         // A bug; one frame must not end the coordinator for everybody.
         this.#refused(error);
@@ -57,7 +61,10 @@ export class LiveConnection implements Outlet {
     });
     this.#webSocket.on('pong', () => {
       this.#missed = 0;
+      this.#heardControl();
     });
+    // Each ping is answered, at our cost.
+    this.#webSocket.on('ping', () => this.#heardControl());
     // A frame that is too large or no frame at all; the library closes with the code that says so.
     this.#webSocket.on('error', () => {});
     this.#webSocket.on('close', () => this.#subscriber.left());
@@ -86,6 +93,7 @@ export class LiveConnection implements Outlet {
   }
 
   end(code: number, reason: string): void {
+    this.#isOut = true;
     this.#webSocket.close(code, reason);
     const cancel = this.#clock.after(closeMs, () => this.#webSocket.terminate());
     this.#webSocket.once('close', cancel);
@@ -98,7 +106,7 @@ export class LiveConnection implements Outlet {
 
   /** @param text null when the frame is binary. */
   #receive(text: string | null): void {
-    if (this.#isTooFast()) {
+    if (this.#frames.isOver(this.#clock.monotonic())) {
       this.#subscriber.end(closeCodes.policyViolation, 'too many frames');
       return;
     }
@@ -110,14 +118,9 @@ export class LiveConnection implements Outlet {
     this.#tail = this.#tail.then(() => this.#handle(frame)).catch((error: unknown) => this.#refused(error));
   }
 
-  #isTooFast(): boolean {
-    const now = this.#clock.monotonic();
-    if (now - this.#windowFrom >= rateWindowMs) {
-      this.#windowFrom = now;
-      this.#frames = 0;
-    }
-    this.#frames += 1;
-    return this.#frames > framesMax;
+  #heardControl(): void {
+    if (!this.#controls.isOver(this.#clock.monotonic())) return;
+    this.#subscriber.end(closeCodes.policyViolation, 'too many pings');
   }
 
   /** @throws CoordinatorError job_not_found; forbidden for a topic that the key may not hear. */

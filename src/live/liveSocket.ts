@@ -43,7 +43,7 @@ export class LiveSocket {
     const principal = this.#principal(request);
     if (typeof principal === 'number') return principal;
     if (!roleMay(principal.role, 'viewer')) return 403;
-    if (!this.#live.hasRoom) return 503;
+    if (!this.#live.admits()) return 503;
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const { role } = principal;
       const connection = new LiveConnection({

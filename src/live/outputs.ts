@@ -33,6 +33,11 @@ export class Outputs {
     return this.#byJob.size;
   }
 
+  /** Characters that are kept, of all jobs, with what the chunks weigh besides. */
+  get weight(): number {
+    return this.#weight;
+  }
+
   /** Add a chunk of a lease. */
   add(jobId: string, lease: number, chunk: Chunk): void {
     const known = this.#byJob.get(jobId);

@@ -150,6 +150,7 @@ export class Subscriber {
   end(code: number, reason: string): void {
     if (this.#state === 'ended') return;
     this.left();
+    this.#live.figures.socketEnded('live', code);
     this.outlet.end(code, reason);
   }
 

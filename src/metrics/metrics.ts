@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Config } from '../config/config.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import { BoundMetrics } from './bounds.ts';
 import { JobMetrics } from './jobMetrics.ts';
 import { KnownNames } from './knownNames.ts';
 import { Children, other } from './labels.ts';
@@ -15,6 +16,8 @@ const commitSeconds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25,
  * a scrape. No label is unbounded, and none holds content.
  */
 export class Metrics {
+  /** What is bounded, and what was refused there. */
+  readonly bounds: BoundMetrics;
   readonly #registry = new Registry();
   readonly #requests;
   readonly #commits;
@@ -25,6 +28,7 @@ export class Metrics {
   constructor(options: { coordinator: Coordinator; config: () => Config; process?: boolean }) {
     const { coordinator, config } = options;
     const registers = [this.#registry];
+    this.bounds = new BoundMetrics(this.#registry);
     const names = new KnownNames(config, () => coordinator.providers());
     const jobs = new JobMetrics(this.#registry, names);
     const setState = createStateGauges(this.#registry, names);

@@ -30,7 +30,18 @@ test('without a file everything has the default that the documentation tells', a
     routing: { strategy: 'direct', chain: [], rules: [], fallback_on_timeout: true },
     pricing: {},
     retention: { keep_days: 30, keep_jobs: 100_000 },
-    http: { max_body_bytes: 10_485_760, max_batch_bytes: 67_108_864, rate_limit_per_key: 0 },
+    http: {
+      max_body_bytes: 10_485_760,
+      max_batch_bytes: 67_108_864,
+      rate_limit_per_key: 0,
+      max_connections: 10_000,
+      head_timeout_seconds: 30,
+      body_timeout_seconds: 300,
+      unread_timeout_seconds: 60,
+      failed_logins_per_minute: 300,
+      trusted_proxies: 0,
+      allowed_hosts: [],
+    },
     live: { max_subscribers: 1000 },
     log: { level: 'info' },
     shutdown: { grace_seconds: 30 },
@@ -103,7 +114,17 @@ pricing:
     alpha-1.5: { input_per_million: 1.25, output_per_million: 10, cached_input_per_million: 0.1 }
     beta: { free: true }
 retention: { keep_days: 1, keep_jobs: 2 }
-http: { max_body_bytes: 2048, max_batch_bytes: 4096, rate_limit_per_key: 7 }
+http:
+  max_body_bytes: 2048
+  max_batch_bytes: 4096
+  rate_limit_per_key: 7
+  max_connections: 8
+  head_timeout_seconds: 0.5
+  body_timeout_seconds: 9
+  unread_timeout_seconds: 10
+  failed_logins_per_minute: 11
+  trusted_proxies: 2
+  allowed_hosts: [svc.internal]
 live: { max_subscribers: 3 }
 log: { level: debug }
 shutdown: { grace_seconds: 1.5 }
@@ -150,7 +171,18 @@ worker: { name: box, providers: [echo], concurrency: 0, tags: [gpu], coordinator
   t.deepEqual(config.pricing.alpha?.['alpha-1.5'], price);
   t.like(config.pricing.alpha?.beta, { free: true, inputPerMillion: 0, outputPerMillion: 0 });
   t.deepEqual(config.retention, { keepDays: 1, keepJobs: 2 });
-  t.deepEqual(config.http, { maxBodyBytes: 2048, maxBatchBytes: 4096, rateLimitPerKey: 7 });
+  t.deepEqual(config.http, {
+    maxBodyBytes: 2048,
+    maxBatchBytes: 4096,
+    rateLimitPerKey: 7,
+    maxConnections: 8,
+    headTimeoutSeconds: 0.5,
+    bodyTimeoutSeconds: 9,
+    unreadTimeoutSeconds: 10,
+    failedLoginsPerMinute: 11,
+    trustedProxies: 2,
+    allowedHosts: ['svc.internal'],
+  });
   t.deepEqual(
     [config.live.maxSubscribers, config.log.level, config.shutdown.graceSeconds],
     [3, 'debug', 1.5],

@@ -1,6 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import { type ApiBundle, environmentKey, setupApi } from '../support/api.ts';
+import { testConfig } from '../support/config.ts';
 
 const job = { prompt: 'Summarise', provider: 'echo' };
 const ndjson = { 'content-type': 'application/x-ndjson' };
@@ -117,7 +118,7 @@ test('a byte order mark before a batch is nothing, and another encoding than UTF
 });
 
 test('no body, another type, a coded one, a large one and a large job are refused', async (t) => {
-  const http = { maxBodyBytes: 1_000, maxBatchBytes: 3_000, rateLimitPerKey: 0 };
+  const http = { ...testConfig().http, maxBodyBytes: 1_000, maxBatchBytes: 3_000 };
   const bundle = await setupApi(t, { http });
   const { api } = bundle;
   t.is((await api('POST', '/api/jobs/batch')).status, 400);

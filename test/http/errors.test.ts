@@ -2,6 +2,7 @@ import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import { routes } from '../../src/http/app.ts';
 import { type Reply, setupApi } from '../support/api.ts';
+import { testConfig } from '../support/config.ts';
 
 function isProblem(t: ExecutionContext, reply: Reply, status: number, code: string): void {
   t.is(reply.status, status, reply.text);
@@ -93,7 +94,7 @@ test('a bad dispatch names every field at fault and leaves no trace', async (t) 
 
 test('a body that is no JSON object is 400, of another type 415, too large 413', async (t) => {
   const { api } = await setupApi(t, {
-    http: { maxBodyBytes: 1000, maxBatchBytes: 2000, rateLimitPerKey: 0 },
+    http: { ...testConfig().http, maxBodyBytes: 1000, maxBatchBytes: 2000 },
   });
   for (const body of ['{', '[]', '"x"', 'null', '5', '']) {
     isProblem(t, await api('POST', '/api/jobs', body), 400, 'invalid_request');

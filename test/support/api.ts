@@ -1,12 +1,14 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
+import { FailedLogins } from '../../src/auth/failedLogins.ts';
 import { KeyRing } from '../../src/auth/keyRing.ts';
 import { Tickets } from '../../src/auth/tickets.ts';
 import { LiveConfig } from '../../src/config/liveConfig.ts';
 import { type KeyRecord, type Role, roles } from '../../src/domain/key.ts';
 import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
 import { createApp, type HttpParts } from '../../src/http/app.ts';
+import { clientAddress } from '../../src/lib/clientAddress.ts';
 import { silent } from '../../src/lib/log.ts';
 import { systemRandom } from '../../src/lib/systemClock.ts';
 import { routeUpgrades, type UpgradeHandler } from '../../src/lib/upgrades.ts';
@@ -58,27 +60,39 @@ export async function setupApi(
   const keys = Object.fromEntries(await Promise.all(created)) as Record<Role, string>;
   const tickets = new Tickets({ clock, random: systemRandom() });
   const config = () => bundle.config;
-  const live = new Live({ coordinator, config, clock, random: systemRandom(), logger: silent });
+  const metrics = new Metrics({ coordinator, config });
+  const { bounds: figures } = metrics;
+  const failedLogins = new FailedLogins({
+    perMinute: () => config().http.failedLoginsPerMinute,
+    onRefused: ({ isLimited }) => figures.keyRefused(isLimited),
+  });
+  const live = new Live({ coordinator, config, clock, random: systemRandom(), logger: silent, figures });
   const parts: HttpParts = {
     coordinator,
     keys: ring,
     tickets,
+    failedLogins,
     streams: new EventStreams({ live, coordinator, keys: ring, clock }),
     config,
     live: LiveConfig.of(bundle.config),
-    metrics: new Metrics({ coordinator, config }),
+    metrics,
     clock,
     dashboard: null,
     logger: silent,
   };
   const server = createServer(createApp(parts).callback());
-  const gateway = new WorkerGateway({ coordinator, keys: ring, logger: silent });
+  const gateway = new WorkerGateway({ coordinator, keys: ring, clock, logger: silent, figures });
   const dashboards = new LiveSocket({ live, keys: ring, tickets, config, clock });
   const handlers = new Map<string, UpgradeHandler>([
     ['/ws', (request, socket, head) => dashboards.upgrade(request, socket, head)],
     ['/ws/worker', (request, socket, head) => gateway.upgrade(request, socket, head)],
   ]);
-  routeUpgrades(server, { handlers, own: config, logger: silent });
+  routeUpgrades(server, {
+    handlers,
+    own: config,
+    failedLogin: (request) => failedLogins.count(clientAddress(request, config().http.trustedProxies)),
+    logger: silent,
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => {
     live.close();

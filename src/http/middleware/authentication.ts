@@ -1,34 +1,58 @@
 import type { Context, Middleware } from 'koa';
+import type { FailedLogins } from '../../auth/failedLogins.ts';
 import type { KeyRing } from '../../auth/keyRing.ts';
 import type { Tickets } from '../../auth/tickets.ts';
+import type { Config } from '../../config/config.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
 import type { Principal } from '../../domain/key.ts';
+import { clientAddress } from '../../lib/clientAddress.ts';
+import { isOwnOrigin } from '../../lib/hosts.ts';
 
 /**
- * Lets nobody past without a key that is taken; `ctx.state.principal` says who it is.
- * @param takesTicket the paths to which a browser can send no header: a ticket in the query stands in for the key.
+ * Lets nobody past without a key that is taken; `ctx.state.principal` says who it is. A refusal is counted for the
+ * address it came from, and told as 429 when there were too many; a valid key is never counted.
+ * @param parts.takesTicket the paths to which a browser can send no header: a ticket in the query stands in for the key.
+ * @throws CoordinatorError authentication_failed, rate_limited; forbidden for a ticket from another page than ours.
  */
-export function authentication(
-  keys: KeyRing,
-  tickets: Tickets,
-  takesTicket: (path: string) => boolean,
-): Middleware {
+export function authentication(parts: {
+  keys: KeyRing;
+  tickets: Tickets;
+  failedLogins: FailedLogins;
+  config: () => Config;
+  takesTicket: (path: string) => boolean;
+}): Middleware {
+  const { keys, tickets, failedLogins, config, takesTicket } = parts;
   const identify = (ctx: Context): Principal | string => {
     const authorization = ctx.get('Authorization');
     const { ticket } = ctx.query;
     if (authorization !== '' || typeof ticket !== 'string' || !takesTicket(ctx.path)) {
       return keys.authenticate(authorization);
     }
+    const { origin, host = '' } = ctx.req.headers;
+    if (origin !== undefined && !isOwnOrigin(origin, host, config())) {
+      throw new CoordinatorError('forbidden', 'A ticket is for the page of this service alone');
+    }
     const principal = tickets.redeem(ticket);
     // The key may have been taken back since the ticket was issued.
     if (principal !== null && keys.isValid(principal)) return principal;
     return 'the ticket is unknown, was used already, or is older than 30 seconds';
   };
+  const refuse = async (ctx: Context, why: string): Promise<never> => {
+    const waitSeconds = await failedLogins.count(clientAddress(ctx.req, config().http.trustedProxies));
+    if (waitSeconds === 0) {
+      throw new CoordinatorError('authentication_failed', `Authentication failed: ${why}`);
+    }
+    // Whoever goes on has to connect anew for each try.
+    ctx.set('Connection', 'close');
+    throw new CoordinatorError(
+      'rate_limited',
+      `Too many refused keys from this address (http.failed_logins_per_minute): wait ${waitSeconds} s. ${why}`,
+      { retryAfterSeconds: waitSeconds },
+    );
+  };
   return (ctx, next) => {
     const principal = identify(ctx);
-    if (typeof principal === 'string') {
-      throw new CoordinatorError('authentication_failed', `Authentication failed: ${principal}`);
-    }
+    if (typeof principal === 'string') return refuse(ctx, principal);
     ctx.state.principal = principal;
     return next();
   };

@@ -1,10 +1,10 @@
 import type { Middleware } from 'koa';
-import { CoordinatorError } from '../../domain/errors.ts';
+import { CoordinatorError, type ErrorCode } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { problemOf } from '../problem.ts';
 
-/** Turns what was thrown into a problem document. Anything that is not a `CoordinatorError` is a bug: logged, and a bare 500. */
-export function errors(logger: Logger): Middleware {
+/** Turns what was thrown into a problem document. Anything that is not a `CoordinatorError` is a bug: logged, and a bare 500. @param onProblem told of each. */
+export function errors(logger: Logger, onProblem: (code: ErrorCode) => void = () => {}): Middleware {
   return async (ctx, next) => {
     try {
       await next();
@@ -21,6 +21,7 @@ export function errors(logger: Logger): Middleware {
               'internal_error',
               'Something went wrong inside; the log has it under this request id',
             );
+      onProblem(shown.code);
       const { retryAfterSeconds, allow } = shown.details;
       if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
       if (allow !== undefined) ctx.set('Allow', allow.join(', '));

@@ -1,0 +1,43 @@
+import type { WebSocket } from 'ws';
+import type { Clock } from '../domain/clock.ts';
+import { closeCodes } from '../domain/workerProtocol.ts';
+import { FrameCount } from '../lib/frameCount.ts';
+
+/**
+ * Frames a second that are read of one worker. A frame costs some 15 µs, so no more than a fifth of the coordinator's
+ * time goes to one worker that floods; 200 slots with 50 tokens a second each are 10,000.
+ */
+const framesMax = 12_000;
+const frameWindowMs = 1_000;
+/** Pings and pongs; nobody needs more than one in ten seconds. ws itself cuts who leaves 100 pongs unread, without a word. */
+const controlFramesMax = 50;
+const controlWindowMs = 10_000;
+
+/**
+ * Bounds what one worker's socket may ask of the coordinator.
+ * - Too many frames: the rest of the second nothing is read, so that TCP slows the worker. Nothing is lost.
+ * - Too many pings: each would get a pong, at our cost. 1008.
+ */
+export function guardFrames(
+  socket: WebSocket,
+  { clock, onSlowed, onFlood }: { clock: Clock; onSlowed: () => void; onFlood: (code: number) => void },
+): void {
+  const frames = new FrameCount(framesMax, frameWindowMs);
+  const controls = new FrameCount(controlFramesMax, controlWindowMs);
+  let cancelResume = () => {};
+  socket.on('message', () => {
+    const now = clock.monotonic();
+    if (!frames.isOver(now) || socket.isPaused) return;
+    socket.pause();
+    onSlowed();
+    cancelResume = clock.after(frames.restMs(now), () => socket.resume());
+  });
+  const control = () => {
+    if (!controls.isOver(clock.monotonic()) || socket.readyState !== socket.OPEN) return;
+    onFlood(closeCodes.policyViolation);
+    socket.close(closeCodes.policyViolation, 'too many pings');
+  };
+  socket.on('ping', control);
+  socket.on('pong', control);
+  socket.once('close', () => cancelResume());
+}

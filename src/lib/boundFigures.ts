@@ -1,0 +1,28 @@
+/** Why a WebSocket or an event stream was ended by the service: a close code, or that nothing of it was read. */
+export type EndReason = number | 'unread';
+
+/** Told whenever a bound was reached, so that a flood can be seen from outside. */
+export interface BoundFigures {
+  /** A connection too many was closed. */
+  connectionRefused(): void;
+  /** A connection was cut whose client read nothing of its answer. */
+  connectionUnread(): void;
+  /** A key or ticket was refused. @param isLimited its address had used up what it may. */
+  keyRefused(isLimited: boolean): void;
+  /** There were as many live subscribers as may be. */
+  subscriberRefused(): void;
+  /** A connection of a worker or a live subscriber was ended. */
+  socketEnded(kind: 'worker' | 'live', reason: EndReason): void;
+  /** Nothing is read of a worker for the rest of a second. */
+  workerSlowed(): void;
+}
+
+/** Where nobody counts. */
+export const noFigures: BoundFigures = {
+  connectionRefused() {},
+  connectionUnread() {},
+  keyRefused() {},
+  subscriberRefused() {},
+  socketEnded() {},
+  workerSlowed() {},
+};

@@ -1,0 +1,76 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../domain/clock.ts';
+import type { BoundFigures } from './boundFigures.ts';
+
+/** Between two looks at who does not read, ms; a timeout that is shorter is looked after as often as it is long. */
+const lookMsMax = 5_000;
+
+/**
+ * Bounds what the TCP connections of a server can hold: their number, and answers that nobody reads. Node bounds the
+ * time of a request by itself, but an answer lies in memory for as long as its client takes nothing of it.
+ * Costs a request nothing: a look every five seconds finds who has something unread, and only those get a timeout.
+ */
+export class Connections {
+  readonly #server: Server;
+  readonly #clock: Clock;
+  readonly #unreadMs: () => number;
+  readonly #open = new Set<Socket>();
+  #cancelLook: () => void = () => {};
+
+  /** @param options.unreadMs how long a client may take nothing at all, asked at every look. */
+  constructor(options: {
+    server: Server;
+    clock: Clock;
+    max: number;
+    unreadMs: () => number;
+    figures: BoundFigures;
+  }) {
+    const { server, clock, max, unreadMs, figures } = options;
+    this.#server = server;
+    this.#clock = clock;
+    this.#unreadMs = unreadMs;
+    server.maxConnections = max;
+    server.on('drop', () => figures.connectionRefused());
+    server.on('connection', (socket: Socket) => {
+      this.#open.add(socket);
+      socket.once('close', () => this.#open.delete(socket));
+    });
+    // Node asks its listeners to end the connection, also one that was kept open for a next request.
+    server.on('timeout', (socket: Socket) => {
+      if (socket.writableLength > 0) figures.connectionUnread();
+      socket.destroy();
+    });
+    this.#lookLater();
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  close(): void {
+    this.#cancelLook();
+  }
+
+  /**
+   * The timer of a socket starts again whenever the system takes some of what is unread (Node looks at the queue of the
+   * write under way too), so one that reads slowly is never cut.
+   */
+  #look(): void {
+    const unreadMs = this.#unreadMs();
+    for (const socket of this.#open) {
+      const isUnread = socket.writableLength > 0;
+      if (isUnread && socket.timeout !== unreadMs) socket.setTimeout(unreadMs);
+      // An event stream that has caught up may be quiet for as long as it likes.
+      if (!isUnread && socket.timeout === unreadMs) socket.setTimeout(this.#server.timeout);
+    }
+  }
+
+  #lookLater(): void {
+    const afterMs = Math.min(lookMsMax, Math.max(100, this.#unreadMs()));
+    this.#cancelLook = this.#clock.after(afterMs, () => {
+      this.#look();
+      this.#lookLater();
+    });
+  }
+}

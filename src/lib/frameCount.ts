@@ -1,0 +1,28 @@
+/** Counts frames in windows of time: a bound that costs two numbers. */
+export class FrameCount {
+  readonly #max: number;
+  readonly #windowMs: number;
+  #from = Number.NEGATIVE_INFINITY;
+  #count = 0;
+
+  /** @param max frames within `windowMs`. */
+  constructor(max: number, windowMs: number) {
+    this.#max = max;
+    this.#windowMs = windowMs;
+  }
+
+  /** Count one more. @param now monotonic ms. @returns whether it is one too many. */
+  isOver(now: number): boolean {
+    if (now - this.#from >= this.#windowMs) {
+      this.#from = now;
+      this.#count = 0;
+    }
+    this.#count += 1;
+    return this.#count > this.#max;
+  }
+
+  /** Until a new window begins, ms. */
+  restMs(now: number): number {
+    return Math.max(0, this.#from + this.#windowMs - now);
+  }
+}

@@ -1,0 +1,111 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { BoundFigures, EndReason } from '../lib/boundFigures.ts';
+
+/** What is asked at a scrape. */
+export interface BoundLevels {
+  connections(): number;
+  subscribers(): number;
+  /** Bytes for live subscribers that nobody has taken yet. */
+  unsentBytes(): number;
+  /** Characters of running attempts that are remembered for late viewers. */
+  outputSize(): number;
+}
+
+/** How near everything that is bounded is to its bound, and what was refused or ended at it. */
+export class BoundMetrics implements BoundFigures {
+  readonly #requests;
+  readonly #connectionsRefused;
+  readonly #connectionsUnread;
+  readonly #keys;
+  readonly #subscribers;
+  readonly #sockets;
+  readonly #slowed;
+  #levels: BoundLevels | null = null;
+
+  constructor(registry: Registry) {
+    const counter = <L extends string>(name: string, help: string, labelNames: L[] = []) =>
+      new Counter({ name, help, labelNames, registers: [registry] });
+    const gauge = (name: string, help: string, read: (levels: BoundLevels) => number) => {
+      const level = () => (this.#levels === null ? 0 : read(this.#levels));
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.set(level());
+        },
+      });
+    };
+    gauge('svc_connections', 'TCP connections, those of workers and dashboards with them.', (levels) =>
+      levels.connections(),
+    );
+    gauge('svc_live_subscribers', 'Dashboards and event streams that listen.', (levels) =>
+      levels.subscribers(),
+    );
+    gauge('svc_live_unsent_bytes', 'Bytes that live subscribers have not taken yet.', (levels) =>
+      levels.unsentBytes(),
+    );
+    gauge('svc_live_output_characters', 'Output of running attempts that is remembered.', (levels) =>
+      levels.outputSize(),
+    );
+    this.#requests = counter('svc_requests_refused_total', 'Requests answered with a problem.', ['code']);
+    this.#connectionsRefused = counter(
+      'svc_connections_refused_total',
+      'Connections closed at once, since there were as many as may be.',
+    );
+    this.#connectionsUnread = counter(
+      'svc_connections_unread_total',
+      'Connections cut, since their client read nothing of an answer.',
+    );
+    this.#keys = counter('svc_keys_refused_total', 'Keys and tickets that were refused, by answer.', [
+      'status',
+    ]);
+    this.#subscribers = counter(
+      'svc_live_subscribers_refused_total',
+      'Subscribers refused, since there were as many as may be.',
+    );
+    this.#sockets = counter(
+      'svc_sockets_ended_total',
+      'Sockets of workers and of live subscribers that were ended, by close code.',
+      ['kind', 'reason'],
+    );
+    this.#slowed = counter(
+      'svc_worker_slowed_total',
+      'Times that a worker sent so many frames that it was not read for the rest of a second.',
+    );
+  }
+
+  /** From now on these are the levels. */
+  watch(levels: BoundLevels): void {
+    this.#levels = levels;
+  }
+
+  requestRefused(code: ErrorCode): void {
+    this.#requests.labels(code).inc();
+  }
+
+  connectionRefused(): void {
+    this.#connectionsRefused.inc();
+  }
+
+  connectionUnread(): void {
+    this.#connectionsUnread.inc();
+  }
+
+  keyRefused(isLimited: boolean): void {
+    this.#keys.labels(isLimited ? '429' : '401').inc();
+  }
+
+  subscriberRefused(): void {
+    this.#subscribers.inc();
+  }
+
+  socketEnded(kind: 'worker' | 'live', reason: EndReason): void {
+    this.#sockets.labels(kind, String(reason)).inc();
+  }
+
+  workerSlowed(): void {
+    this.#slowed.inc();
+  }
+}

@@ -12,6 +12,6 @@ const ms = performance.now() - start;
 const { total } = await store.counts();
 const megabytes = process.memoryUsage().rss / 1e6;
 process.stdout.write(
-  `open in a new process, ${total} jobs from the checkpoint: ${ms.toFixed(0)} ms, then ${megabytes.toFixed(0)} MB\n`,
+  `open in a new process, ${total} jobs: ${ms.toFixed(0)} ms, then ${megabytes.toFixed(0)} MB\n`,
 );
 await store.close();

@@ -75,9 +75,12 @@ export interface ExportFilters extends Omit<JobFilters, 'include' | 'limit' | 'o
   archived?: boolean | undefined;
 }
 
-/** A calendar period up to now: the running day in UTC unless told. */
+/** A calendar period up to now, the running day in UTC unless told; or the days `from` to `to`. */
 export interface CostPeriod {
   period?: PeriodName | undefined;
+  /** First and last day, as 2026-11-21, in place of `period`. */
+  from?: string | undefined;
+  to?: string | undefined;
   /** IANA name. */
   tz?: string | undefined;
 }
@@ -213,8 +216,8 @@ export function createClient({
     ticket: () => post('/api/tickets'),
     config: () => get('/api/config'),
     reloadConfig: () => post('/api/config/reload'),
-    costSummary: ({ period, tz } = {}) => get('/api/cost/summary', { query: { period, tz } }),
-    costBreakdown: ({ period, tz, by } = {}) => get('/api/cost/breakdown', { query: { period, tz, by } }),
+    costSummary: (period = {}) => get('/api/cost/summary', { query: { ...period } }),
+    costBreakdown: (period = {}) => get('/api/cost/breakdown', { query: { ...period } }),
     waitFor: (id, options = {}) => {
       return waitForEnd(id, (waitSeconds, signal) => job(id, { waitSeconds, signal }), options);
     },

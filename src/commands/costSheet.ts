@@ -11,7 +11,12 @@ export function sumText(dollars: number, unknownAttempts: number): string {
   return dollars === 0 ? '?' : `≥${dollarText(dollars)}`;
 }
 
-const previousNames = { day: 'the day before', week: 'the week before', month: 'the month before' };
+const previousNames = {
+  day: 'the day before',
+  week: 'the week before',
+  month: 'the month before',
+  custom: 'as many days before',
+};
 
 /** What a period has cost, and those of its hours or days in which something ended. */
 export function summarySheet(summary: WireCostSummary, screen: Screen): string[] {

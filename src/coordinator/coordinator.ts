@@ -4,7 +4,7 @@ import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import type { Config } from '../config/config.ts';
 import type { Pricing } from '../cost/pricing.ts';
 import type { Clock, Random } from '../domain/clock.ts';
-import type { BreakdownName, CostBreakdown, CostSummary, PeriodName } from '../domain/costReport.ts';
+import type { BreakdownName, CostBreakdown, CostSpan, CostSummary } from '../domain/costReport.ts';
 import { CoordinatorError, jobNotFound } from '../domain/errors.ts';
 import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
 import type { MachineCounts } from '../domain/machine.ts';
@@ -377,13 +377,13 @@ export class Coordinator {
   }
 
   /** What was spent in the running calendar period of a zone (IANA name). Its cost does not grow with the jobs. */
-  costSummary(period: PeriodName, zone: string): Promise<CostSummary> {
-    return costSummary({ store: this.#store, clock: this.#clock }, period, zone);
+  costSummary(span: CostSpan, zone: string): Promise<CostSummary> {
+    return costSummary({ store: this.#store, clock: this.#clock }, span, zone);
   }
 
   /** The same by provider, model, worker, tag or tier. */
-  costBreakdown(by: BreakdownName, period: PeriodName, zone: string): Promise<CostBreakdown> {
-    return costBreakdown({ store: this.#store, clock: this.#clock }, by, period, zone);
+  costBreakdown(by: BreakdownName, span: CostSpan, zone: string): Promise<CostBreakdown> {
+    return costBreakdown({ store: this.#store, clock: this.#clock }, by, span, zone);
   }
 
   /** How many actors of each machine are in each state; a provider that has met no job yet counts as available. */

@@ -1,14 +1,8 @@
-import { periodAt } from '../cost/periods.ts';
+import { spanAt } from '../cost/periods.ts';
 import { linesOf, summarise, sumOf } from '../cost/reports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { CostDimension } from '../domain/cost.ts';
-import type {
-  BreakdownName,
-  CostBreakdown,
-  CostLine,
-  CostSummary,
-  PeriodName,
-} from '../domain/costReport.ts';
+import type { BreakdownName, CostBreakdown, CostLine, CostSpan, CostSummary } from '../domain/costReport.ts';
 import type { Store } from '../store/store.ts';
 
 /** What a report reads. */
@@ -17,14 +11,14 @@ interface Sources {
   clock: Clock;
 }
 
-/** The calendar period of a zone up to now: what was spent, and on what time of it. */
+/** A calendar period of a zone up to now, or days of it: what was spent, and on what time of it. */
 export async function costSummary(
   { store, clock }: Sources,
-  name: PeriodName,
+  span: CostSpan,
   zone: string,
 ): Promise<CostSummary> {
-  const period = periodAt(name, zone, clock.now());
-  return summarise(period, await store.costBuckets(period.previousFrom, period.to + 1, 'total'));
+  const period = spanAt(span, zone, clock.now());
+  return summarise(period, await store.costBuckets(period.previousFrom, period.end, 'total'));
 }
 
 const dimensionOf: Record<BreakdownName, CostDimension> = {
@@ -39,13 +33,13 @@ const dimensionOf: Record<BreakdownName, CostDimension> = {
 export async function costBreakdown(
   { store, clock }: Sources,
   by: BreakdownName,
-  name: PeriodName,
+  span: CostSpan,
   zone: string,
 ): Promise<CostBreakdown> {
-  const period = periodAt(name, zone, clock.now());
+  const period = spanAt(span, zone, clock.now());
   const [totals, buckets, workers] = await Promise.all([
-    store.costBuckets(period.from, period.to + 1, 'total'),
-    store.costBuckets(period.from, period.to + 1, dimensionOf[by]),
+    store.costBuckets(period.from, period.end, 'total'),
+    store.costBuckets(period.from, period.end, dimensionOf[by]),
     by === 'worker' ? store.workers() : [],
   ]);
   const total = sumOf(totals);

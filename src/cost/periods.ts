@@ -1,4 +1,4 @@
-import type { CalendarPeriod, PeriodName } from '../domain/costReport.ts';
+import type { CalendarPeriod, CostSpan, DayRange, PeriodName } from '../domain/costReport.ts';
 import { dayAt, hoursBetween, startOfDay } from '../lib/timeZone.ts';
 
 const dayMs = 86_400_000;
@@ -9,11 +9,32 @@ const dayMs = 86_400_000;
  * @param zone IANA name.
  */
 export function periodAt(name: PeriodName, zone: string, now: number): CalendarPeriod {
+  const end = now + 1;
   const today = dayAt(zone, now);
   const [previousDay, firstDay] = firstDays(name, today);
   const from = startOfDay(zone, firstDay);
   const begins = name === 'day' ? hoursBetween(zone, from, now) : daysBetween(zone, firstDay, today);
-  return { name, zone, previousFrom: startOfDay(zone, previousDay), from, to: now, begins };
+  return { name, zone, previousFrom: startOfDay(zone, previousDay), from, to: now, end, begins };
+}
+
+/** The days of a zone from the first to the last, as far as they have come, and before them as many days. */
+function daysUntil({ firstDay, lastDay }: DayRange, zone: string, now: number): CalendarPeriod {
+  const from = startOfDay(zone, firstDay);
+  const over = startOfDay(zone, lastDay + 1);
+  const isOver = over <= now;
+  const to = isOver ? over : Math.max(from, now);
+  const previousFrom = startOfDay(zone, firstDay - (lastDay - firstDay + 1));
+  const lastMoment = isOver ? over - 1 : to;
+  const begins =
+    firstDay === lastDay
+      ? hoursBetween(zone, from, lastMoment)
+      : daysBetween(zone, firstDay, Math.min(lastDay, dayAt(zone, lastMoment)));
+  return { name: 'custom', zone, previousFrom, from, to, end: isOver ? over : to + 1, begins };
+}
+
+/** The calendar period that runs, or the days, of a zone at `now`; see `periodAt`. */
+export function spanAt(span: CostSpan, zone: string, now: number): CalendarPeriod {
+  return typeof span === 'string' ? periodAt(span, zone, now) : daysUntil(span, zone, now);
 }
 
 /** First day of the period before and of the one that `today` is in; days since 1970-01-01, which was a Thursday. */

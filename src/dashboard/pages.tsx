@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { Role } from '../domain/key.ts';
 import type { IconName } from './components/icons.tsx';
 import { Connect } from './pages/connect/connect.tsx';
+import { Cost } from './pages/cost/cost.tsx';
 import { Job } from './pages/job/job.tsx';
 import { Jobs } from './pages/jobs/jobs.tsx';
 import { Keys } from './pages/keys/keys.tsx';
@@ -33,6 +34,7 @@ export const pages: readonly PageEntry[] = [
   { pattern: '/workers', title: 'Workers', view: Workers, nav: { icon: 'workers', key: 'w' } },
   { pattern: '/workers/:id', title: 'Worker', view: Worker },
   { pattern: '/providers', title: 'Providers', view: Providers, nav: { icon: 'providers', key: 'p' } },
+  { pattern: '/cost', title: 'Cost', view: Cost, nav: { icon: 'cost', key: 'c' } },
   { pattern: '/machines', title: 'Machines', view: Machines, nav: { icon: 'machines', key: 'm' } },
   { pattern: '/machines/:name', title: 'Machines', view: Machines },
   { pattern: '/keys', title: 'Keys', view: Keys, nav: { icon: 'keys', key: 'k' }, needs: 'admin' },

@@ -3,20 +3,31 @@ import type { CostAmounts, CostKey } from './cost.ts';
 export const periodNames = ['day', 'week', 'month'] as const;
 export type PeriodName = (typeof periodNames)[number];
 
+/** Days of one's own choice, both included; days since 1970-01-01. */
+export interface DayRange {
+  firstDay: number;
+  lastDay: number;
+}
+
+/** What a report is of: the period that runs now, or days. */
+export type CostSpan = PeriodName | DayRange;
+
 /** What a breakdown can be by. */
 export const breakdowns = ['provider', 'model', 'worker', 'tag', 'tier'] as const;
 export type BreakdownName = (typeof breakdowns)[number];
 
-/** A calendar period up to now, and where the one before it began. Times are epoch ms. */
+/** A calendar period or days, at most up to now, and where those before began. Times are epoch ms. */
 export interface CalendarPeriod {
-  name: PeriodName;
+  name: PeriodName | 'custom';
   /** IANA name. */
   zone: string;
   /** Begin of the period before, which ends at `from`. */
   previousFrom: number;
   from: number;
-  /** Now. */
+  /** Now, or the end of the last day when that is over. */
   to: number;
+  /** What is before it counts: `to`, and with now also what ends at this moment. */
+  end: number;
   /** Begins of its parts, hours of a day and days of a week or month; the first is `from`, none is after `to`. */
   begins: readonly number[];
 }

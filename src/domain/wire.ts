@@ -282,11 +282,11 @@ export interface WireSpread {
   p95_ms: number | null;
 }
 
-/** A calendar period of a time zone, up to now. */
+/** A calendar period of a time zone or days of it, up to now at most. */
 export interface WireCostPeriod {
-  period: PeriodName;
+  period: PeriodName | 'custom';
   from: Iso;
-  /** Now. */
+  /** Now, or the end of the last day. */
   to: Iso;
   /** IANA name. */
   timezone: string;

@@ -98,6 +98,32 @@ test('what was spent shows in its hour, its day, and tomorrow in the day before'
   t.like(next.previous, { total_cost_usd: 0.04, jobs: 2, from: '2026-11-21T00:00:00.000Z' });
 });
 
+test('a report of days has both of them whole, their course, and as many days before', async (t) => {
+  const bundle = await setupApi(t, { pricing });
+  await complete(bundle, {});
+  bundle.clock.advance(24 * hour);
+  await complete(bundle, {});
+  bundle.clock.advance(24 * hour);
+  const both = await summary(bundle, '?from=2026-11-21&to=2026-11-22');
+  t.like(both, { period: 'custom', total_cost_usd: 0.04, jobs: 2, to: '2026-11-23T00:00:00.000Z' });
+  t.deepEqual(
+    both.series.map(({ from, jobs }: { from: string; jobs: number }) => [from, jobs]),
+    [
+      ['2026-11-21T00:00:00.000Z', 1],
+      ['2026-11-22T00:00:00.000Z', 1],
+    ],
+  );
+  t.is((await breakdown(bundle, '?from=2026-11-21&to=2026-11-22')).total_cost_usd, 0.04);
+  const second = await summary(bundle, '?from=2026-11-22&to=2026-11-22');
+  t.like(second, { total_cost_usd: 0.02, jobs: 1 });
+  t.like(second.previous, { total_cost_usd: 0.02, from: '2026-11-21T00:00:00.000Z' });
+  t.is(second.series.length, 24, 'a day by its hours');
+  const running = await summary(bundle, '?from=2026-11-20&to=2026-11-30');
+  t.like(running, { jobs: 2, to: new Date(bundle.clock.now()).toISOString() });
+  t.is(running.series.length, 4, 'none after now');
+  t.like(await summary(bundle, '?from=2026-12-01&to=2026-12-02'), { jobs: 0, total_cost_usd: 0 });
+});
+
 test('the day is that of the time zone', async (t) => {
   const bundle = await setupApi(t, { pricing });
   await complete(bundle, {});
@@ -303,6 +329,13 @@ test('a bad query is refused with the field, also an empty one', async (t) => {
     ['summary?tz=Mars/One', 'tz'],
     ['summary?tz=', 'tz'],
     ['summary?tz=%2B01:23', 'tz'],
+    ['summary?from=2026-11-01', 'to'],
+    ['summary?to=2026-11-01', 'from'],
+    ['summary?from=2026-02-30&to=2026-03-01', 'from'],
+    ['summary?from=2026-11-01T00:00:00Z&to=2026-11-02', 'from'],
+    ['summary?from=2026-11-02&to=2026-11-01', 'to'],
+    ['summary?from=2025-11-01&to=2026-11-02', 'to'],
+    ['breakdown?from=2026-11-01&to=2026-11-02&period=day', 'period'],
     ['summary?by=model', 'by'],
     ['breakdown?by=colour', 'by'],
     ['breakdown?by=', 'by'],

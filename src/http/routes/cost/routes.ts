@@ -11,8 +11,8 @@ export function costRoutes(coordinator: Coordinator): Route[] {
       path: '/api/cost/summary',
       role: 'viewer',
       handle: async ({ query }) => {
-        const { period, zone } = parseSummary(query);
-        return { json: presentSummary(await coordinator.costSummary(period, zone)) };
+        const { span, zone } = parseSummary(query);
+        return { json: presentSummary(await coordinator.costSummary(span, zone)) };
       },
     },
     {
@@ -20,8 +20,8 @@ export function costRoutes(coordinator: Coordinator): Route[] {
       path: '/api/cost/breakdown',
       role: 'viewer',
       handle: async ({ query }) => {
-        const { by, period, zone } = parseBreakdown(query);
-        return { json: presentBreakdown(await coordinator.costBreakdown(by, period, zone)) };
+        const { by, span, zone } = parseBreakdown(query);
+        return { json: presentBreakdown(await coordinator.costBreakdown(by, span, zone)) };
       },
     },
   ];

@@ -11,17 +11,21 @@ const idOf = (n: number) => `01990000-0000-7000-8000-${String(n).padStart(12, '0
 const job = (n: number, more: Partial<WireJob> = {}): WireJob => ({ ...wireJob(), id: idOf(n), ...more });
 
 /** A list of `size` jobs on a server that answers when it is let. */
-function setup(size: number, hasStatus = false) {
+function setup(stored: number, hasStatus = false) {
+  let size = stored;
+  let isRefused = false;
   const asked: JobFilters[] = [];
   let due: (() => void)[] = [];
   const list = new JobList({
     load: (filters) => {
       asked.push(filters);
-      const { offset = 0, limit = 50 } = filters;
-      const jobs = Array.from({ length: Math.max(0, Math.min(limit, size - offset)) }, (_, i) =>
-        job(size - offset - i),
+      if (isRefused) return Promise.reject(new Error('no'));
+      const { offset = 0, limit = 50, newest } = filters;
+      const total = newest === undefined ? size : Number(newest.slice(-12));
+      const jobs = Array.from({ length: Math.max(0, Math.min(limit, total - offset)) }, (_, i) =>
+        job(total - offset - i),
       );
-      return Promise.resolve({ jobs, total: size, limit, offset });
+      return Promise.resolve({ jobs, total, limit, offset });
     },
     filters: { provider: 'echo' },
     isMatch: ({ provider }) => provider === 'echo',
@@ -39,7 +43,13 @@ function setup(size: number, hasStatus = false) {
     due = [];
     for (const run of runs) run();
   };
-  return { list, asked, settle, paint };
+  const grow = (by: number) => {
+    size += by;
+  };
+  const refuse = (is: boolean) => {
+    isRefused = is;
+  };
+  return { list, asked, settle, paint, grow, refuse };
 }
 
 test('a list reads the pages in view, each once, and begins where it began', async (t) => {
@@ -104,6 +114,40 @@ test('a job that is in no page that was read and not new either is not counted',
   filtered.list.hear(job(100));
   filtered.paint();
   t.is(filtered.list.state.value.fresh, 1);
+});
+
+test('after missed events the rows in view are read anew in their place, and what came in is counted', async (t) => {
+  const { list, asked, settle, paint, grow } = setup(400);
+  list.ensure(0, 50);
+  await settle();
+  list.ensure(120, 150);
+  await settle();
+  list.ensure(120, 150);
+  grow(7);
+  const before = asked.length;
+  await list.refresh();
+  await settle();
+  paint();
+  t.is(list.state.value.fresh, 7);
+  t.is(list.row(120)?.id, idOf(280));
+  t.is(list.row(0), undefined, 'what is out of view is forgotten');
+  t.is(asked.length - before, 3);
+});
+
+test('what could not be read is read at the next try', async (t) => {
+  const { list, settle, refuse } = setup(400);
+  list.ensure(0, 50);
+  await settle();
+  refuse(true);
+  list.ensure(200, 250);
+  await settle();
+  t.truthy(list.state.value.error);
+  t.is(list.row(200), undefined);
+  refuse(false);
+  list.retry();
+  await settle();
+  t.is(list.state.value.error, null);
+  t.is(list.row(200)?.id, idOf(200));
 });
 
 test('filters in an address are those of the API, and what it does not know is passed over', (t) => {

@@ -12,7 +12,7 @@ const jobsPerSecond = 70;
 const batchesPerSecond = 4;
 const batchSize = 10_000;
 
-/** From a press to the next picture, ms (a web page is quick up to 200, web.dev "INP", 2024). */
+/** From a press to the next picture, ms, the slowest in fifty left out: web.dev's INP, which is good up to 200. */
 const interactionMsMax = 200;
 /** What the page holds may wander by this much, MB. */
 const growthMbMax = 8;
@@ -74,10 +74,10 @@ pageTests({ slots: 40, prepare }, (stage) => {
     const presses = await page.evaluate<number[]>('window.presses');
     ends.abort();
     await busy;
-    const slowest = Math.max(0, ...presses);
+    const slowest = presses.toSorted((a, b) => b - a)[Math.floor(presses.length / 50)] ?? 0;
     const growth = (heaps.at(-1) ?? 0) - (heaps[0] ?? 0);
     t.log(
-      `${presses.length} presses over 16 ms, the slowest ${slowest} ms; memory ${growth.toFixed(1)} MB more`,
+      `${presses.length} presses over 16 ms, the slowest but for one in fifty ${slowest} ms; memory ${growth.toFixed(1)} MB more`,
     );
     t.true(slowest <= interactionMsMax, `${slowest} ms`);
     t.true(growth <= growthMbMax, heaps.join(', '));

@@ -47,6 +47,10 @@ export class JobList {
   readonly #loading = new Set<number>();
   readonly #ends = new AbortController();
   #newest: string | null = null;
+  /** New jobs that nobody told of: they came while the connection was lost. */
+  #untold = 0;
+  /** The rows that are wanted; `to` is the one after the last. */
+  #view = { from: 0, to: pageSize };
   #cancelPaint: (() => void) | null = null;
 
   constructor(options: JobListOptions) {
@@ -78,6 +82,7 @@ export class JobList {
 
   /** Read what is needed to show these rows. @param to the one after the last. */
   ensure(from: number, to: number): void {
+    this.#view = { from, to };
     const { total } = this.#state.peek();
     if (total === null) {
       void this.#load(0);
@@ -108,10 +113,31 @@ export class JobList {
     this.#paintSoon();
   }
 
-  /** Forget what was told of a page that failed, and try again. */
+  /** Try again what could not be read. */
   retry(): void {
-    this.#state.value = { ...this.#state.peek(), error: null, revision: this.#state.peek().revision + 1 };
-    if (this.#state.peek().total === null) void this.#load(0);
+    this.#state.value = { ...this.#state.peek(), error: null };
+    this.ensure(this.#view.from, this.#view.to);
+  }
+
+  /** Events were missed: read what is in view anew, in its place, and count what came in meanwhile. */
+  async refresh(): Promise<void> {
+    const { from, to } = this.#view;
+    const [first, last] = [Math.floor(from / pageSize), Math.floor(Math.max(from, to - 1) / pageSize)];
+    for (const page of [...this.#pages.keys()]) {
+      if (page < first || page > last) this.#forget(page);
+      else void this.#load(page);
+    }
+    if (this.#newest === null) return;
+    const ask = (filters: JobFilters) => this.#options.load({ ...filters, limit: 1 }, this.#ends.signal);
+    try {
+      const [now, then] = await Promise.all([ask(this.#options.filters), ask(this.filters)]);
+      if (this.#ends.signal.aborted) return;
+      this.#fresh.clear();
+      this.#untold = Math.max(0, now.total - then.total);
+      this.#paintSoon();
+    } catch {
+      // The rows in view say what is wrong.
+    }
   }
 
   close(): void {
@@ -139,6 +165,7 @@ export class JobList {
     if (page === 0) this.#newest ??= jobs[0]?.id ?? null;
     // Jobs that left the filter move the later ones up: a row that stands elsewhere already is not shown twice.
     const rows = jobs.filter(({ id }) => (this.#places.get(id) ?? page) === page);
+    this.#forget(page);
     this.#pages.set(page, rows);
     for (const { id } of rows) this.#places.set(id, page);
     const { revision, fresh, total: before } = this.#state.peek();
@@ -156,16 +183,20 @@ export class JobList {
   #forgetFar(page: number): void {
     while (this.#pages.size > pagesMax) {
       const [farthest = 0] = [...this.#pages.keys()].sort((a, b) => Math.abs(b - page) - Math.abs(a - page));
-      for (const { id } of this.#pages.get(farthest) ?? []) this.#places.delete(id);
-      this.#pages.delete(farthest);
+      this.#forget(farthest);
     }
+  }
+
+  #forget(page: number): void {
+    for (const { id } of this.#pages.get(page) ?? []) this.#places.delete(id);
+    this.#pages.delete(page);
   }
 
   #paintSoon(): void {
     this.#cancelPaint ??= this.#options.after(paceMs, () => {
       this.#cancelPaint = null;
       const state = this.#state.peek();
-      this.#state.value = { ...state, revision: state.revision + 1, fresh: this.#fresh.size };
+      this.#state.value = { ...state, revision: state.revision + 1, fresh: this.#untold + this.#fresh.size };
     });
   }
 }

@@ -46,7 +46,7 @@ export function Jobs(): JSX.Element {
       feed.listen('jobs', {
         snapshot: (_, isGap) => {
           // What was missed is in no event any more.
-          if (isGap) setTurn((before) => before + 1);
+          if (isGap) void list.refresh();
         },
         event: ({ data }) => list.hear(data as WireJob),
       }),

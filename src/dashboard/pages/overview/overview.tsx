@@ -130,11 +130,7 @@ function CostTile(): JSX.Element {
     <Tile
       label="Cost today"
       value={dollars(data.total_cost_usd)}
-      hint={
-        unknown > 0
-          ? `and ${plural(unknown, 'attempt')} of unknown cost`
-          : `${dollars(data.previous.total_cost_usd)} yesterday`
-      }
+      hint={`${dollars(data.previous.total_cost_usd)} yesterday${unknown > 0 ? `; ${plural(unknown, 'attempt')} of unknown cost today` : ''}`}
       to={href('/cost')}
     />
   );

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from 'node:fs';
-import { cpus, loadavg, release, totalmem } from 'node:os';
+import { cpus, getPriority, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { type Bench, temporaryFolder } from '../support/scenario.ts';
 import { percentile } from '../support/statistics.ts';
@@ -16,7 +16,7 @@ export function factsOf(bench: Bench, loadBefore: number): string[] {
   const loads = `${loadBefore.toFixed(1)} before the run, ${(loadavg()[0] ?? 0).toFixed(1)} at its end`;
   return [
     `Machine: ${cpus().length} processors (${cpu?.model.trim() ?? 'unknown'}), ${gibibytes} GiB, Linux ${release()}; servers, apps, workers and the load share it`,
-    `Load average: ${loads}`,
+    `Load average: ${loads}${getPriority() === 0 ? '' : `; all of the bench ran at niceness ${getPriority()}`}`,
     `Disk: ${disk(bench)}`,
     `Node ${process.version}; ${['bullmq', 'ioredis', 'pg-boss', 'graphile-worker', 'pg'].map(packageVersion).join(', ')}`,
     `${programVersion('redis-server')}; ${programVersion('postgres')}`,

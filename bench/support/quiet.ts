@@ -21,10 +21,11 @@ export async function quietRounds<T>(
   bench: Bench,
   wanted: number,
   round: () => Promise<Round<T>>,
+  perWanted = roundsPerWanted,
 ): Promise<T[]> {
   const rounds: { measured: T; others: number }[] = [];
   const isQuiet = ({ others }: { others: number }) => others <= othersMax;
-  const roundsMax = bench.quick ? wanted : wanted * roundsPerWanted;
+  const roundsMax = bench.quick ? wanted : wanted * perWanted;
   while (rounds.filter(isQuiet).length < wanted && rounds.length < roundsMax) {
     const others = watchOthers();
     const { measured, cpuMs } = await round();

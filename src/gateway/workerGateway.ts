@@ -7,6 +7,7 @@ import type { Clock } from '../domain/clock.ts';
 import { type Principal, roleMay } from '../domain/key.ts';
 import { closeCodes, frameBytesMax, workerSubprotocol } from '../domain/workerProtocol.ts';
 import { type BoundFigures, noFigures } from '../lib/boundFigures.ts';
+import { corkUntilTurn } from '../lib/corked.ts';
 import type { Logger } from '../lib/log.ts';
 import { guardFrames } from './frameGuard.ts';
 import { WorkerSocket } from './workerSocket.ts';
@@ -62,6 +63,7 @@ export class WorkerGateway {
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const worker = new WorkerSocket({
         socket: webSocket,
+        beforeSend: corkUntilTurn(socket),
         coordinator: this.#coordinator,
         logger: this.#logger,
         onEnded: (reason) => this.#figures.socketEnded('worker', reason),

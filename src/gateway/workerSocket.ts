@@ -28,6 +28,7 @@ const assignFrameBytes = 64;
 /** One socket of one worker: text in, checked frames to the coordinator; frames out, as text. */
 export class WorkerSocket implements WorkerLink {
   readonly #socket: Socket;
+  readonly #beforeSend: () => void;
   readonly #connection: WorkerConnection;
   readonly #logger: Logger;
   readonly #onEnded: (reason: EndReason) => void;
@@ -38,15 +39,20 @@ export class WorkerSocket implements WorkerLink {
   /** What came while the hello was made durable. */
   #waiting: WorkerFrame[] = [];
 
-  /** @param options.onEnded told when the coordinator ends the connection, and why. */
+  /**
+   * @param options.beforeSend called before each frame; a network collects those of one turn.
+   * @param options.onEnded told when the coordinator ends the connection, and why.
+   */
   constructor(options: {
     socket: Socket;
+    beforeSend?: () => void;
     coordinator: Coordinator;
     logger: Logger;
     onEnded?: (reason: EndReason) => void;
   }) {
     const { socket, coordinator, logger, onEnded = () => {} } = options;
     this.#socket = socket;
+    this.#beforeSend = options.beforeSend ?? (() => {});
     this.#logger = logger;
     this.#onEnded = onEnded;
     this.#connection = coordinator.connect(this);
@@ -113,6 +119,7 @@ export class WorkerSocket implements WorkerLink {
       this.#socket.terminate();
       return;
     }
+    this.#beforeSend();
     this.#socket.send(text);
   }
 

@@ -1,6 +1,6 @@
-import type { Socket as TcpSocket } from 'node:net';
 import { WebSocket } from 'ws';
 import { frameBytesMax, workerSubprotocol } from '../domain/workerProtocol.ts';
+import { corkUntilTurn } from '../lib/corked.ts';
 import type { Socket } from '../lib/socket.ts';
 
 /**
@@ -24,26 +24,17 @@ export const dialWebSocket: Dial = (url, apiKey, onRefused) => {
     maxPayload: frameBytesMax,
     perMessageDeflate: false,
   });
-  let raw: TcpSocket | null = null;
+  let cork = () => {};
   socket.on('upgrade', (response) => {
-    raw = response.socket;
+    cork = corkUntilTurn(response.socket);
   });
   socket.on('unexpected-response', (_request, response) => {
     onRefused(response.statusCode ?? 0, response.headers['retry-after']);
     socket.terminate();
   });
   const send = socket.send.bind(socket);
-  let isCorked = false;
   socket.send = (text: string) => {
-    if (!isCorked && raw !== null) {
-      const corked = raw;
-      isCorked = true;
-      corked.cork();
-      setImmediate(() => {
-        isCorked = false;
-        corked.uncork();
-      });
-    }
+    cork();
     send(text);
   };
   return socket;

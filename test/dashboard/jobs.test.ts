@@ -63,7 +63,7 @@ pageTests({ slots: 3, prepare }, (stage) => {
     await page.goto('/jobs');
     await page.getByRole('button', { name: /^Failed/ }).click();
     await page.waitForURL(/\/jobs\?status=failed$/);
-    await page.getByText('Fail 3', { exact: true }).waitFor();
+    await page.locator('table[aria-rowcount="5"]').waitFor();
     t.is(await page.locator('tbody .job-row').count(), 4);
     await page.keyboard.press('/');
     await page.keyboard.type('fail 2');
@@ -75,6 +75,7 @@ pageTests({ slots: 3, prepare }, (stage) => {
     t.is(await page.getByRole('button', { name: /^Failed/ }).getAttribute('aria-pressed'), 'true');
     await page.goBack();
     await page.waitForURL(/\/jobs$/);
+    await page.getByText('Answer 5', { exact: true }).waitFor();
     t.is(await page.getByRole('searchbox').inputValue(), '');
   });
 

@@ -130,7 +130,7 @@ function CostTile(): JSX.Element {
     <Tile
       label="Cost today"
       value={dollars(data.total_cost_usd)}
-      hint={`${dollars(data.previous.total_cost_usd)} yesterday${unknown > 0 ? `; ${plural(unknown, 'attempt')} of unknown cost today` : ''}`}
+      hint={`${dollars(data.previous.total_cost_usd)} yesterday${unknown > 0 ? `; of ${plural(unknown, 'attempt')} unknown` : ''}`}
       to={href('/cost')}
     />
   );

@@ -16,7 +16,7 @@ const endToEndRatioMin = 1.2;
 const pickUpP50MsMax = 2;
 const pickUpP99MsMax = 15;
 const growthMax = 1.2;
-/** Rounds made again for each that is wanted: fewer than elsewhere, because one takes up to a minute. */
+/** Rounds made for each that is wanted, at most: fewer than elsewhere, because one takes up to a minute. */
 const triesPerWanted = 2;
 
 /** Peers that people use today, behind the same middleware, in the same run. */
@@ -75,10 +75,16 @@ async function inTurns<T>(
       for (const [contender, station] of opened) measured.set(contender, await measure(station, contender));
       return { measured, cpuMs: cpuMs(opened) - before };
     },
-    triesPerWanted,
+    bench.brief ? 1 : triesPerWanted,
   );
   const kept = (contender: Contender) => rounds.flatMap((round) => round.get(contender) ?? []);
   return new Map(opened.map(([contender]) => [contender, kept(contender)]));
+}
+
+/** How many rounds are wanted. */
+function rounds(bench: Bench, full: number, brief: number): number {
+  if (bench.quick) return 1;
+  return bench.brief ? brief : full;
 }
 
 function cpuMs(opened: Opened): number {
@@ -93,7 +99,7 @@ async function dispatch(bench: Bench): Promise<Figure[]> {
   await dispatched(echo, { ms: 2 * ms });
   // The echo app beside each of ours: the limit of the same moment.
   const limits: number[] = [];
-  const kept = await inTurns(bench, bench.quick ? 2 : 5, opened, async (station, contender) => {
+  const kept = await inTurns(bench, rounds(bench, 5, 3), opened, async (station, contender) => {
     const limit = contender === ours ? (await dispatched(echo, { ms })).perSecond : null;
     if (limit !== null) limits.push(limit);
     const cpuBefore = station.cpuMs();
@@ -137,7 +143,7 @@ async function drain(bench: Bench, best: Map<Contender, number>): Promise<Figure
       most = Math.max(most, perSecond);
     }
   }
-  const kept = await inTurns(bench, bench.quick ? 1 : 3, opened, (station, contender) =>
+  const kept = await inTurns(bench, rounds(bench, 3, 2), opened, (station, contender) =>
     run(station, best.get(contender) ?? 1),
   );
   const rate = (contender: Contender) => median(kept.get(contender) ?? []);
@@ -158,7 +164,7 @@ async function throughput(bench: Bench, best: ReadonlyMap<Contender, number>): P
     return endToEnd(station, worker, jobs);
   };
   for (const [contender, station] of opened) await run(station, contender);
-  const kept = await inTurns(bench, bench.quick ? 1 : 3, opened, run);
+  const kept = await inTurns(bench, rounds(bench, 3, 3), opened, run);
   for (const worker of workers.values()) await worker.stop();
   const rate = (contender: Contender) => median(kept.get(contender) ?? []);
   return [
@@ -176,7 +182,7 @@ async function pickUp(bench: Bench): Promise<Figure[]> {
     await pickedUp(station, 1_000);
   }
   const ms = bench.quick ? 1_000 : 8_000;
-  const kept = await inTurns(bench, bench.quick ? 1 : 2, opened, (station) => pickedUp(station, ms));
+  const kept = await inTurns(bench, rounds(bench, 2, 1), opened, (station) => pickedUp(station, ms));
   const of = (contender: Contender) => (kept.get(contender) ?? []).flat();
   const value = (target: Target): Target => ({ ...target, of: 'value' });
   return [
@@ -201,7 +207,7 @@ async function storage(bench: Bench): Promise<Figure[]> {
       const empty = { memory: station.memory(), disk: station.disk() };
       await station.fill(jobs, 1_000);
       const restartsMs: number[] = [];
-      for (let times = 0; times < (bench.quick ? 1 : 3); times++) restartsMs.push(await station.restart());
+      for (let times = 0; times < rounds(bench, 3, 1); times++) restartsMs.push(await station.restart());
       const per1000 = (bytes: number) => (bytes * 1_000) / jobs / 1024 ** 2;
       return {
         memory: per1000(station.memory() - empty.memory),
@@ -238,7 +244,7 @@ async function growth(bench: Bench, best: ReadonlyMap<Contender, number>): Promi
         }
         const run = (station: Station) => costOfJob(station, best.get(contender) ?? 50, jobs);
         for (const [, station] of stations) await run(station);
-        const kept = await inTurns(inner, bench.quick ? 1 : 3, stations, run);
+        const kept = await inTurns(inner, rounds(bench, 3, 2), stations, run);
         const [base = Number.NaN, grown = Number.NaN] = [...kept.values()].map(median);
         bench.say(`a job costs ${base.toFixed(0)} µs, then ${grown.toFixed(0)}`);
         return { base, grown };

@@ -36,7 +36,7 @@ const scenarios: readonly Scenario[] = [
 ];
 const resultsFile = join(import.meta.dirname, 'results.json');
 
-const help = `Usage: node run.ts [scenario…] [--quick] [--large] [--report] [--profile <folder>]
+const help = `Usage: node run.ts [scenario…] [--quick | --brief] [--large] [--report] [--profile <folder>]
 
 Load on a real coordinator, in processes of their own on the loopback address. Without a scenario: all of them
 but smoke, and peers, which needs \`npm ci\` in this folder and the servers of the peers (apt-get install redis-server postgresql).
@@ -46,6 +46,7 @@ ${scenarios.map(({ name, about }) => `  ${name.padEnd(13)}${about}`).join('\n')}
 
 Options:
   --quick             small sizes, about a minute in all: shows that it works, proves nothing
+  --brief             peers with full sizes but few rounds, none made again: for a machine that is never quiet
   --large             peers also with 1,000,000 pending jobs
   --report            write the figures of peers, and the targets of whatever else is run, into docs/performance.md
   --profile <folder>  write CPU profiles of the processes under test there (.cpuprofile)
@@ -67,6 +68,8 @@ if (loadBefore > 0.5 && isMeasured) {
     `The machine is busy (load ${loadBefore.toFixed(1)}): run this again when it is quiet.\n`,
   );
 }
+// So that the servers, which have no channel to the bench, end with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const results: Record<string, Figure[]> = {};
 let isGood = true;
 for (const scenario of chosen) {
@@ -107,6 +110,7 @@ function readArguments() {
       allowPositionals: true,
       options: {
         quick: { type: 'boolean' },
+        brief: { type: 'boolean' },
         large: { type: 'boolean' },
         report: { type: 'boolean' },
         profile: { type: 'string' },
@@ -140,6 +144,7 @@ async function withBench<T>(use: (bench: Bench) => Promise<T>): Promise<T> {
   const tasks: (() => void | Promise<void>)[] = [];
   const bench: Bench = {
     quick,
+    brief: values.brief === true,
     large: values.large === true,
     profileFolder,
     say: (message) => process.stderr.write(`  ${message}\n`),

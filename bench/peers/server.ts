@@ -42,7 +42,6 @@ export async function startServer(bench: Bench, plan: Plan): Promise<Server> {
     await ended;
   };
   bench.defer(() => stop(plan.endSignal));
-  process.once('exit', () => child.kill('SIGKILL'));
   return {
     url: plan.url(plan.port),
     pid: () => child.pid ?? 0,
@@ -63,6 +62,9 @@ async function launch({ name, folder, port, command, ask }: Plan): Promise<Child
   const log = openSync(logFile, 'a');
   const child = spawn(file, args, { cwd: folder, stdio: ['ignore', log, log], ...owner() });
   closeSync(log);
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   const startedAt = performance.now();
   while (!(await ask(port))) {
     const isOver = child.exitCode !== null || performance.now() - startedAt > readyMsMax;

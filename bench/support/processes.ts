@@ -159,7 +159,9 @@ export function spawnSvc(bench: Bench, args: readonly string[], name: string): S
   closeSync(log);
   bench.defer(() => endChild(child, () => child.kill('SIGTERM')));
   // The others end when the channel to them closes; this one has none.
-  process.once('exit', () => child.kill('SIGKILL'));
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   const assertRuns = () => {
     if (child.exitCode === null && child.signalCode === null) return;
     throw new Error(`svc ${args[0]} has ended:\n${readFileSync(logFile, 'utf8').slice(-logTail)}`);

@@ -47,6 +47,8 @@ export type Measure = (typeof measures)[number];
 export interface Bench {
   /** Small sizes: shows that everything works, proves nothing. */
   quick: boolean;
+  /** As few rounds as tell anything, at full sizes: for a machine that never gets quiet. */
+  brief: boolean;
   /** Also with 1,000,000 pending jobs where the peers are compared. */
   large: boolean;
   /** Folder for CPU profiles of the processes under test; null for none. */

@@ -13,8 +13,10 @@ const silent = new Logger(() => () => {});
  */
 export const open: OpenQueue = async (url) => {
   const pgPool = new Pool({ connectionString: url, max: connections });
-  // Connections that break while the server is restarted; the pool makes new ones.
-  pgPool.on('error', (error) => process.stderr.write(`${error.message}\n`));
+  // Connections break while the server is restarted or ends before its clients; the pool makes new ones.
+  const tell = (error: Error): void => void process.stderr.write(`${error.message}\n`);
+  pgPool.on('error', tell);
+  pgPool.on('connect', (client) => client.on('error', tell));
   const options = { pgPool, logger: silent };
   await runMigrations(options);
   const utils = await makeWorkerUtils(options);
@@ -39,7 +41,7 @@ export const open: OpenQueue = async (url) => {
       runner.events.on('job:complete', onDone);
       return () => runner.stop();
     },
-    settle: () => utils.withPgClient(({ query }) => query('VACUUM ANALYZE')),
+    settle: () => utils.withPgClient((client) => client.query('VACUUM ANALYZE')),
     close: async () => {
       await utils.release();
       await pgPool.end();

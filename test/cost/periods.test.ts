@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { periodAt } from '../../src/cost/periods.ts';
+import { periodAt, spanAt } from '../../src/cost/periods.ts';
 import { bucketMs } from '../../src/domain/cost.ts';
 import { periodNames } from '../../src/domain/costReport.ts';
 import { isTimeZone } from '../../src/lib/timeZone.ts';
@@ -143,4 +143,25 @@ test('in every zone, at any time of three years, periods join without a gap and 
     }),
     { numRuns: 400 },
   );
+});
+
+test('days have their own midnights, also when clocks change, and as many days before them', (t) => {
+  const day = (text: string): number => at(`${text}T00:00:00Z`) / 86_400_000;
+  const span = { firstDay: day('2026-10-24'), lastDay: day('2026-10-25') };
+  const now = at('2026-11-21T09:30:00Z');
+  const { previousFrom, from, to, end, begins, name } = spanAt(span, 'Europe/Berlin', now);
+  t.is(name, 'custom');
+  t.deepEqual([previousFrom, from, to].map(iso), [
+    '2026-10-21T22:00Z',
+    '2026-10-23T22:00Z',
+    '2026-10-25T23:00Z',
+  ]);
+  t.is(end, to, 'what ends at the midnight after is of the next day');
+  t.deepEqual(begins.map(iso), ['2026-10-23T22:00Z', '2026-10-24T22:00Z']);
+  const long = spanAt({ firstDay: span.lastDay, lastDay: span.lastDay }, 'Europe/Berlin', now);
+  t.is(long.begins.length, 25, 'the day on which clocks go back');
+  const running = spanAt({ firstDay: day('2026-11-20'), lastDay: day('2026-11-30') }, 'UTC', now);
+  t.deepEqual([running.to, running.end, running.begins.length], [now, now + 1, 2]);
+  const coming = spanAt({ firstDay: day('2026-12-01'), lastDay: day('2026-12-09') }, 'UTC', now);
+  t.deepEqual([coming.from, coming.to, coming.begins.length], [at('2026-12-01T00:00:00Z'), coming.from, 1]);
 });

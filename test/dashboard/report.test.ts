@@ -3,6 +3,7 @@ import {
   askFor,
   change,
   csvOf,
+  isByHour,
   linesOf,
   readAsked,
   sumText,
@@ -23,6 +24,13 @@ test('the address says what a report is of, and what it does not know is passed 
   });
   t.deepEqual(askFor(asked('from=2026-11-01')), { period: 'day', tz: 'Europe/Berlin' }, 'one edge is none');
   t.is(today(Date.parse('2026-11-21T23:30:00Z'), 'Europe/Berlin'), '2026-11-22');
+});
+
+test('one day is told by its hours, more by their days', (t) => {
+  for (const query of ['', 'period=day', 'from=2026-11-01&to=2026-11-01'])
+    t.true(isByHour(asked(query)), query);
+  for (const query of ['period=week', 'period=month', 'from=2026-11-01&to=2026-11-02'])
+    t.false(isByHour(asked(query)), query);
 });
 
 test('what nobody knows is never shown as 0', (t) => {

@@ -23,17 +23,31 @@ interface ChartProps {
   format(value: number): string;
   /** Charts of one group show the same moment under the pointer. */
   group: string;
+  /** A moment, epoch seconds, as it is read; the time of day unless told. */
+  formatTime?: (seconds: number) => string;
+  /** What belongs to a span of time and not to a moment: a bar each, this many seconds wide. */
+  barSeconds?: number;
 }
 
 const height = 150;
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 
 /** Lines over time. The legend has the latest values, and those under the pointer while it is there. */
-export function Chart({ title, times, series, format, group }: ChartProps): JSX.Element {
+export function Chart({
+  title,
+  times,
+  series,
+  format,
+  group,
+  formatTime = clockTime,
+  barSeconds,
+}: ChartProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const formatRef = useRef(format);
   formatRef.current = format;
+  const formatTimeRef = useRef(formatTime);
+  formatTimeRef.current = formatTime;
   const names = series.map(({ label }) => label).join();
   const data = useRef<uPlot.AlignedData>([[]]);
   data.current = [[...times], ...series.map(({ values }) => [...values])];
@@ -45,7 +59,15 @@ export function Chart({ title, times, series, format, group }: ChartProps): JSX.
       plot.current?.destroy();
       const width = Math.max(200, parent.clientWidth);
       plot.current = new uPlot(
-        optionsOf({ parent, series, group, width, format: (value) => formatRef.current(value) }),
+        optionsOf({
+          parent,
+          series,
+          group,
+          width,
+          barSeconds,
+          format: (value) => formatRef.current(value),
+          formatTime: (seconds) => formatTimeRef.current(seconds),
+        }),
         data.current,
         parent,
       );
@@ -64,7 +86,7 @@ export function Chart({ title, times, series, format, group }: ChartProps): JSX.
       plot.current = null;
     };
     // Colours are read once, so another theme is another drawing; what the lines are called stands for what they are.
-  }, [names, group, shownTheme]);
+  }, [names, group, shownTheme, barSeconds]);
   useEffect(() => plot.current?.setData(data.current), [times, series]);
   return (
     <Card title={title} class="chart-card">
@@ -101,9 +123,12 @@ function optionsOf(about: {
   series: readonly ChartSeries[];
   group: string;
   width: number;
+  barSeconds: number | undefined;
   format(value: number): string;
+  formatTime(seconds: number): string;
 }): uPlot.Options {
-  const { parent, series, group, width, format } = about;
+  const { parent, series, group, width, barSeconds, format, formatTime } = about;
+  const half = (barSeconds ?? 0) / 2;
   const colour = colourReader(parent);
   const faint = colour('--faint');
   const line = colour('--line');
@@ -118,9 +143,13 @@ function optionsOf(about: {
     height,
     legend: { show: false },
     cursor: { sync: { key: group }, y: false, points: { show: false } },
-    scales: { x: { time: true }, y: { range: (_, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: {
+      // Half a bar stands beyond the first and the last moment.
+      x: { time: true, ...(half === 0 ? {} : { range: (_, min, max) => [min - half, max + half] }) },
+      y: { range: (_, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
     axes: [
-      { ...axis, size: 24, space: 70, incrs: tickSteps, values: (_, splits) => splits.map(clockTime) },
+      { ...axis, size: 24, space: 70, incrs: tickSteps, values: (_, splits) => splits.map(formatTime) },
       { ...axis, size: 58, space: 34, values: (_, splits) => splits.map(format) },
     ],
     series: [
@@ -132,11 +161,18 @@ function optionsOf(about: {
           stroke,
           width: 1.75,
           points: { show: false },
+          ...barsOf(stroke, barSeconds),
           ...(isDashed === true ? { dash: [4, 3] } : {}),
         };
       }),
     ],
   };
+}
+
+/** Bars of most of their span, not wider than 48 px. */
+function barsOf(fill: string, barSeconds: number | undefined): Partial<uPlot.Series> {
+  const paths = barSeconds === undefined ? undefined : uPlot.paths.bars?.({ size: [0.7, 48] });
+  return paths === undefined ? {} : { fill, paths, width: 0 };
 }
 
 /** Custom properties hold `light-dark(…)`; only as a colour of an element do they become the one that is shown. */

@@ -14,7 +14,7 @@ import { useStats } from '../../live/store.ts';
 import { href, place, setQuery } from '../../router.ts';
 import { api } from '../../session.ts';
 import { Breakdown } from './breakdown.tsx';
-import { type Asked, askFor, change, csvOf, linesOf, readAsked, sumText, today } from './report.ts';
+import { type Asked, askFor, change, csvOf, isByHour, linesOf, readAsked, sumText, today } from './report.ts';
 
 const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** A report is read again when something has ended, at most so often, ms: its figures are sums, and no events. */
@@ -186,7 +186,7 @@ function Report(props: {
         </div>
       ) : (
         <>
-          <Course summary={summary} />
+          <Course summary={summary} isByHour={isByHour(asked)} />
           <Card
             title="On what"
             beside={
@@ -254,14 +254,19 @@ function Totals({ summary }: { summary: WireCostSummary }): JSX.Element {
 }
 
 /** The course as a picture, and the same as a table. */
-function Course({ summary }: { summary: WireCostSummary }): JSX.Element {
+function Course({ summary, isByHour }: { summary: WireCostSummary; isByHour: boolean }): JSX.Element {
   const { series, timezone } = summary;
-  const isByHour = (Date.parse(series[1]?.from ?? '') || 0) - Date.parse(series[0]?.from ?? '') < 5_400_000;
   const form = new Intl.DateTimeFormat(undefined, {
     timeZone: timezone,
     ...(isByHour
       ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
       : { month: 'short', day: 'numeric', weekday: 'short' }),
+  });
+  const axis = new Intl.DateTimeFormat(undefined, {
+    timeZone: timezone,
+    ...(isByHour
+      ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
+      : { month: 'short', day: 'numeric' }),
   });
   const known = series.map((part) =>
     part.cost_usd === 0 && part.unknown_cost_attempts > 0 ? null : part.cost_usd,
@@ -274,6 +279,8 @@ function Course({ summary }: { summary: WireCostSummary }): JSX.Element {
         series={[{ label: 'Known cost', tone: 'active', values: known }]}
         format={dollars}
         group="cost"
+        barSeconds={isByHour ? 3_600 : 86_400}
+        formatTime={(seconds) => axis.format(seconds * 1000)}
       />
       <details class="card">
         <summary>The same as a table</summary>

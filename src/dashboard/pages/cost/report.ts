@@ -34,6 +34,11 @@ export function askFor({ period, from, to, zone }: Asked): CostPeriod {
   return period === 'custom' ? { from, to, tz: zone } : { period, tz: zone };
 }
 
+/** Whether its course is by hours; else by days. */
+export function isByHour({ period, from, to }: Asked): boolean {
+  return period === 'custom' ? from === to : period === 'day';
+}
+
 /** Today in a zone, as a date. */
 export function today(now: number, zone: string): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(now);

@@ -30,6 +30,8 @@ interface ChartProps {
 }
 
 const height = 150;
+/** Between two labels of the time, px. */
+const labelSpace = 70;
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 
 /** Lines over time. The legend has the latest values, and those under the pointer while it is there. */
@@ -149,7 +151,14 @@ function optionsOf(about: {
       y: { range: (_, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
     },
     axes: [
-      { ...axis, size: 24, space: 70, incrs: tickSteps, values: (_, splits) => splits.map(formatTime) },
+      {
+        ...axis,
+        size: 24,
+        space: labelSpace,
+        values: (_, splits) => splits.map(formatTime),
+        // A bar has its label under it; and by itself uPlot goes by the browser's time zone, not by the report's.
+        ...(half === 0 ? { incrs: tickSteps } : { splits: ({ data, width: all }) => thinned(data[0], all) }),
+      },
       { ...axis, size: 58, space: 34, values: (_, splits) => splits.map(format) },
     ],
     series: [
@@ -167,6 +176,12 @@ function optionsOf(about: {
       }),
     ],
   };
+}
+
+/** As many of the moments as have room for a label, evenly. */
+function thinned(times: ArrayLike<number>, width: number): number[] {
+  const step = Math.max(1, Math.ceil((times.length * labelSpace) / width));
+  return Array.from(times).filter((_, index) => index % step === 0);
 }
 
 /** Bars of most of their span, not wider than 48 px. */

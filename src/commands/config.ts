@@ -4,9 +4,10 @@ import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { presentConfig } from '../config/present.ts';
 import { safeJson } from '../lib/plainText.ts';
 import type { Screen } from '../lib/screen.ts';
-import { type Column, tableLines } from '../lib/table.ts';
+import type { Column } from '../lib/table.ts';
 import { createCommand } from './command.ts';
 import { type Io, processIo } from './io.ts';
+import { sheetTable } from './sheet.ts';
 
 /** `svc config`: the configuration of this machine, without starting anything. */
 export function configCommand(io: Io = processIo()): Command {
@@ -75,10 +76,7 @@ function valueTable({ config, sources }: LoadedConfig, screen: Screen): string[]
       paint: (text, { source }) => (source === 'default' ? screen.paint('dim', text) : text),
     },
   ];
-  return tableLines(columns, rows, {
-    width: screen.width,
-    paintHeader: (text) => screen.paint('bold', text),
-  });
+  return sheetTable(columns, rows, screen);
 }
 
 function shown(value: unknown): string {

@@ -1,7 +1,8 @@
 import type { WireCostBreakdown, WireCostLine, WireCostPeriod, WireCostSummary } from '../domain/wire.ts';
 import type { Screen } from '../lib/screen.ts';
-import { type Column, tableLines } from '../lib/table.ts';
+import type { Column } from '../lib/table.ts';
 import { dollarText } from './jobText.ts';
+import { factLines, sheetTable } from './sheet.ts';
 
 /** How reports of cost are put into words. */
 
@@ -33,7 +34,7 @@ export function summarySheet(summary: WireCostSummary, screen: Screen): string[]
     ],
   ];
   if (unknown > 0) facts.push(['Unknown', `the cost of ${count(unknown)} attempts`]);
-  const lines = facts.map(([name, value]) => `${screen.paint('bold', name.padEnd(7))}  ${value}`);
+  const lines = factLines(facts, screen);
   const parts = series.filter((part) => part.jobs > 0 || part.cost_usd > 0 || part.unknown_cost_attempts > 0);
   if (parts.length === 0) return lines;
   const columns: Column<WireCostSummary['series'][number]>[] = [
@@ -45,7 +46,7 @@ export function summarySheet(summary: WireCostSummary, screen: Screen): string[]
     },
     { header: 'JOBS', value: ({ jobs }) => count(jobs), align: 'right' },
   ];
-  return [...lines, '', ...table(columns, parts, screen)];
+  return [...lines, '', ...sheetTable(columns, parts, screen)];
 }
 
 type Line = WireCostLine & { names: readonly string[] };
@@ -74,7 +75,7 @@ export function breakdownTable(breakdown: WireCostBreakdown, screen: Screen): st
       align: 'right',
     },
   ];
-  return table(columns, lines, screen);
+  return sheetTable(columns, lines, screen);
 }
 
 /** The table's names and lines. By provider each is followed by its models. */
@@ -123,10 +124,3 @@ function partText(at: string, period: WireCostPeriod['period'], timeZone: string
 }
 
 const count = (number: number): string => number.toLocaleString('en');
-
-function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], screen: Screen): string[] {
-  return tableLines(columns, rows, {
-    width: screen.width,
-    paintHeader: (text) => screen.paint('bold', text),
-  });
-}

@@ -5,7 +5,7 @@ import { humanDuration } from '../lib/humanTime.ts';
 import { plainLine } from '../lib/plainText.ts';
 import type { Screen } from '../lib/screen.ts';
 import { startSpinner } from '../lib/spinner.ts';
-import { type Column, tableLines } from '../lib/table.ts';
+import type { Column } from '../lib/table.ts';
 import type { Io } from './io.ts';
 import {
   costText,
@@ -19,6 +19,7 @@ import {
   tokensOf,
   waitedMs,
 } from './jobText.ts';
+import { sheetTable } from './sheet.ts';
 
 export interface Demo {
   client: Client;
@@ -111,10 +112,7 @@ function resultTable(jobs: readonly WireJob[], screen: Screen): string[] {
     { header: 'RAN', value: (job) => spanText(ranMs(job, now)), align: 'right' },
     { header: 'COST', value: costText, align: 'right' },
   ];
-  return tableLines(columns, jobs, {
-    width: screen.width,
-    paintHeader: (text) => screen.paint('bold', text),
-  });
+  return sheetTable(columns, jobs, screen);
 }
 
 function summary(jobs: readonly WireJob[], tookMs: number): string {

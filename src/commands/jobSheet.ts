@@ -3,7 +3,6 @@ import { relativeTime } from '../lib/humanTime.ts';
 import { plainLine, plainText } from '../lib/plainText.ts';
 import type { Screen } from '../lib/screen.ts';
 import { tableLines } from '../lib/table.ts';
-import { textWidth } from '../lib/textWidth.ts';
 import {
   costText,
   nowText,
@@ -14,6 +13,7 @@ import {
   statusText,
   waitedMs,
 } from './jobText.ts';
+import { factLines } from './sheet.ts';
 
 /** Everything about one job, for people, one line after the other. */
 export function jobSheet(job: WireJob, screen: Screen, now: number): string[] {
@@ -39,10 +39,11 @@ export function jobSheet(job: WireJob, screen: Screen, now: number): string[] {
       job.error === null ? null : screen.paint('red', plainLine(`${job.error.code}: ${job.error.message}`)),
     ],
   ];
-  const shown = facts.filter(([, value]) => value !== null && value !== '');
-  const width = Math.max(...shown.map(([name]) => textWidth(name)));
+  const shown = facts.flatMap(([name, value]): [name: string, value: string][] =>
+    value === null || value === '' ? [] : [[name, value]],
+  );
   return [
-    ...shown.map(([name, value]) => `${screen.paint('bold', name.padEnd(width))}  ${value}`),
+    ...factLines(shown, screen),
     ...section('Attempts', attemptLines(job.attempts, screen), screen),
     ...section('Route', routeLines(job), screen),
     ...section('Input', textLines(job.input), screen),

@@ -1,7 +1,6 @@
 import type { WireJob } from '../domain/wire.ts';
-import { relativeTime } from '../lib/humanTime.ts';
 import type { Screen } from '../lib/screen.ts';
-import { type Column, tableLines } from '../lib/table.ts';
+import type { Column } from '../lib/table.ts';
 import {
   costText,
   promptText,
@@ -12,6 +11,7 @@ import {
   statusColour,
   statusText,
 } from './jobText.ts';
+import { sheetTable, whenText } from './sheet.ts';
 
 /** From this width on there is room for whole ids. */
 const wholeIdWidth = 130;
@@ -25,13 +25,10 @@ export function jobTable(jobs: readonly WireJob[], screen: Screen, now: number):
     { header: 'PROVIDER', value: (job) => ranBy(job).provider ?? '(routed)', shrinkTo: 8 },
     { header: 'MODEL', value: (job) => ranBy(job).model ?? '-', shrinkTo: 6 },
     { header: 'PRIORITY', value: ({ priority }) => priority, shrinkTo: 8 },
-    { header: 'AGE', value: ({ created_at }) => relativeTime(Date.parse(created_at), now), align: 'right' },
+    { header: 'AGE', value: ({ created_at }) => whenText(created_at, now), align: 'right' },
     { header: 'RAN', value: (job) => spanText(ranMs(job, now)), align: 'right' },
     { header: 'COST', value: costText, align: 'right' },
     { header: 'PROMPT', value: promptText, shrinkTo: 12 },
   ];
-  return tableLines(columns, jobs, {
-    width: screen.width,
-    paintHeader: (text) => screen.paint('bold', text),
-  });
+  return sheetTable(columns, jobs, screen);
 }

@@ -3,6 +3,7 @@ import type { Client, JobFilters } from '../client/client.ts';
 import { jobStatuses } from '../domain/states.ts';
 import type { WireJob } from '../domain/wire.ts';
 import { safeJson } from '../lib/plainText.ts';
+import { actCommand } from './act.ts';
 import { collect, count, createCommand, time } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
@@ -35,10 +36,10 @@ export function jobsCommand(io: Io = processIo()): Command {
     .addCommand(listCommand(io))
     .addCommand(getCommand(io))
     .addCommand(
-      actCommand(io, 'cancel', 'Cancel jobs that have not ended', (client, id) => client.cancel(id)),
+      changeCommand(io, 'cancel', 'Cancel jobs that have not ended', (client, id) => client.cancel(id)),
     )
     .addCommand(
-      actCommand(io, 'retry', 'Give failed or stuck jobs back to the queue', (client, id) =>
+      changeCommand(io, 'retry', 'Give failed or stuck jobs back to the queue', (client, id) =>
         client.retry(id),
       ),
     )
@@ -110,26 +111,22 @@ function getCommand(io: Io): Command {
     });
 }
 
-function actCommand(
+function changeCommand(
   io: Io,
   name: 'cancel' | 'retry',
   description: string,
   act: (client: Client, id: string) => Promise<WireJob>,
 ): Command {
-  return createCommand(name, description, [
-    `svc jobs ${name} 4be1c0aa`,
-    `svc jobs ${name} 4be1c0aa 90d2f3b1 --json`,
-  ])
-    .argument('<id...>', 'ids, or parts of ids that only one job has')
-    .option('--json', 'print the JSON of the API, one job a document')
-    .action(async (refs: string[], _options: OneFlags, command: Command) => {
-      const flags = command.optsWithGlobals<OneFlags>();
-      const client = await connect(flags, io);
-      for (const ref of refs) {
-        const job = await act(client, await findJobId(client, ref));
-        io.out.line(flags.json ? safeJson(job) : `${job.id}  ${statusText(job)}`);
-      }
-    });
+  return actCommand(io, {
+    name,
+    description,
+    examples: [`svc jobs ${name} 4be1c0aa`, `svc jobs ${name} 4be1c0aa 90d2f3b1 --json`],
+    refs: ['<id...>', 'ids, or parts of ids that only one job has'],
+    thing: 'job',
+    find: findJobId,
+    act,
+    line: (job) => `${job.id}  ${statusText(job)}`,
+  });
 }
 
 function watchCommand(io: Io): Command {

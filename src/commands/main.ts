@@ -4,8 +4,11 @@ import { costCommand } from './cost.ts';
 import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
 import { processIo } from './io.ts';
+
 import { jobsCommand } from './jobs.ts';
+import { keysCommand } from './keys.ts';
 import { createProgram, runProgram } from './program.ts';
+import { providersCommand } from './providers.ts';
 import { runCommand } from './run.ts';
 import { workerCommand } from './worker.ts';
 import { workersCommand } from './workers.ts';
@@ -23,6 +26,8 @@ export async function main(args: readonly string[]): Promise<number> {
     runCommand(),
     jobsCommand(),
     workersCommand(),
+    providersCommand(),
+    keysCommand(),
     costCommand(),
     doctorCommand(),
     configCommand(),

@@ -1,15 +1,14 @@
 import type { Command } from 'commander';
 import type { Client } from '../client/client.ts';
 import type { WireWorker } from '../domain/wire.ts';
-import { relativeTime } from '../lib/humanTime.ts';
-import { nearest } from '../lib/nearest.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
 import type { Colour, Screen } from '../lib/screen.ts';
-import { type Column, tableLines } from '../lib/table.ts';
+import type { Column } from '../lib/table.ts';
+import { actCommand, noSuch } from './act.ts';
 import { createCommand } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
-import { CommandFailure, exitCodes } from './exit.ts';
 import { type Io, processIo } from './io.ts';
+import { factLines, sheetTable, whenText } from './sheet.ts';
 
 interface Flags extends ConnectionOptions {
   json?: true;
@@ -24,10 +23,12 @@ export function workersCommand(io: Io = processIo()): Command {
     .addCommand(listCommand(io))
     .addCommand(getCommand(io))
     .addCommand(
-      actCommand(io, 'pause', 'Let workers take no new jobs', (client, id) => client.pauseWorker(id)),
+      switchCommand(io, 'pause', 'Let workers take no new jobs', (client, id) => client.pauseWorker(id)),
     )
     .addCommand(
-      actCommand(io, 'resume', 'Let paused workers take jobs again', (client, id) => client.resumeWorker(id)),
+      switchCommand(io, 'resume', 'Let paused workers take jobs again', (client, id) =>
+        client.resumeWorker(id),
+      ),
     );
 }
 
@@ -59,26 +60,22 @@ function getCommand(io: Io): Command {
     });
 }
 
-function actCommand(
+function switchCommand(
   io: Io,
   name: 'pause' | 'resume',
   description: string,
   act: (client: Client, id: string) => Promise<WireWorker>,
 ): Command {
-  return createCommand(name, description, [
-    `svc workers ${name} box-1`,
-    `svc workers ${name} box-1 box-2 --json`,
-  ])
-    .argument('<worker...>', 'names or ids')
-    .option('--json', 'print the JSON of the API, one worker a document')
-    .action(async (refs: string[], _options: Flags, command: Command) => {
-      const flags = command.optsWithGlobals<Flags>();
-      const client = await connect(flags, io);
-      for (const ref of refs) {
-        const worker = await act(client, await findWorkerId(client, ref));
-        io.out.line(flags.json ? safeJson(worker) : `${plainLine(worker.name)}  ${statusOf(worker)}`);
-      }
-    });
+  return actCommand(io, {
+    name,
+    description,
+    examples: [`svc workers ${name} box-1`, `svc workers ${name} box-1 box-2 --json`],
+    refs: ['<worker...>', 'names or ids'],
+    thing: 'worker',
+    find: findWorkerId,
+    act,
+    line: (worker) => `${plainLine(worker.name)}  ${statusOf(worker)}`,
+  });
 }
 
 /** The id of the worker that is called so, or has this id. @throws CommandFailure (refused) with the nearest name. */
@@ -86,11 +83,11 @@ async function findWorkerId(client: Client, ref: string): Promise<string> {
   const { workers } = await client.workers();
   const found = workers.find(({ id }) => id === ref) ?? workers.find(({ name }) => name === ref);
   if (found) return found.id;
-  const names = workers.map(({ name }) => name);
-  const near = nearest(ref, names);
-  const known = names.length === 0 ? 'none is known' : `there are: ${names.map(plainLine).join(', ')}`;
-  const help = near === null ? known : `did you mean ${plainLine(near)}?`;
-  throw new CommandFailure(exitCodes.refused, `There is no worker ${ref}; ${help}`);
+  throw noSuch(
+    'worker',
+    ref,
+    workers.map(({ name }) => name),
+  );
 }
 
 /** A paused worker that is away is both. */
@@ -112,18 +109,11 @@ function workerTable(workers: readonly WireWorker[], screen: Screen, now: number
     { header: 'RUNS', value: ({ running, concurrency }) => `${running}/${concurrency}`, align: 'right' },
     { header: 'DONE', value: ({ completed }) => String(completed), align: 'right' },
     { header: 'FAILED', value: ({ failed }) => String(failed), align: 'right' },
-    { header: 'HEARD', value: ({ last_heartbeat_at }) => since(last_heartbeat_at, now), align: 'right' },
+    { header: 'HEARD', value: ({ last_heartbeat_at }) => whenText(last_heartbeat_at, now), align: 'right' },
     { header: 'TAGS', value: ({ tags }) => tags.join(' '), shrinkTo: 4 },
     { header: 'ID', value: ({ id }) => id, shrinkTo: 8 },
   ];
-  return tableLines(columns, workers, {
-    width: screen.width,
-    paintHeader: (text) => screen.paint('bold', text),
-  });
-}
-
-function since(iso: string | null, now: number): string {
-  return iso === null ? '-' : relativeTime(Date.parse(iso), now);
+  return sheetTable(columns, workers, screen);
 }
 
 function workerSheet(worker: WireWorker, screen: Screen, now: number): string[] {
@@ -142,9 +132,9 @@ function workerSheet(worker: WireWorker, screen: Screen, now: number): string[] 
       'Host',
       plainLine(`${worker.host ?? '-'}${worker.version === null ? '' : `, version ${worker.version}`}`),
     ],
-    ['Connected', since(worker.connected_at, now)],
-    ['Heard', since(worker.last_heartbeat_at, now)],
+    ['Connected', whenText(worker.connected_at, now)],
+    ['Heard', whenText(worker.last_heartbeat_at, now)],
     ['Runs', worker.running_jobs.join(', ') || '-'],
   ];
-  return facts.map(([name, value]) => `${screen.paint('bold', name.padEnd(9))}  ${value}`);
+  return factLines(facts, screen);
 }

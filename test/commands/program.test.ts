@@ -19,6 +19,14 @@ const commands = [
   ['workers', 'get'],
   ['workers', 'pause'],
   ['workers', 'resume'],
+  ['providers'],
+  ['providers', 'list'],
+  ['providers', 'reset'],
+  ['keys'],
+  ['keys', 'list'],
+  ['keys', 'create'],
+  ['keys', 'rotate'],
+  ['keys', 'revoke'],
   ['doctor'],
 ];
 
@@ -54,6 +62,9 @@ const wrong: [args: string[], stderr: RegExp][] = [
   [['demo', '--port', '70000'], /from 0 to 65535/],
   [[], /Usage: svc/],
   [['workers'], /Usage: svc workers/],
+  [['keys', 'create'], /required option '--role <role>' not specified/],
+  [['keys', 'create', '--role', 'boss'], /Allowed choices are viewer, client, operator, admin, worker/],
+  [['keys', 'rotate', 'box-1', '--grace', 'long'], /number of seconds/],
 ];
 
 for (const [args, expected] of wrong) {

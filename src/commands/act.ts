@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import type { Client } from '../client/client.ts';
+import { nearest } from '../lib/nearest.ts';
+import { plainLine, safeJson } from '../lib/plainText.ts';
+import { createCommand } from './command.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import type { Io } from './io.ts';
+
+/** What a command does to each of the things that it is given. */
+export interface Act<Thing> {
+  name: string;
+  description: string;
+  examples: readonly string[];
+  /** The arguments as the help shows them: `<worker...>`, and what may stand there. */
+  refs: readonly [syntax: string, description: string];
+  /** The word for one of them. */
+  thing: string;
+  /** The id of what was meant. @throws CommandFailure (refused). */
+  find: (client: Client, ref: string) => Promise<string>;
+  act: (client: Client, id: string) => Promise<Thing>;
+  /** A line for people that says how it is now. */
+  line: (thing: Thing) => string;
+}
+
+/** A command that does the same to one thing after another, and ends at the first that cannot be done. */
+export function actCommand<Thing>(
+  io: Io,
+  { name, description, examples, refs, thing, find, act, line }: Act<Thing>,
+): Command {
+  return createCommand(name, description, examples)
+    .argument(...refs)
+    .option('--json', `print the JSON of the API, one ${thing} a document`)
+    .action(async (names: string[], _options: ConnectionOptions & { json?: true }, command: Command) => {
+      const flags = command.optsWithGlobals<ConnectionOptions & { json?: true }>();
+      const client = await connect(flags, io);
+      for (const ref of names) {
+        const done = await act(client, await find(client, ref));
+        io.out.line(flags.json ? safeJson(done) : line(done));
+      }
+    });
+}
+
+/** There is no such thing; says the nearest of the `names` that there are, or all of them. */
+export function noSuch(thing: string, ref: string, names: readonly string[]): CommandFailure {
+  const near = nearest(ref, names);
+  const known = names.length === 0 ? 'none is known' : `there are: ${names.map(plainLine).join(', ')}`;
+  const help = near === null ? known : `did you mean ${plainLine(near)}?`;
+  return new CommandFailure(exitCodes.refused, `There is no ${thing} ${ref}; ${help}`);
+}

@@ -1,0 +1,149 @@
+import { type Command, Option } from 'commander';
+import type { Client } from '../client/client.ts';
+import { type Role, roles } from '../domain/key.ts';
+import type { WireKey, WireNewKey } from '../domain/wire.ts';
+import { plainLine, safeJson } from '../lib/plainText.ts';
+import type { Column } from '../lib/table.ts';
+import { actCommand, noSuch } from './act.ts';
+import { createCommand, seconds, time } from './command.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import { type Io, processIo } from './io.ts';
+import { sheetTable, whenText } from './sheet.ts';
+
+interface Flags extends ConnectionOptions {
+  json?: true;
+}
+
+interface CreateFlags extends Flags {
+  role: Role;
+  name?: string;
+  expires?: string;
+}
+
+/** `svc keys`: who may do what. Only an admin's key may. */
+export function keysCommand(io: Io = processIo()): Command {
+  return createCommand('keys', 'List, create, rotate and revoke API keys', [
+    'svc keys create --role worker --name box-1',
+    'svc keys rotate box-1 --grace 600',
+    'svc keys revoke box-1',
+  ])
+    .addCommand(listCommand(io))
+    .addCommand(createKeyCommand(io))
+    .addCommand(rotateCommand(io))
+    .addCommand(
+      actCommand<WireKey>(io, {
+        name: 'revoke',
+        description: 'Refuse keys from now on and close their connections',
+        examples: ['svc keys revoke box-1', 'svc keys revoke box-1 box-2 --json'],
+        refs: ['<key...>', 'names or ids, as svc keys list shows them'],
+        thing: 'key',
+        find: findKeyId,
+        act: (client, id) => client.revokeKey(id),
+        line: (key) => `${nameOf(key)}  revoked`,
+      }),
+    );
+}
+
+function listCommand(io: Io): Command {
+  return createCommand('list', 'List every key, without its secret', [
+    'svc keys list',
+    'svc keys list --json',
+  ])
+    .option('--json', 'print the JSON of the API')
+    .action(async (_options: Flags, command: Command) => {
+      const flags = command.optsWithGlobals<Flags>();
+      const list = await (await connect(flags, io)).keys();
+      if (flags.json) return io.out.line(safeJson(list));
+      if (list.keys.length === 0) return io.err.line('No keys. svc keys create --role worker makes one.');
+      const now = Date.now();
+      const columns: Column<WireKey>[] = [
+        { header: 'NAME', value: ({ name }) => name ?? '-', shrinkTo: 10 },
+        { header: 'ROLE', value: ({ role }) => role },
+        { header: 'CREATED', value: ({ created_at }) => whenText(created_at, now), align: 'right' },
+        { header: 'EXPIRES', value: ({ expires_at }) => whenText(expires_at, now), align: 'right' },
+        {
+          header: 'OLD SECRET',
+          value: ({ previous_valid_until: until }) => oldSecretText(until, now),
+          align: 'right',
+        },
+        { header: 'ID', value: ({ id }) => id },
+      ];
+      io.out.lines(sheetTable(columns, list.keys, io.out));
+    });
+}
+
+function createKeyCommand(io: Io): Command {
+  return createCommand('create', 'Make a key and print it, this once', [
+    'svc keys create --role worker --name box-1',
+    'svc keys create --role client --name nightly --expires 2099-12-31',
+    'svc keys create --role client > client.key     the key and nothing else',
+  ])
+    .addOption(new Option('--role <role>', 'what it may do').choices(roles).makeOptionMandatory())
+    .option('--name <name>', 'to know it by in lists')
+    .option('--expires <time>', 'when it ends, such as 2099-12-31 (default: never)', time)
+    .option('--json', 'print the JSON of the API')
+    .action(async (_options: CreateFlags, command: Command) => {
+      const { role, name, expires, json, ...connection } = command.optsWithGlobals<CreateFlags>();
+      const client = await connect(connection, io);
+      const key = await client.createKey({
+        role,
+        ...(name === undefined ? {} : { name }),
+        ...(expires === undefined ? {} : { expires_at: expires }),
+      });
+      printSecret(key, json, io);
+    });
+}
+
+function rotateCommand(io: Io): Command {
+  return createCommand('rotate', 'Give a key a new secret and print it, this once', [
+    'svc keys rotate box-1 --grace 600     ten minutes to put the new one in its place',
+    'svc keys rotate box-1                 the old one is refused at once',
+  ])
+    .argument('<key>', 'its name or id')
+    .option(
+      '--grace <seconds>',
+      'how long the old secret is still taken, 30 days at most (default: 0)',
+      seconds,
+    )
+    .option('--json', 'print the JSON of the API')
+    .action(async (ref: string, _options: Flags, command: Command) => {
+      const flags = command.optsWithGlobals<Flags & { grace?: number }>();
+      const client = await connect(flags, io);
+      printSecret(await client.rotateKey(await findKeyId(client, ref), flags.grace), flags.json, io);
+    });
+}
+
+/** The secret alone on standard output, so that it can go into a file; what it is on standard error. */
+function printSecret(key: WireNewKey, json: true | undefined, io: Io): void {
+  if (json) {
+    io.out.line(safeJson(key));
+    return;
+  }
+  io.err.line(
+    `The key ${nameOf(key)}, role ${key.role}. It is shown only now; the coordinator keeps a hash of it.`,
+  );
+  io.out.line(key.key);
+}
+
+function nameOf({ name, id }: WireKey): string {
+  return name === null ? id : plainLine(name);
+}
+
+function oldSecretText(until: string | null, now: number): string {
+  return until === null || Date.parse(until) <= now ? '-' : `ends ${whenText(until, now)}`;
+}
+
+/**
+ * The id of the key that has this id or is the only one with this name.
+ * @throws CommandFailure (refused) when there is none or several: names need not differ, and a revoked key is gone.
+ */
+async function findKeyId(client: Client, ref: string): Promise<string> {
+  const { keys } = await client.keys();
+  const fitting = keys.filter(({ id, name }) => id === ref || name === ref);
+  const found = fitting.find(({ id }) => id === ref) ?? fitting[0];
+  if (found === undefined) throw noSuch('key', ref, keys.map(nameOf));
+  if (found.id === ref || fitting.length === 1) return found.id;
+  const ids = fitting.map(({ id }) => id).join(', ');
+  throw new CommandFailure(exitCodes.refused, `Several keys are called ${ref}; name one by its id: ${ids}`);
+}

@@ -1,0 +1,93 @@
+import type { Command } from 'commander';
+import type { Client } from '../client/client.ts';
+import type { ProviderStatus } from '../domain/states.ts';
+import type { WireProvider } from '../domain/wire.ts';
+import { humanDuration } from '../lib/humanTime.ts';
+import { plainLine, safeJson } from '../lib/plainText.ts';
+import type { Colour, Screen } from '../lib/screen.ts';
+import type { Column } from '../lib/table.ts';
+import { actCommand, noSuch } from './act.ts';
+import { createCommand } from './command.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import { type Io, processIo } from './io.ts';
+import { sheetTable, whenText } from './sheet.ts';
+
+interface Flags extends ConnectionOptions {
+  json?: true;
+}
+
+/** `svc providers`: which can be sent to, and let those that are held back be sent to again. */
+export function providersCommand(io: Io = processIo()): Command {
+  return createCommand('providers', 'List providers, and make them available again', [
+    'svc providers list',
+    'svc providers reset openai',
+  ])
+    .addCommand(listCommand(io))
+    .addCommand(
+      actCommand<WireProvider>(io, {
+        name: 'reset',
+        description: 'Send to providers again at once: end their rate limit and close their circuit breaker',
+        examples: ['svc providers reset openai', 'svc providers reset openai anthropic --json'],
+        refs: ['<provider...>', 'names, as svc providers list shows them'],
+        thing: 'provider',
+        find: findProvider,
+        act: (client, name) => client.resetProvider(name),
+        line: ({ name, status }) => `${plainLine(name)}  ${status}`,
+      }),
+    );
+}
+
+function listCommand(io: Io): Command {
+  return createCommand('list', 'List every provider that the configuration, jobs or workers name', [
+    'svc providers list',
+    'svc providers list --json',
+  ])
+    .option('--json', 'print the JSON of the API')
+    .action(async (_options: Flags, command: Command) => {
+      const flags = command.optsWithGlobals<Flags>();
+      const list = await (await connect(flags, io)).providers();
+      if (flags.json) return io.out.line(safeJson(list));
+      if (list.providers.length === 0) return io.err.line('No providers. Workers and jobs bring them.');
+      io.out.lines(providerTable(list.providers, io.out, Date.now()));
+    });
+}
+
+const colours: Readonly<Record<ProviderStatus, Colour>> = {
+  available: 'green',
+  limited: 'yellow',
+  open: 'red',
+  probing: 'yellow',
+};
+
+function providerTable(providers: readonly WireProvider[], screen: Screen, now: number): string[] {
+  const columns: Column<WireProvider>[] = [
+    { header: 'NAME', value: ({ name }) => name, shrinkTo: 10 },
+    {
+      header: 'STATUS',
+      value: ({ status }) => status,
+      paint: (text, { status }) => screen.paint(colours[status], text),
+    },
+    { header: 'ENDS', value: ({ until }) => whenText(until, now), align: 'right' },
+    {
+      header: 'RUNS',
+      value: ({ running, max_concurrent: max }) => (max === null ? `${running}` : `${running}/${max}`),
+      align: 'right',
+    },
+    { header: 'WORKERS', value: ({ workers }) => String(workers), align: 'right' },
+    { header: 'FREE', value: ({ free_slots, slots }) => `${free_slots}/${slots}`, align: 'right' },
+    {
+      header: 'LATENCY',
+      value: ({ latency_ms: latency }) => (latency === null ? '-' : humanDuration(latency)),
+      align: 'right',
+    },
+    { header: 'MODELS', value: ({ models }) => models.join(' ') || '-', shrinkTo: 6 },
+  ];
+  return sheetTable(columns, providers, screen);
+}
+
+/** The name itself. @throws CommandFailure (refused) with the nearest name when there is no such provider. */
+async function findProvider(client: Client, ref: string): Promise<string> {
+  const names = (await client.providers()).providers.map(({ name }) => name);
+  if (names.includes(ref)) return ref;
+  throw noSuch('provider', ref, names);
+}

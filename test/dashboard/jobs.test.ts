@@ -64,7 +64,8 @@ pageTests({ slots: 3, prepare }, (stage) => {
     await page.getByRole('button', { name: /^Failed/ }).click();
     await page.waitForURL(/\/jobs\?status=failed$/);
     await page.locator('table[aria-rowcount="5"]').waitFor();
-    t.is(await page.locator('tbody .job-row').count(), 4);
+    await page.locator('tbody .job-row').nth(3).waitFor();
+    await page.locator('tbody .job-row').nth(4).waitFor({ state: 'detached' });
     await page.keyboard.press('/');
     await page.keyboard.type('fail 2');
     await page.waitForURL(/q=fail\+2/);

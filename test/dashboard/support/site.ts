@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Client, createClient } from '../../../src/client/client.ts';
@@ -11,6 +11,9 @@ export const siteKey = 'an-admin-key-for-the-dashboard-tests';
 
 /** Made up; jobs of other models have no known price. */
 const price = { inputPerMillion: 0.5, outputPerMillion: 2, cachedInputPerMillion: null, free: false };
+
+/** Jobs wait for the limit of one provider; the one that met it is not tried again, so that a reset mends all. */
+const configFile = 'providers:\n  limited:\n    rate_limit:\n      max_retries: 0\n';
 
 /** A real coordinator with its dashboard, on a free port and a folder of its own. */
 export interface Site {
@@ -26,6 +29,7 @@ export async function startSite(
   options: { slots?: number; inspect?: 'page' | undefined } = {},
 ): Promise<Site> {
   const cwd = await mkdtemp(join(tmpdir(), 'svc-dashboard-'));
+  await writeFile(join(cwd, 'svc.config.yaml'), configFile);
   const { config } = await loadConfig({
     env: { SVC_DATA_DIR: join(cwd, 'data') },
     cwd,

@@ -1,13 +1,10 @@
-import { isUtf8 } from 'node:buffer';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { ApiError, type Client, WaitTimedOut } from '../client/client.ts';
-import { messageOf } from '../domain/errors.ts';
 import type { DispatchBody, WireJob } from '../domain/wire.ts';
 import { Interrupted, interruptSignal } from '../lib/interrupt.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import type { Io } from './io.ts';
+import { readTextFile } from './textFile.ts';
 
 /** The API takes so many jobs in one batch, and by default 64 MiB; a character may be four bytes. */
 const batchJobsMax = 10_000;
@@ -43,28 +40,13 @@ export interface BulkOptions {
  * WaitTimedOut; as the client does.
  */
 export async function runFile(client: Client, options: BulkOptions, io: Io): Promise<void> {
-  const items = readItems(await readText(options.file, io), options);
+  const items = readItems(await readTextFile('--file', options.file, io), options);
   const ids = await dispatchItems(client, items, options.file, io);
   if (options.detach) return io.out.lines(ids);
   const failed = await follow(client, items, ids, options, io);
   const sum = `${ids.length - failed} of ${ids.length} jobs completed`;
   if (failed > 0) throw new CommandFailure(exitCodes.failed, sum);
   if (io.err.isTerminal) io.err.line(io.err.paint('dim', sum));
-}
-
-async function readText(file: string, io: Io): Promise<string> {
-  let bytes: Buffer;
-  if (file === '-') {
-    const chunks: Buffer[] = [];
-    for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk));
-    bytes = Buffer.concat(chunks);
-  } else {
-    bytes = await readFile(resolve(io.cwd, file)).catch((error: unknown) => {
-      throw new CommandFailure(exitCodes.usage, `--file: ${file} cannot be read: ${messageOf(error)}`);
-    });
-  }
-  if (!isUtf8(bytes)) throw new CommandFailure(exitCodes.usage, `--file: ${file} is not UTF-8`);
-  return bytes.toString('utf8').replace(/^\ufeff/, '');
 }
 
 /** Every line that is not empty as a job. @throws CommandFailure that names the lines at fault. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { plainText, safeJson } from '../lib/plainText.ts';
 import type { Colour, Screen } from '../lib/screen.ts';
 import { type CheckupOptions, checkup } from './checkup.ts';
-import { createCommand } from './command.ts';
+import { collect, createCommand } from './command.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import type { Finding } from './finding.ts';
 import { type Io, processIo } from './io.ts';
@@ -31,10 +31,6 @@ export function doctorCommand(io: Io = processIo()): Command {
       if (faults > 0)
         throw new CommandFailure(exitCodes.failed, `${faults} ${faults === 1 ? 'fault' : 'faults'} found`);
     });
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }
 
 const marks: Record<Finding['level'], { mark: string; colour: Colour }> = {

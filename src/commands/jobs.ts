@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Client, JobFilters } from '../client/client.ts';
 import { jobStatuses } from '../domain/states.ts';
-import type { WireJob } from '../domain/wire.ts';
+import type { WireJob, WireJobList } from '../domain/wire.ts';
 import { safeJson } from '../lib/plainText.ts';
 import { actCommand } from './act.ts';
 import { collect, count, createCommand, time } from './command.ts';
@@ -12,6 +12,7 @@ import { exportCommand } from './jobExport.ts';
 import { jobSheet } from './jobSheet.ts';
 import { jobTable } from './jobTable.ts';
 import { shortId, statusText } from './jobText.ts';
+import { listCommand } from './list.ts';
 import { printOutput } from './run.ts';
 import { watchJob, watchJobs } from './watch.ts';
 
@@ -33,7 +34,7 @@ export function jobsCommand(io: Io = processIo()): Command {
     'svc jobs get 4be1c0aa',
     'svc jobs watch',
   ])
-    .addCommand(listCommand(io))
+    .addCommand(jobListCommand(io))
     .addCommand(getCommand(io))
     .addCommand(
       changeCommand(io, 'cancel', 'Cancel jobs that have not ended', (client, id) => client.cancel(id)),
@@ -47,8 +48,8 @@ export function jobsCommand(io: Io = processIo()): Command {
     .addCommand(exportCommand(io));
 }
 
-function listCommand(io: Io): Command {
-  return createCommand('list', 'List jobs, newest first', [
+function jobListCommand(io: Io): Command {
+  const command = createCommand('list', 'List jobs, newest first', [
     'svc jobs list',
     'svc jobs list --status failed,cancelled --limit 200',
     'svc jobs list --tag invoices --created-after 2026-11-01',
@@ -65,30 +66,22 @@ function listCommand(io: Io): Command {
     .option('--created-after <time>', 'such as 2026-11-21 or 2026-11-21T09:00:00Z', time)
     .option('--created-before <time>', 'the same', time)
     .option('--limit <n>', '1 to 1000 (default: 50)', count(1, 1000))
-    .option('--offset <n>', 'how many to pass over', count(0))
-    .option('--json', 'print the JSON of the API')
-    .action(async (_options: ListFlags, command: Command) => {
-      const {
-        url: _url,
-        keyFile: _keyFile,
-        json,
-        query,
-        tag,
-        ...filters
-      } = command.optsWithGlobals<ListFlags>();
-      const client = await connect(command.optsWithGlobals<ListFlags>(), io);
-      const list = await client.jobs({ ...filters, q: query, tags: tag });
-      if (json) return io.out.line(safeJson(list));
-      if (list.jobs.length === 0) return io.err.line('No jobs.');
-      io.out.lines(jobTable(list.jobs, io.out, Date.now()));
-      const shown = list.offset + list.jobs.length;
-      const more = list.total_capped ? `more than ${list.total}` : `${list.total}`;
-      if (list.total > shown) {
-        io.err.line(
-          io.err.paint('dim', `${list.offset + 1} to ${shown} of ${more}; --offset ${shown} shows the next`),
-        );
-      }
-    });
+    .option('--offset <n>', 'how many to pass over', count(0));
+  return listCommand<WireJobList, WireJob, ListFlags>(io, command, {
+    ask: (client, { url: _url, keyFile: _keyFile, json: _json, query, tag, ...filters }) =>
+      client.jobs({ ...filters, q: query, tags: tag }),
+    rows: ({ jobs }) => jobs,
+    none: 'No jobs.',
+    table: jobTable,
+    remark: remarkOnRest,
+  });
+}
+
+function remarkOnRest({ jobs, total, total_capped: isCapped, offset }: WireJobList): string | null {
+  const shown = offset + jobs.length;
+  if (total <= shown) return null;
+  const all = isCapped ? `more than ${total}` : `${total}`;
+  return `${offset + 1} to ${shown} of ${all}; --offset ${shown} shows the next`;
 }
 
 function getCommand(io: Io): Command {

@@ -3,12 +3,14 @@ import type { Client } from '../client/client.ts';
 import { type Role, roles } from '../domain/key.ts';
 import type { WireKey, WireNewKey } from '../domain/wire.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
+import type { Screen } from '../lib/screen.ts';
 import type { Column } from '../lib/table.ts';
 import { actCommand, noSuch } from './act.ts';
 import { createCommand, seconds, time } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { type Io, processIo } from './io.ts';
+import { listCommand } from './list.ts';
 import { sheetTable, whenText } from './sheet.ts';
 
 interface Flags extends ConnectionOptions {
@@ -28,7 +30,21 @@ export function keysCommand(io: Io = processIo()): Command {
     'svc keys rotate box-1 --grace 600',
     'svc keys revoke box-1',
   ])
-    .addCommand(listCommand(io))
+    .addCommand(
+      listCommand(
+        io,
+        createCommand('list', 'List every key, without its secret', [
+          'svc keys list',
+          'svc keys list --json',
+        ]),
+        {
+          ask: (client) => client.keys(),
+          rows: ({ keys }) => keys,
+          none: 'No keys. svc keys create --role worker makes one.',
+          table: keyTable,
+        },
+      ),
+    )
     .addCommand(createKeyCommand(io))
     .addCommand(rotateCommand(io))
     .addCommand(
@@ -45,32 +61,20 @@ export function keysCommand(io: Io = processIo()): Command {
     );
 }
 
-function listCommand(io: Io): Command {
-  return createCommand('list', 'List every key, without its secret', [
-    'svc keys list',
-    'svc keys list --json',
-  ])
-    .option('--json', 'print the JSON of the API')
-    .action(async (_options: Flags, command: Command) => {
-      const flags = command.optsWithGlobals<Flags>();
-      const list = await (await connect(flags, io)).keys();
-      if (flags.json) return io.out.line(safeJson(list));
-      if (list.keys.length === 0) return io.err.line('No keys. svc keys create --role worker makes one.');
-      const now = Date.now();
-      const columns: Column<WireKey>[] = [
-        { header: 'NAME', value: ({ name }) => name ?? '-', shrinkTo: 10 },
-        { header: 'ROLE', value: ({ role }) => role },
-        { header: 'CREATED', value: ({ created_at }) => whenText(created_at, now), align: 'right' },
-        { header: 'EXPIRES', value: ({ expires_at }) => whenText(expires_at, now), align: 'right' },
-        {
-          header: 'OLD SECRET',
-          value: ({ previous_valid_until: until }) => oldSecretText(until, now),
-          align: 'right',
-        },
-        { header: 'ID', value: ({ id }) => id },
-      ];
-      io.out.lines(sheetTable(columns, list.keys, io.out));
-    });
+function keyTable(keys: readonly WireKey[], screen: Screen, now: number): string[] {
+  const columns: Column<WireKey>[] = [
+    { header: 'NAME', value: ({ name }) => name ?? '-', shrinkTo: 10 },
+    { header: 'ROLE', value: ({ role }) => role },
+    { header: 'CREATED', value: ({ created_at }) => whenText(created_at, now), align: 'right' },
+    { header: 'EXPIRES', value: ({ expires_at }) => whenText(expires_at, now), align: 'right' },
+    {
+      header: 'OLD SECRET',
+      value: ({ previous_valid_until: until }) => oldSecretText(until, now),
+      align: 'right',
+    },
+    { header: 'ID', value: ({ id }) => id },
+  ];
+  return sheetTable(columns, keys, screen);
 }
 
 function createKeyCommand(io: Io): Command {

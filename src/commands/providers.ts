@@ -3,18 +3,14 @@ import type { Client } from '../client/client.ts';
 import type { ProviderStatus } from '../domain/states.ts';
 import type { WireProvider } from '../domain/wire.ts';
 import { humanDuration } from '../lib/humanTime.ts';
-import { plainLine, safeJson } from '../lib/plainText.ts';
+import { plainLine } from '../lib/plainText.ts';
 import type { Colour, Screen } from '../lib/screen.ts';
 import type { Column } from '../lib/table.ts';
 import { actCommand, noSuch } from './act.ts';
 import { createCommand } from './command.ts';
-import { type ConnectionOptions, connect } from './connection.ts';
 import { type Io, processIo } from './io.ts';
+import { listCommand } from './list.ts';
 import { sheetTable, whenText } from './sheet.ts';
-
-interface Flags extends ConnectionOptions {
-  json?: true;
-}
 
 /** `svc providers`: which can be sent to, and let those that are held back be sent to again. */
 export function providersCommand(io: Io = processIo()): Command {
@@ -22,7 +18,21 @@ export function providersCommand(io: Io = processIo()): Command {
     'svc providers list',
     'svc providers reset openai',
   ])
-    .addCommand(listCommand(io))
+    .addCommand(
+      listCommand(
+        io,
+        createCommand('list', 'List every provider that the configuration, jobs or workers name', [
+          'svc providers list',
+          'svc providers list --json',
+        ]),
+        {
+          ask: (client) => client.providers(),
+          rows: ({ providers }) => providers,
+          none: 'No providers. Workers and jobs bring them.',
+          table: providerTable,
+        },
+      ),
+    )
     .addCommand(
       actCommand<WireProvider>(io, {
         name: 'reset',
@@ -35,21 +45,6 @@ export function providersCommand(io: Io = processIo()): Command {
         line: ({ name, status }) => `${plainLine(name)}  ${status}`,
       }),
     );
-}
-
-function listCommand(io: Io): Command {
-  return createCommand('list', 'List every provider that the configuration, jobs or workers name', [
-    'svc providers list',
-    'svc providers list --json',
-  ])
-    .option('--json', 'print the JSON of the API')
-    .action(async (_options: Flags, command: Command) => {
-      const flags = command.optsWithGlobals<Flags>();
-      const list = await (await connect(flags, io)).providers();
-      if (flags.json) return io.out.line(safeJson(list));
-      if (list.providers.length === 0) return io.err.line('No providers. Workers and jobs bring them.');
-      io.out.lines(providerTable(list.providers, io.out, Date.now()));
-    });
 }
 
 const colours: Readonly<Record<ProviderStatus, Colour>> = {

@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Client, WaitTimedOut } from '../client/client.ts';
-import { messageOf } from '../domain/errors.ts';
 import type { DispatchBody, WireJob } from '../domain/wire.ts';
 import { Interrupted, interruptSignal } from '../lib/interrupt.ts';
 import { plainLine, plainText, safeJson } from '../lib/plainText.ts';
@@ -14,6 +11,7 @@ import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { type Io, processIo } from './io.ts';
 import { costText, nowText, ranBy, ranMs, spanText, statusText, tokensOf } from './jobText.ts';
+import { readTextFile } from './textFile.ts';
 
 interface Flags extends ConnectionOptions {
   provider?: string;
@@ -98,16 +96,8 @@ async function bodyOf(flags: Flags, io: Io): Promise<DispatchBody> {
 }
 
 async function readInput(given: string, io: Io): Promise<string> {
-  if (given === '-') {
-    const chunks: Buffer[] = [];
-    for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk));
-    return Buffer.concat(chunks).toString('utf8');
-  }
-  if (!given.startsWith('@')) return given;
-  const name = given.slice(1);
-  return readFile(resolve(io.cwd, name), 'utf8').catch((error: unknown) => {
-    throw new CommandFailure(exitCodes.usage, `--input: ${name} cannot be read: ${messageOf(error)}`);
-  });
+  if (given === '-') return readTextFile('--input', given, io);
+  return given.startsWith('@') ? readTextFile('--input', given.slice(1), io) : given;
 }
 
 function readParam(given: string): [string, unknown] {

@@ -8,6 +8,7 @@ import { actCommand, noSuch } from './act.ts';
 import { createCommand } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { type Io, processIo } from './io.ts';
+import { listCommand } from './list.ts';
 import { factLines, sheetTable, whenText } from './sheet.ts';
 
 interface Flags extends ConnectionOptions {
@@ -20,7 +21,21 @@ export function workersCommand(io: Io = processIo()): Command {
     'svc workers list',
     'svc workers pause box-1',
   ])
-    .addCommand(listCommand(io))
+    .addCommand(
+      listCommand(
+        io,
+        createCommand('list', 'List every worker that the coordinator knows', [
+          'svc workers list',
+          'svc workers list --json',
+        ]),
+        {
+          ask: (client) => client.workers(),
+          rows: ({ workers }) => workers,
+          none: 'No workers. svc worker --provider echo starts one.',
+          table: workerTable,
+        },
+      ),
+    )
     .addCommand(getCommand(io))
     .addCommand(
       switchCommand(io, 'pause', 'Let workers take no new jobs', (client, id) => client.pauseWorker(id)),
@@ -30,21 +45,6 @@ export function workersCommand(io: Io = processIo()): Command {
         client.resumeWorker(id),
       ),
     );
-}
-
-function listCommand(io: Io): Command {
-  return createCommand('list', 'List every worker that the coordinator knows', [
-    'svc workers list',
-    'svc workers list --json',
-  ])
-    .option('--json', 'print the JSON of the API')
-    .action(async (_options: Flags, command: Command) => {
-      const flags = command.optsWithGlobals<Flags>();
-      const list = await (await connect(flags, io)).workers();
-      if (flags.json) return io.out.line(safeJson(list));
-      if (list.workers.length === 0) return io.err.line('No workers. svc worker --provider echo starts one.');
-      io.out.lines(workerTable(list.workers, io.out, Date.now()));
-    });
 }
 
 function getCommand(io: Io): Command {

@@ -79,6 +79,16 @@ test('the input may come from a file or from standard input', async (t) => {
   ]);
 });
 
+test('an input that is not UTF-8 is refused with 2 before anything is sent', async (t) => {
+  const { url, seen } = await serveJob(t, completedJob());
+  const cwd = await emptyFolder(t);
+  await writeFile(join(cwd, 'latin1.txt'), Buffer.from('Gr\u00fc\u00dfe', 'latin1'));
+  const { code, stderr } = await svc(t, ['run', 'x', '--input', '@latin1.txt', '--url', url], { cwd });
+  t.is(code, 2);
+  t.regex(stderr, /--input: latin1\.txt is not UTF-8/);
+  t.is(seen.length, 0);
+});
+
 test('--json prints the job as the API shows it', async (t) => {
   const job = completedJob('hello');
   const { url } = await serveJob(t, job);

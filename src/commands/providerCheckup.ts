@@ -1,10 +1,10 @@
 import type { LoadedConfig } from '../config/load.ts';
 import { readWorkerEnvironment, type WorkerEnvironment } from '../config/workerEnvironment.ts';
 import { messageOf } from '../domain/errors.ts';
-import { silent } from '../lib/log.ts';
-import { type ProviderSettings, providerSettings } from '../worker/layers.ts';
+import { providerSettings } from '../worker/layers.ts';
 import { ProviderRefused, ProviderUnreachable } from '../worker/provider.ts';
 import { createProvider, providerNames } from '../worker/providers/index.ts';
+import type { ProviderSettings } from '../worker/providers/providerSettings.ts';
 import { SettingsError } from '../worker/settings.ts';
 import { type Finding, fault, ok } from './finding.ts';
 
@@ -59,7 +59,7 @@ async function checkProvider(name: string, sources: Sources): Promise<Finding> {
     if (!(error instanceof SettingsError)) throw error;
     return fault(title, error.message, `export ${keyVariable(name, sources)}=<key>`);
   }
-  const provider = createProvider({ ...settings, logger: silent });
+  const provider = createProvider(settings);
   if (provider === null) {
     const fix = `providers: { ${name}: { base_url: http://<host>:<port>/v1 } }    (there are by themselves: ${providerNames().join(', ')})`;
     return fault(title, `${name} is none that is built in, and has no base_url`, fix);

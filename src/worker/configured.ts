@@ -4,9 +4,10 @@ import { messageOf } from '../domain/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { version } from '../lib/version.ts';
 import { ApiKeys } from './apiKeys.ts';
-import { type ProviderSettings, type Settled, settle, settledChanges, type WorkerSources } from './layers.ts';
+import { type Settled, settle, settledChanges, type WorkerSources } from './layers.ts';
 import type { Provider } from './provider.ts';
 import { createProvider, providerNames } from './providers/index.ts';
+import type { ProviderSettings } from './providers/providerSettings.ts';
 import { RemoteConfig, type RemoteFile } from './remoteConfig.ts';
 import { RemoteWatch } from './remoteWatch.ts';
 import { coordinatorDefault, SettingsError } from './settings.ts';
@@ -157,8 +158,7 @@ export class ConfiguredWorker {
   /** The same settings give the same adapter, with what it has open. */
   #provider(settings: ProviderSettings): Provider {
     const key = JSON.stringify(settings);
-    const provider =
-      this.#providers.get(key) ?? createProvider({ ...settings, logger: this.#options.logger });
+    const provider = this.#providers.get(key) ?? createProvider(settings);
     if (provider === null) {
       throw new SettingsError(
         `unknown provider ${JSON.stringify(settings.name)}; there are: ${providerNames().join(', ')}; any other that speaks OpenAI's protocol needs providers.${settings.name}.base_url`,

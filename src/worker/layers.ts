@@ -1,16 +1,11 @@
-import {
-  type Config,
-  localProviders,
-  type ProviderApi,
-  type ProviderTimeouts,
-  type WorkerSettings,
-} from '../config/config.ts';
+import { type Config, localProviders, type ProviderTimeouts, type WorkerSettings } from '../config/config.ts';
 import { withDefaults } from '../config/defaults.ts';
 import type { ConfigFile } from '../config/file.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { WorkerEnvironment } from '../config/workerEnvironment.ts';
 import { providerKey } from './providerKeys.ts';
-import type { Timeouts } from './providers/patience.ts';
+import type { Timeouts } from './providers/http/patience.ts';
+import type { ProviderSettings } from './providers/providerSettings.ts';
 import { type ResolvedSettings, resolveSettings, SettingsError } from './settings.ts';
 
 /** Everything that settings are taken from, but for the remote configuration, which changes. */
@@ -23,18 +18,6 @@ export interface WorkerSources {
   env: NodeJS.ProcessEnv;
   /** The name of a worker that is given none. */
   host: string;
-}
-
-/** What one provider is made from. */
-export interface ProviderSettings {
-  name: string;
-  baseUrl: string | null;
-  model: string | null;
-  apiKey: string | null;
-  /** Left out: chat completions. */
-  api?: ProviderApi;
-  /** Left out: the adapter's own. */
-  timeouts?: Partial<Timeouts>;
 }
 
 /** What the worker runs with; every value settled. */

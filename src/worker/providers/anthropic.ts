@@ -1,10 +1,11 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
+import type { WireUsage } from '../../domain/usage.ts';
 import type { Assignment } from '../../domain/workerProtocol.ts';
+import { type Fields, fieldsOf, isFields } from '../../lib/fields.ts';
 import type { Provider } from '../provider.ts';
-import { RequestError } from './chatMessages.ts';
-import { type Fields, isFields } from './fields.ts';
-import type { ProviderSetup } from './index.ts';
-import { baseOf, openAiNames } from './modelList.ts';
+import { baseOf, openAiNames } from './models/modelList.ts';
+import type { ProviderSettings } from './providerSettings.ts';
+import { RequestError } from './request/chatMessages.ts';
 import {
   maxTokensKeys,
   maxTokensOf,
@@ -14,11 +15,11 @@ import {
   toolChoiceOf,
   toolsOf,
   without,
-} from './params.ts';
-import { sdkPrompt } from './sdkPrompt.ts';
-import { sdkProvider } from './sdkProvider.ts';
-import type { Dialect } from './sdkRun.ts';
-import { anthropicUsage } from './tokenUsage.ts';
+} from './request/params.ts';
+import type { Dialect } from './sdk/dialect.ts';
+import { sdkPrompt } from './sdk/sdkPrompt.ts';
+import { sdkProvider } from './sdk/sdkProvider.ts';
+import { countOf, tokenUsage } from './sdk/tokenUsage.ts';
 
 const anthropicBaseUrl = 'https://api.anthropic.com/v1';
 /** https://docs.claude.com/en/api/versioning */
@@ -30,19 +31,15 @@ const apiVersion = '2023-06-01';
  * not know. It wants `max_tokens`: left out, it is the most that the model can give (4096 for a model that the SDK does
  * not know). Source: https://docs.claude.com/en/api/messages
  */
-export function createAnthropicProvider(setup: ProviderSetup): Provider {
-  const baseUrl = baseOf(setup.baseUrl ?? anthropicBaseUrl);
-  const apiKey = setup.apiKey ?? '';
-  return sdkProvider(setup, {
+export function createAnthropicProvider(settings: ProviderSettings): Provider {
+  const baseUrl = baseOf(settings.baseUrl ?? anthropicBaseUrl);
+  const apiKey = settings.apiKey ?? '';
+  return sdkProvider(settings, {
     kind: 'cloud',
     baseUrl,
     server: {
       lists: [{ url: `${baseUrl}/models?limit=1000`, names: openAiNames }],
       headers: { ...(apiKey === '' ? {} : { 'x-api-key': apiKey }), 'anthropic-version': apiVersion },
-      advice: {
-        start: 'Is this machine online',
-        address: `Is it elsewhere, say so with providers.${setup.name}.base_url`,
-      },
     },
     call: (assignment, name) => ({
       model: (fetch) => createAnthropic({ baseURL: baseUrl, apiKey, fetch })(name),
@@ -93,7 +90,7 @@ function messagesCall(assignment: Assignment) {
 const dialect: Dialect = {
   hear: (event) => {
     const { type, message, usage } = event;
-    const whole = isFields(message) ? message : {};
+    const whole = fieldsOf(message);
     const counted = isFields(whole.usage) ? whole.usage : usage;
     return {
       ...(type === 'error' ? { error: event } : {}),
@@ -105,3 +102,20 @@ const dialect: Dialect = {
   usageOf: anthropicUsage,
   lastWord: 'reason',
 };
+
+/**
+ * `input_tokens` excludes what the cache is asked and given; `output_tokens` includes thinking.
+ * Source: https://docs.claude.com/en/docs/build-with-claude/prompt-caching
+ */
+export function anthropicUsage(raw: Fields): Partial<WireUsage> {
+  const plain = countOf(raw.input_tokens);
+  const cached = countOf(raw.cache_read_input_tokens);
+  const written = countOf(raw.cache_creation_input_tokens);
+  return tokenUsage({
+    input: plain === undefined ? undefined : plain + (cached ?? 0) + (written ?? 0),
+    cached,
+    written,
+    output: countOf(raw.output_tokens),
+    reasoning: countOf(fieldsOf(raw.output_tokens_details).thinking_tokens),
+  });
+}

@@ -2,9 +2,9 @@ import type { Clock } from '../../domain/clock.ts';
 import type { WireUsage } from '../../domain/usage.ts';
 import type { Assignment } from '../../domain/workerProtocol.ts';
 import { abortedOutcome, type Outcome, type Provider, type RunContext } from '../provider.ts';
-import { EchoParamError, type EchoParams, readEchoParams } from './echoParams.ts';
-import { answerTo, countTokens, cutToTokens, type EchoSource, sourceOf, wordsOf } from './echoText.ts';
-import type { ProviderSetup } from './index.ts';
+import { EchoParamError, type EchoParams, readEchoParams } from './echo/params.ts';
+import { answerTo, countTokens, cutToTokens, type EchoSource, sourceOf, wordsOf } from './echo/text.ts';
+import type { ProviderSettings } from './providerSettings.ts';
 
 /**
  * The built-in provider: no network, no model, no cost. It answers deterministically that it is an echo, what the
@@ -24,14 +24,15 @@ import type { ProviderSetup } from './index.ts';
  * Without a delay a run sets no timer and ends within the same tick.
  */
 export function createEcho(
-  setup: Pick<ProviderSetup, 'name' | 'model'> = { name: 'echo', model: null },
+  settings: Pick<ProviderSettings, 'name' | 'model'> = { name: 'echo', model: null },
 ): Provider {
   return {
-    name: setup.name,
+    name: settings.name,
     kind: 'local',
     models: async () => null,
     probe: async () => null,
-    run: async (assignment, context) => run(assignment, context, assignment.model ?? setup.model ?? 'echo'),
+    run: async (assignment, context) =>
+      run(assignment, context, assignment.model ?? settings.model ?? 'echo'),
   };
 }
 

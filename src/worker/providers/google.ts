@@ -1,9 +1,10 @@
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
+import type { WireUsage } from '../../domain/usage.ts';
 import type { Assignment } from '../../domain/workerProtocol.ts';
+import { type Fields, fieldsOf, isFields } from '../../lib/fields.ts';
 import type { Provider } from '../provider.ts';
-import { type Fields, isFields } from './fields.ts';
-import type { ProviderSetup } from './index.ts';
-import { baseOf, namesIn } from './modelList.ts';
+import { baseOf, namesIn } from './models/modelList.ts';
+import type { ProviderSettings } from './providerSettings.ts';
 import {
   maxTokensKeys,
   maxTokensOf,
@@ -13,11 +14,11 @@ import {
   toolChoiceOf,
   toolsOf,
   without,
-} from './params.ts';
-import { sdkPrompt } from './sdkPrompt.ts';
-import { sdkProvider } from './sdkProvider.ts';
-import type { Dialect } from './sdkRun.ts';
-import { googleUsage } from './tokenUsage.ts';
+} from './request/params.ts';
+import type { Dialect } from './sdk/dialect.ts';
+import { sdkPrompt } from './sdk/sdkPrompt.ts';
+import { sdkProvider } from './sdk/sdkProvider.ts';
+import { countOf, tokenUsage } from './sdk/tokenUsage.ts';
 
 const googleBaseUrl = 'https://generativelanguage.googleapis.com/v1beta';
 
@@ -26,19 +27,15 @@ const googleBaseUrl = 'https://generativelanguage.googleapis.com/v1beta';
  * one that is not known goes there as it is, and Google refuses it by name. The key goes in a header, never in the
  * address. Source: https://ai.google.dev/api/generate-content
  */
-export function createGoogle(setup: ProviderSetup): Provider {
-  const baseUrl = baseOf(setup.baseUrl ?? googleBaseUrl);
-  const apiKey = setup.apiKey ?? '';
-  return sdkProvider(setup, {
+export function createGoogle(settings: ProviderSettings): Provider {
+  const baseUrl = baseOf(settings.baseUrl ?? googleBaseUrl);
+  const apiKey = settings.apiKey ?? '';
+  return sdkProvider(settings, {
     kind: 'cloud',
     baseUrl,
     server: {
       lists: [{ url: `${baseUrl}/models?pageSize=1000`, names: modelNames }],
       headers: apiKey === '' ? {} : { 'x-goog-api-key': apiKey },
-      advice: {
-        start: 'Is this machine online',
-        address: `Is it elsewhere, say so with providers.${setup.name}.base_url`,
-      },
     },
     call: (assignment, name) => ({
       model: (fetch) => createGoogleGenerativeAI({ baseURL: baseUrl, apiKey, fetch })(name),
@@ -87,7 +84,7 @@ function generateCall(assignment: Assignment) {
     ),
     ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
     ...(stop === undefined ? {} : { stopSequences: stop }),
-    ...(isFields(params.generationConfig) ? params.generationConfig : {}),
+    ...fieldsOf(params.generationConfig),
   };
   return {
     options: {
@@ -98,7 +95,7 @@ function generateCall(assignment: Assignment) {
     },
     amend: (body: Fields) => ({
       ...body,
-      generationConfig: { ...(isFields(body.generationConfig) ? body.generationConfig : {}), ...config },
+      generationConfig: { ...fieldsOf(body.generationConfig), ...config },
       ...(tools.own.length === 0
         ? {}
         : { tools: [...(Array.isArray(body.tools) ? body.tools : []), ...tools.own] }),
@@ -118,3 +115,21 @@ const dialect: Dialect = {
   usageOf: googleUsage,
   lastWord: 'reason',
 };
+
+/**
+ * `promptTokenCount` includes the cached ones; `candidatesTokenCount` excludes the thoughts, which are billed as output.
+ * Source: https://ai.google.dev/api/generate-content#UsageMetadata
+ */
+export function googleUsage(raw: Fields): Partial<WireUsage> {
+  const prompt = countOf(raw.promptTokenCount);
+  const candidates = countOf(raw.candidatesTokenCount);
+  const thoughts = countOf(raw.thoughtsTokenCount);
+  const isOutputKnown = candidates !== undefined || thoughts !== undefined;
+  return tokenUsage({
+    input: prompt === undefined ? undefined : prompt + (countOf(raw.toolUsePromptTokenCount) ?? 0),
+    cached: countOf(raw.cachedContentTokenCount),
+    written: undefined,
+    output: isOutputKnown ? (candidates ?? 0) + (thoughts ?? 0) : undefined,
+    reasoning: thoughts,
+  });
+}

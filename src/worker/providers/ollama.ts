@@ -1,18 +1,25 @@
 import type { WireUsage } from '../../domain/usage.ts';
 import { type Assignment, frameBytesMax, type ToolCall } from '../../domain/workerProtocol.ts';
 import { abortedOutcome, type Outcome, type Provider, type RunContext } from '../provider.ts';
-import { RequestError } from './chatMessages.ts';
-import { classify, type Refusal } from './classify.ts';
-import { connectionFailure, incompleteStream, malformedStream, noModel, tooLargeOutput } from './failures.ts';
-import { hideAll, hideKeys } from './hide.ts';
-import { HttpFailure } from './httpFailure.ts';
-import { beginOf, linesOf, openStream, type StreamAnswer } from './httpStream.ts';
-import type { ProviderSetup } from './index.ts';
-import { addressOf, baseOf, listModels, type ModelServer, namesIn } from './modelList.ts';
-import { parseLine, type Said } from './ollamaLine.ts';
-import { ollamaRequest } from './ollamaRequest.ts';
-import { isTruncated, truncatedFailure } from './ollamaWindow.ts';
-import { Patience, type Timeouts, timeoutsDefault } from './patience.ts';
+import { classify, type Refusal } from './errors/classify.ts';
+import {
+  connectionFailure,
+  incompleteStream,
+  malformedStream,
+  noModel,
+  tooLargeOutput,
+} from './errors/failures.ts';
+import { hideAll, hideKeys } from './errors/hide.ts';
+import { HttpFailure } from './http/httpFailure.ts';
+import { openStream, type StreamAnswer } from './http/openStream.ts';
+import { Patience, type Timeouts, timeoutsDefault } from './http/patience.ts';
+import { beginOf, linesOf } from './http/readBody.ts';
+import { addressOf, baseOf, listModels, type ModelServer, namesIn } from './models/modelList.ts';
+import { parseLine, type Said } from './ollama/line.ts';
+import { ollamaRequest } from './ollama/request.ts';
+import { isTruncated, truncatedFailure } from './ollama/window.ts';
+import type { ProviderSettings } from './providerSettings.ts';
+import { RequestError } from './request/chatMessages.ts';
 
 const addressDefault = 'http://127.0.0.1:11434';
 const errorBodyMax = 64 * 1024;
@@ -31,13 +38,7 @@ interface Server extends ModelServer {
  * `num_predict`; `format` or `response_format`; `tools`; `keep_alive`; `think`.
  * Source: https://github.com/ollama/ollama/blob/main/docs/api.md
  */
-export function createOllama({
-  name,
-  baseUrl,
-  apiKey,
-  model,
-  timeouts,
-}: Omit<ProviderSetup, 'logger'>): Provider {
+export function createOllama({ name, baseUrl, apiKey, model, timeouts }: ProviderSettings): Provider {
   const base = baseOf(baseUrl ?? addressDefault);
   const server: Server = {
     name,
@@ -47,10 +48,7 @@ export function createOllama({
     timeouts: { ...timeoutsDefault, ...timeouts },
     hide: hideKeys(apiKey),
     lists: [{ url: `${base}/api/tags`, names: ({ models }) => withShortNames(namesIn(models, 'name')) }],
-    advice: {
-      start: 'Start it with "ollama serve"',
-      address: `Is it elsewhere, say so with SVC_LOCAL_MODEL_HOST or providers.${name}.base_url`,
-    },
+    start: 'Start it with "ollama serve"',
   };
   return {
     name,

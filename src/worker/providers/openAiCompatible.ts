@@ -1,14 +1,14 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { type Fields, isFields } from '../../lib/fields.ts';
 import { isOwnHost } from '../../lib/hosts.ts';
 import type { Provider } from '../provider.ts';
-import { plainMessages } from './chatMessages.ts';
-import { type Fields, isFields } from './fields.ts';
-import type { ProviderSetup } from './index.ts';
-import { localModels } from './localModels.ts';
-import { baseOf, type ModelListing, namesIn, openAiNames } from './modelList.ts';
-import { openAiChatDialect } from './openAiDialects.ts';
-import { providerParams } from './params.ts';
-import { sdkProvider } from './sdkProvider.ts';
+import { localModels } from './models/localModels.ts';
+import { baseOf, type ModelListing, namesIn, openAiNames } from './models/modelList.ts';
+import type { ProviderSettings } from './providerSettings.ts';
+import { plainMessages } from './request/chatMessages.ts';
+import { providerParams } from './request/params.ts';
+import { openAiChatDialect } from './sdk/openAiChatDialect.ts';
+import { sdkProvider } from './sdk/sdkProvider.ts';
 
 interface Preset {
   baseUrl: string;
@@ -46,27 +46,25 @@ export const localPresets: Readonly<Record<string, Preset>> = {
  * for its models when the worker starts, and with every heartbeat.
  * @returns null when there is no preset of the name and no `baseUrl`.
  */
-export function createOpenAiCompatibleProvider(setup: ProviderSetup): Provider | null {
-  const { name, apiKey } = setup;
+export function createOpenAiCompatibleProvider(settings: ProviderSettings): Provider | null {
+  const { name, apiKey } = settings;
   const preset = Object.hasOwn(localPresets, name) ? localPresets[name] : undefined;
-  const given = setup.baseUrl ?? preset?.baseUrl ?? null;
+  const given = settings.baseUrl ?? preset?.baseUrl ?? null;
   if (given === null) return null;
   const baseUrl = withVersion(baseOf(given), preset !== undefined);
   const { origin, hostname } = new URL(baseUrl);
   const isLocal = preset !== undefined || isOwnHost(hostname);
-  const elsewhere = preset === undefined ? '' : 'SVC_LOCAL_MODEL_HOST or ';
-  return sdkProvider(setup, {
+  return sdkProvider(settings, {
     kind: isLocal ? 'local' : 'cloud',
     baseUrl,
     server: {
       lists: [...(preset?.lists?.(origin) ?? []), { url: `${baseUrl}/models`, names: openAiNames }],
       headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
-      advice: {
-        start: preset?.start ?? (isLocal ? 'Start it' : 'Is this machine online'),
-        address: `Is it elsewhere, say so with ${elsewhere}providers.${name}.base_url`,
-      },
+      ...(isLocal ? { start: preset?.start ?? 'Start it' } : {}),
     },
-    ...(isLocal ? { modelChoice: (models) => localModels(models, preset?.isLax === true, setup.model) } : {}),
+    ...(isLocal
+      ? { modelChoice: (models) => localModels(models, preset?.isLax === true, settings.model) }
+      : {}),
     call: (assignment, model) => {
       const params = providerParams(assignment.params);
       const messages = plainMessages(assignment);

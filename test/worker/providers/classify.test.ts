@@ -1,8 +1,8 @@
 import test from 'ava';
 import type { ErrorClass } from '../../../src/domain/failure.ts';
-import { classify, type Refusal, type Refuser } from '../../../src/worker/providers/classify.ts';
-import { hideAll, hideKeys } from '../../../src/worker/providers/hide.ts';
-import { retryAfterSeconds } from '../../../src/worker/providers/retryAfter.ts';
+import { classify, type Refusal, type Refuser } from '../../../src/worker/providers/errors/classify.ts';
+import { hideAll, hideKeys } from '../../../src/worker/providers/errors/hide.ts';
+import { retryAfterSeconds } from '../../../src/worker/providers/errors/retryAfter.ts';
 import { job } from '../support/setup.ts';
 
 const now = Date.parse('2026-11-21T09:00:00Z');

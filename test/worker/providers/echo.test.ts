@@ -1,9 +1,8 @@
 import test from 'ava';
 import type { Assignment } from '../../../src/domain/workerProtocol.ts';
-import { silent } from '../../../src/lib/log.ts';
 import type { Outcome } from '../../../src/worker/provider.ts';
+import { countTokens, cutToTokens, wordsOf } from '../../../src/worker/providers/echo/text.ts';
 import { createEcho } from '../../../src/worker/providers/echo.ts';
-import { countTokens, cutToTokens, wordsOf } from '../../../src/worker/providers/echoText.ts';
 import { createProvider, providerNames } from '../../../src/worker/providers/index.ts';
 import { testProvider } from '../../conformance/provider.ts';
 import { FakeClock } from '../support/fakeClock.ts';
@@ -203,7 +202,7 @@ test('the words of a text are the text', (t) => {
 });
 
 test('the registry makes adapters by name and knows no inherited names', (t) => {
-  const setup = { baseUrl: null, apiKey: null, model: null, logger: silent };
+  const settings = { baseUrl: null, apiKey: null, model: null };
   t.deepEqual(providerNames(), [
     'echo',
     'openai',
@@ -214,7 +213,7 @@ test('the registry makes adapters by name and knows no inherited names', (t) => 
     'llamacpp',
     'vllm',
   ]);
-  t.is(createProvider({ ...setup, name: 'echo' })?.name, 'echo');
-  t.is(createProvider({ ...setup, name: 'constructor' }), null);
-  t.is(createProvider({ ...setup, name: 'nobody' }), null);
+  t.is(createProvider({ ...settings, name: 'echo' })?.name, 'echo');
+  t.is(createProvider({ ...settings, name: 'constructor' }), null);
+  t.is(createProvider({ ...settings, name: 'nobody' }), null);
 });

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { silent } from '../../../src/lib/log.ts';
 import { systemClock } from '../../../src/lib/systemClock.ts';
 import { type Provider, ProviderRefused, ProviderUnreachable } from '../../../src/worker/provider.ts';
 import { createProvider } from '../../../src/worker/providers/index.ts';
@@ -31,7 +30,7 @@ async function localServer(t: ExecutionContext, lists: Record<string, unknown>):
 }
 
 function make(name: string, baseUrl: string, model: string | null = null): Provider {
-  const provider = createProvider({ name, baseUrl, apiKey: null, model, logger: silent });
+  const provider = createProvider({ name, baseUrl, apiKey: null, model });
   if (provider === null) throw new Error(`no provider ${name}`);
   return provider;
 }

@@ -1,21 +1,19 @@
 import test from 'ava';
-import { RequestError } from '../../../src/worker/providers/chatMessages.ts';
-import { HttpFailure } from '../../../src/worker/providers/httpFailure.ts';
+import { anthropicUsage } from '../../../src/worker/providers/anthropic.ts';
+import { googleUsage } from '../../../src/worker/providers/google.ts';
+import { HttpFailure } from '../../../src/worker/providers/http/httpFailure.ts';
+import { Patience, timeoutsDefault } from '../../../src/worker/providers/http/patience.ts';
+import { openAiResponsesUsage } from '../../../src/worker/providers/openAi.ts';
+import { RequestError } from '../../../src/worker/providers/request/chatMessages.ts';
 import {
   maxTokensOf,
   providerParams,
   responseFormatOf,
   stopOf,
   toolsOf,
-} from '../../../src/worker/providers/params.ts';
-import { Patience, timeoutsDefault } from '../../../src/worker/providers/patience.ts';
-import { sdkPrompt } from '../../../src/worker/providers/sdkPrompt.ts';
-import {
-  anthropicUsage,
-  googleUsage,
-  openAiChatUsage,
-  openAiResponsesUsage,
-} from '../../../src/worker/providers/tokenUsage.ts';
+} from '../../../src/worker/providers/request/params.ts';
+import { openAiChatUsage } from '../../../src/worker/providers/sdk/openAiChatDialect.ts';
+import { sdkPrompt } from '../../../src/worker/providers/sdk/sdkPrompt.ts';
 import { FakeClock } from '../support/fakeClock.ts';
 import { job } from '../support/setup.ts';
 

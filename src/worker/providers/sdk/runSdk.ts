@@ -7,44 +7,23 @@ import {
   type LanguageModelV4StreamPart,
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
-import type { WireUsage } from '../../domain/usage.ts';
-import { frameBytesMax, type ToolCall, type WireFailure } from '../../domain/workerProtocol.ts';
-import { abortedOutcome, type Outcome, type RunContext } from '../provider.ts';
-import { RequestError } from './chatMessages.ts';
-import { classify, type Refuser } from './classify.ts';
-import { readErrorBody } from './errorBody.ts';
+import type { WireUsage } from '../../../domain/usage.ts';
+import { frameBytesMax, type ToolCall, type WireFailure } from '../../../domain/workerProtocol.ts';
+import { type Fields, isFields } from '../../../lib/fields.ts';
+import { abortedOutcome, type Outcome, type RunContext } from '../../provider.ts';
+import { classify, type Refuser } from '../errors/classify.ts';
+import { readErrorBody } from '../errors/errorBody.ts';
 import {
   connectionFailure,
   filteredAnswer,
   incompleteStream,
   malformedStream,
   tooLargeOutput,
-} from './failures.ts';
-import { type Fields, isFields } from './fields.ts';
-import { Patience, type Timeouts } from './patience.ts';
+} from '../errors/failures.ts';
+import { Patience, type Timeouts } from '../http/patience.ts';
+import { RequestError } from '../request/chatMessages.ts';
+import type { Dialect } from './dialect.ts';
 import { SdkFetch } from './sdkFetch.ts';
-
-/** What an event of the stream says that the SDK leaves out, or puts in its own words. */
-export interface Heard {
-  /** An error in the middle of the answer, for the classifier. */
-  error?: unknown;
-  /** The provider's count so far; what it counts anew overrules what it said before. */
-  usage?: Fields | undefined;
-  /** What the provider says it runs. */
-  model?: string | undefined;
-  /** Nothing that matters comes after it. */
-  isLast?: boolean;
-}
-
-/** How a provider speaks, as far as the SDK does not tell. */
-export interface Dialect {
-  hear(event: Fields): Heard;
-  usageOf(raw: Fields): Partial<WireUsage>;
-  /**
-   * Which word makes an answer whole: the reason of its end, or OpenAI's `[DONE]`, or either of them.
-   */
-  lastWord: 'reason' | 'done' | 'either';
-}
 
 /** One call of a provider through its SDK. */
 export interface SdkCall {

@@ -1,21 +1,14 @@
-import type { WorkerKind } from '../../domain/worker.ts';
-import type { Assignment, WireFailure } from '../../domain/workerProtocol.ts';
-import type { Outcome, Provider } from '../provider.ts';
-import { RequestError } from './chatMessages.ts';
-import { noModel } from './failures.ts';
-import { hideAll, hideKeys } from './hide.ts';
-import type { ProviderSetup } from './index.ts';
-import { addressOf, listModels, type ModelServer } from './modelList.ts';
-import { timeoutsDefault } from './patience.ts';
-import { runSdk, type SdkCall } from './sdkRun.ts';
-
-/** Which model a job is run with, where the server has a say in it. */
-export interface ModelChoice {
-  /** @throws ProviderUnreachable, ProviderRefused. */
-  list(): Promise<string[]>;
-  /** @param wanted by the job, or configured; null: neither. @returns the model, or why there is none. */
-  choose(wanted: string | null): Promise<string | WireFailure>;
-}
+import type { WorkerKind } from '../../../domain/worker.ts';
+import type { Assignment } from '../../../domain/workerProtocol.ts';
+import type { Outcome, Provider } from '../../provider.ts';
+import { noModel } from '../errors/failures.ts';
+import { hideAll, hideKeys } from '../errors/hide.ts';
+import { timeoutsDefault } from '../http/patience.ts';
+import type { ModelChoice } from '../models/localModels.ts';
+import { addressOf, listModels, type ModelServer } from '../models/modelList.ts';
+import type { ProviderSettings } from '../providerSettings.ts';
+import { RequestError } from '../request/chatMessages.ts';
+import { runSdk, type SdkCall } from './runSdk.ts';
 
 /** What is peculiar to one provider. */
 export interface SdkProviderParts {
@@ -23,7 +16,7 @@ export interface SdkProviderParts {
   /** Scheme, host and path; without a slash at its end. */
   baseUrl: string;
   /** Where its models are listed, and how it is asked. */
-  server: Pick<ModelServer, 'lists' | 'headers' | 'advice'>;
+  server: Pick<ModelServer, 'lists' | 'headers' | 'start'>;
   overflowHelp?: string;
   /** Decides which model a job is run with; left out: the one that it names, or the configured one. */
   modelChoice?: (models: ModelServer) => ModelChoice;
@@ -33,7 +26,7 @@ export interface SdkProviderParts {
 
 /** A provider that is asked through its SDK. */
 export function sdkProvider(
-  { name, apiKey, model, timeouts }: ProviderSetup,
+  { name, apiKey, model, timeouts }: ProviderSettings,
   { kind, baseUrl, server, overflowHelp, modelChoice, call }: SdkProviderParts,
 ): Provider {
   const address = addressOf(baseUrl);

@@ -1,5 +1,5 @@
-import type { Assignment, ToolCall } from '../../domain/workerProtocol.ts';
-import { type Fields, isFields } from './fields.ts';
+import type { Assignment, ToolCall } from '../../../domain/workerProtocol.ts';
+import { type Fields, isFields } from '../../../lib/fields.ts';
 
 /** One message of a chat: its text, and what was said in other forms. */
 export interface ChatMessage {

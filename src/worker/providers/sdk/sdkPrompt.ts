@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import type { Assignment } from '../../domain/workerProtocol.ts';
-import { type ChatMessage, chatMessages, RequestError } from './chatMessages.ts';
+import type { Assignment } from '../../../domain/workerProtocol.ts';
+import { type ChatMessage, chatMessages, RequestError } from '../request/chatMessages.ts';
 
 /** The messages of a job in the form of the SDKs. @throws RequestError when that cannot be made of them. */
 export function sdkPrompt(assignment: Assignment): LanguageModelV4Prompt {

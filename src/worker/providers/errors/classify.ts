@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ErrorClass } from '../../domain/failure.ts';
-import type { WireFailure } from '../../domain/workerProtocol.ts';
+import type { ErrorClass } from '../../../domain/failure.ts';
+import type { WireFailure } from '../../../domain/workerProtocol.ts';
 import { type ErrorBody, readErrorBody } from './errorBody.ts';
 import { retryAfterSeconds } from './retryAfter.ts';
 

@@ -1,6 +1,6 @@
-import type { Assignment } from '../../domain/workerProtocol.ts';
-import { type ChatMessage, chatMessages, RequestError } from './chatMessages.ts';
-import { type Fields, parseFields } from './fields.ts';
+import type { Assignment } from '../../../domain/workerProtocol.ts';
+import { type Fields, parseFields } from '../../../lib/fields.ts';
+import { type ChatMessage, chatMessages, RequestError } from '../request/chatMessages.ts';
 import {
   maxTokensKeys,
   maxTokensOf,
@@ -9,7 +9,7 @@ import {
   stopOf,
   toolsOf,
   without,
-} from './params.ts';
+} from '../request/params.ts';
 
 /** Parameters that stand beside the messages. */
 const requestKeys = [

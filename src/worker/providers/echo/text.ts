@@ -1,4 +1,4 @@
-import type { Assignment } from '../../domain/workerProtocol.ts';
+import type { Assignment } from '../../../domain/workerProtocol.ts';
 
 /** What the echo reads, says and counts. All of it depends on the job alone. */
 

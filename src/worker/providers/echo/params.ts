@@ -1,5 +1,5 @@
-import { type ErrorClass, errorClasses } from '../../domain/failure.ts';
-import type { WireFailure } from '../../domain/workerProtocol.ts';
+import { type ErrorClass, errorClasses } from '../../../domain/failure.ts';
+import type { WireFailure } from '../../../domain/workerProtocol.ts';
 
 /** What a job may tell the echo provider to do. See echo.ts for the meaning of each. */
 export interface EchoParams {

@@ -1,10 +1,12 @@
-import { systemClock } from '../../lib/systemClock.ts';
-import { ProviderRefused, ProviderUnreachable } from '../provider.ts';
-import { classify } from './classify.ts';
-import { type Fields, isFields } from './fields.ts';
-import { httpFailureOf } from './httpFailure.ts';
-import { beginOf, openStream } from './httpStream.ts';
-import { Patience, type Timeouts } from './patience.ts';
+import { localProviders } from '../../../config/config.ts';
+import { type Fields, isFields } from '../../../lib/fields.ts';
+import { systemClock } from '../../../lib/systemClock.ts';
+import { ProviderRefused, ProviderUnreachable } from '../../provider.ts';
+import { classify } from '../errors/classify.ts';
+import { httpFailureOf } from '../http/httpFailure.ts';
+import { openStream } from '../http/openStream.ts';
+import { Patience, type Timeouts } from '../http/patience.ts';
+import { beginOf } from '../http/readBody.ts';
 
 /** Listing models is a look at a table. */
 const listTimeouts: Timeouts = { connectMs: 5_000, firstMs: 10_000, idleMs: 10_000, totalMs: 10_000 };
@@ -34,8 +36,8 @@ export interface ModelServer {
   headers: Readonly<Record<string, string>>;
   /** The first that answers with a list counts. */
   lists: readonly ModelListing[];
-  /** What to do when nobody answers: how it is started, and where its address is set. */
-  advice: { start: string; address: string };
+  /** How it is started, in a sentence without its full stop; left out: it is somebody else's, in a cloud. */
+  start?: string;
   /** Takes keys out of a text. */
   hide(text: string): string;
 }
@@ -51,7 +53,7 @@ export async function listModels(server: ModelServer): Promise<string[]> {
 
 /** The same, with all that can be asked for. */
 export async function findModels(server: ModelServer): Promise<ModelsFound> {
-  const { name, address, advice } = server;
+  const { name, address } = server;
   let status = 0;
   for (const { url, names, all = names } of server.lists) {
     const answer = await ask(server, url);
@@ -65,12 +67,12 @@ export async function findModels(server: ModelServer): Promise<ModelsFound> {
     name,
     address,
     `what answers there (status ${status}) is no ${name} server`,
-    advice.address,
+    elsewhere(name),
   );
 }
 
 async function ask(server: ModelServer, url: string) {
-  const { name, address, headers, advice, hide } = server;
+  const { name, address, headers, start = 'Is this machine online', hide } = server;
   const patience = new Patience(systemClock, listTimeouts, new AbortController().signal);
   try {
     const answer = await openStream({ method: 'GET', url: new URL(url), headers, patience });
@@ -81,11 +83,16 @@ async function ask(server: ModelServer, url: string) {
     return { status, list: null, failure: classify(refusal, { name, hide }, systemClock.now()) };
   } catch (error) {
     const { message } = httpFailureOf(error);
-    const help = `${advice.start}. ${advice.address}`;
-    throw new ProviderUnreachable(name, address, message, help, error);
+    throw new ProviderUnreachable(name, address, message, `${start}. ${elsewhere(name)}`, error);
   } finally {
     patience.end();
   }
+}
+
+/** Where the address of a server is set; the variable means the local ones that are built in. */
+function elsewhere(name: string): string {
+  const variable = localProviders.includes(name) ? 'SVC_LOCAL_MODEL_HOST or ' : '';
+  return `Is it elsewhere, say so with ${variable}providers.${name}.base_url`;
 }
 
 /** A bare list, as some proxies give it, is the same as one under `data`. */

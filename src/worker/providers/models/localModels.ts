@@ -1,6 +1,13 @@
-import type { WireFailure } from '../../domain/workerProtocol.ts';
+import type { WireFailure } from '../../../domain/workerProtocol.ts';
 import { findModels, type ModelServer, type ModelsFound } from './modelList.ts';
-import type { ModelChoice } from './sdkProvider.ts';
+
+/** Which model a job is run with, where the server has a say in it. */
+export interface ModelChoice {
+  /** @throws ProviderUnreachable, ProviderRefused. */
+  list(): Promise<string[]>;
+  /** @param wanted by the job, or configured; null: neither. @returns the model, or why there is none. */
+  choose(wanted: string | null): Promise<string | WireFailure>;
+}
 
 /**
  * Models of a local server that answers with whatever it has, whatever it was asked for (llama.cpp; LM Studio with one

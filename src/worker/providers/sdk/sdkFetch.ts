@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream';
-import type { Clock } from '../../domain/clock.ts';
-import { frameBytesMax } from '../../domain/workerProtocol.ts';
-import { version } from '../../lib/version.ts';
-import type { Refusal } from './classify.ts';
-import { type Fields, parseFields } from './fields.ts';
-import { HttpFailure, httpFailureOf } from './httpFailure.ts';
-import { beginOf, openStream, tooLongLine } from './httpStream.ts';
-import type { Patience } from './patience.ts';
+import type { Clock } from '../../../domain/clock.ts';
+import { frameBytesMax } from '../../../domain/workerProtocol.ts';
+import { type Fields, parseFields } from '../../../lib/fields.ts';
+import { version } from '../../../lib/version.ts';
+import type { Refusal } from '../errors/classify.ts';
+import { HttpFailure, httpFailureOf } from '../http/httpFailure.ts';
+import { openStream } from '../http/openStream.ts';
+import type { Patience } from '../http/patience.ts';
+import { beginOf, tooLongLine } from '../http/readBody.ts';
 
 const errorBodyMax = 64 * 1024;
 /** After the last event the end of the body is on its way; then the connection can be used again. */

@@ -1,4 +1,4 @@
-import { type Fields, isFields } from './fields.ts';
+import { type Fields, isFields } from '../../../lib/fields.ts';
 
 /** What the body of a provider's error says, whatever its shape. */
 export interface ErrorBody {

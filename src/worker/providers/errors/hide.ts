@@ -1,4 +1,4 @@
-import type { Assignment } from '../../domain/workerProtocol.ts';
+import type { Assignment } from '../../../domain/workerProtocol.ts';
 
 /** What looks like a key of some provider, and what stands behind `Bearer`. */
 const keyLike = /\b(?:sk|pk|rk|gsk|xai|hf|svc)[-_][\w*.-]{8,}|\bAIza[\w-]{10,}|(?<=\bbearer\s+)\S+/gi;

@@ -1,4 +1,4 @@
-import { messageOf } from '../../domain/errors.ts';
+import { messageOf } from '../../../domain/errors.ts';
 
 /** The request could not be made, or its answer broke off, or is none (`malformed`). The message holds nothing of what was sent. */
 export class HttpFailure extends Error {

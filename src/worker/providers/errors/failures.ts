@@ -1,6 +1,6 @@
-import type { WireFailure } from '../../domain/workerProtocol.ts';
-import { frameBytesMax } from '../../domain/workerProtocol.ts';
-import type { HttpFailure } from './httpFailure.ts';
+import type { WireFailure } from '../../../domain/workerProtocol.ts';
+import { frameBytesMax } from '../../../domain/workerProtocol.ts';
+import type { HttpFailure } from '../http/httpFailure.ts';
 
 /** Failures that no provider puts into words. */
 

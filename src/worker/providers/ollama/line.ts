@@ -1,4 +1,4 @@
-import { isFields, parseFields } from './fields.ts';
+import { fieldsOf, isFields, parseFields } from '../../../lib/fields.ts';
 
 /** One line of ollama's answer. Thinking is no output: it only shows that the model lives. */
 export interface Said {
@@ -26,7 +26,7 @@ export function parseLine(line: string): Said | null {
   const fields = parseFields(line);
   if (fields === null) return null;
   const { message: given, error, done, done_reason: reason, model } = fields;
-  const message = isFields(given) ? given : {};
+  const message = fieldsOf(given);
   const { content, tool_calls: calls } = message;
   return {
     text: typeof content === 'string' ? content : '',

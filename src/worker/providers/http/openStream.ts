@@ -8,7 +8,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { HttpFailure, httpFailureOf } from './httpFailure.ts';
+import { httpFailureOf } from './httpFailure.ts';
 import type { Patience } from './patience.ts';
 
 /**
@@ -112,55 +112,4 @@ function unpacked(response: IncomingMessage, encoding = 'identity'): Readable {
   if (unpacker === undefined) return response;
   // The reader meets the error on the stream that it reads.
   return pipeline(response, unpacker, () => {});
-}
-
-/**
- * Text in pieces as lines, without their ends; the last one may lack one.
- * @param lengthMax characters of a line. @throws HttpFailure for a longer one, or when the body breaks off.
- */
-export async function* linesOf(body: Readable, lengthMax: number): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  // The begin of a line that has not ended; joined once, when it has.
-  let rest: string[] = [];
-  let restLength = 0;
-  for await (const piece of piecesOf(body)) {
-    const lines = decoder.decode(piece, { stream: true }).split('\n');
-    const last = lines.pop() ?? '';
-    for (const line of lines) {
-      yield rest.length === 0 ? line : rest.join('') + line;
-      rest = [];
-      restLength = 0;
-    }
-    rest.push(last);
-    restLength += last.length;
-    if (restLength > lengthMax) {
-      body.destroy();
-      throw tooLongLine(lengthMax);
-    }
-  }
-  if (restLength > 0) yield rest.join('');
-}
-
-export function tooLongLine(lengthMax: number): HttpFailure {
-  return new HttpFailure('malformed', `a line of more than ${lengthMax} characters`);
-}
-
-async function* piecesOf(body: Readable): AsyncGenerator<Buffer> {
-  try {
-    for await (const piece of body) yield piece;
-  } catch (error) {
-    throw httpFailureOf(error);
-  }
-}
-
-/** The begin of a body. @throws HttpFailure when it breaks off. */
-export async function beginOf(body: Readable, bytesMax: number): Promise<string> {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  for await (const piece of piecesOf(body)) {
-    pieces.push(piece);
-    length += piece.length;
-    if (length >= bytesMax) break;
-  }
-  return Buffer.concat(pieces).subarray(0, bytesMax).toString('utf8');
 }

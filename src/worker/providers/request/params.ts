@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
+import { type Fields, fieldsOf, isFields } from '../../../lib/fields.ts';
 import { RequestError } from './chatMessages.ts';
-import { type Fields, isFields } from './fields.ts';
 
 /** Those that say how the job is run, and not what the provider is asked. */
 const ownKeys = ['stream', 'stream_options'];
@@ -55,7 +55,7 @@ export function responseFormatOf({
   response_format: format,
 }: Fields): LanguageModelV4CallOptions['responseFormat'] {
   if (format === undefined) return undefined;
-  const type = isFields(format) ? format.type : null;
+  const type = fieldsOf(format).type;
   if (type === 'text') return undefined;
   if (type === 'json_object') return { type: 'json' };
   const schema = isFields(format) && type === 'json_schema' ? format.json_schema : null;

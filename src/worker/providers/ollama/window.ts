@@ -1,9 +1,10 @@
-import type { Assignment, WireFailure } from '../../domain/workerProtocol.ts';
-import { systemClock } from '../../lib/systemClock.ts';
-import { chatMessages } from './chatMessages.ts';
-import { isFields, parseFields } from './fields.ts';
-import { beginOf, openStream } from './httpStream.ts';
-import { Patience } from './patience.ts';
+import type { Assignment, WireFailure } from '../../../domain/workerProtocol.ts';
+import { fieldsOf, isFields, parseFields } from '../../../lib/fields.ts';
+import { systemClock } from '../../../lib/systemClock.ts';
+import { openStream } from '../http/openStream.ts';
+import { Patience } from '../http/patience.ts';
+import { beginOf } from '../http/readBody.ts';
+import { chatMessages } from '../request/chatMessages.ts';
 
 /**
  * Whether ollama has cut the begin of the prompt off to make it fit its window. `truncate: false` forbids that, and
@@ -39,7 +40,7 @@ export function truncatedFailure(name: string, help: string): WireFailure {
 }
 
 function windowAsked({ params }: Assignment): number | null {
-  const options = isFields(params.options) ? params.options : {};
+  const options = fieldsOf(params.options);
   const asked = options.num_ctx ?? params.num_ctx;
   return typeof asked === 'number' && asked > 0 ? asked : null;
 }

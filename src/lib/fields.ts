@@ -5,6 +5,11 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The fields of what should be an object; none when it is something else. */
+export function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
 /** @returns null when the text is no JSON, or no object. */
 export function parseFields(text: string): Fields | null {
   try {

@@ -1,0 +1,24 @@
+import type { WireUsage } from '../../../domain/usage.ts';
+import type { Fields } from '../../../lib/fields.ts';
+
+/** What an event of the stream says that the SDK leaves out, or puts in its own words. */
+export interface Heard {
+  /** An error in the middle of the answer, for the classifier. */
+  error?: unknown;
+  /** The provider's count so far; what it counts anew overrules what it said before. */
+  usage?: Fields | undefined;
+  /** What the provider says it runs. */
+  model?: string | undefined;
+  /** Nothing that matters comes after it. */
+  isLast?: boolean;
+}
+
+/** How a provider speaks, as far as the SDK does not tell. */
+export interface Dialect {
+  hear(event: Fields): Heard;
+  usageOf(raw: Fields): Partial<WireUsage>;
+  /**
+   * Which word makes an answer whole: the reason of its end, or OpenAI's `[DONE]`, or either of them.
+   */
+  lastWord: 'reason' | 'done' | 'either';
+}

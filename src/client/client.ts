@@ -1,33 +1,24 @@
 import type { BreakdownName, PeriodName } from '../domain/costReport.ts';
 import type { Role } from '../domain/key.ts';
+import type { WireConfig, WireConfigReload } from '../domain/wire/config.ts';
+import type { WireCostBreakdown, WireCostSummary } from '../domain/wire/cost.ts';
+import type { WireHealth } from '../domain/wire/health.ts';
+import type { Iso } from '../domain/wire/iso.ts';
 import type {
   BulkBody,
   DispatchBody,
-  Iso,
   WireBatch,
   WireBulk,
-  WireConfig,
-  WireConfigReload,
-  WireCostBreakdown,
-  WireCostSummary,
-  WireHealth,
-  WireInspection,
   WireJob,
   WireJobHistory,
   WireJobList,
-  WireKey,
-  WireKeyList,
-  WireMachineList,
-  WireNewKey,
-  WireProvider,
-  WireProviderList,
-  WireRouteExplanation,
-  WireStats,
-  WireStatsHistory,
-  WireTicket,
-  WireWorker,
-  WireWorkerList,
-} from '../domain/wire.ts';
+} from '../domain/wire/job.ts';
+import type { WireKey, WireKeyList, WireNewKey, WireTicket } from '../domain/wire/key.ts';
+import type { WireInspection, WireMachineList } from '../domain/wire/machine.ts';
+import type { WireProvider, WireProviderList } from '../domain/wire/provider.ts';
+import type { WireRouteExplanation } from '../domain/wire/routing.ts';
+import type { WireStats, WireStatsHistory } from '../domain/wire/stats.ts';
+import type { WireWorker, WireWorkerList } from '../domain/wire/worker.ts';
 import { ask, askLines, type Call, type Connection } from './request.ts';
 import { type WaitOptions, waitForEnd } from './wait.ts';
 

@@ -1,4 +1,4 @@
-import type { Problem } from '../domain/wire.ts';
+import type { Problem } from '../domain/wire/problem.ts';
 
 /** The coordinator answered, and the answer was no. Made from its problem document. */
 export class ApiError extends Error {

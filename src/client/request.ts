@@ -1,4 +1,4 @@
-import type { Problem } from '../domain/wire.ts';
+import type { Problem } from '../domain/wire/problem.ts';
 import { ApiError, Unreachable } from './errors.ts';
 
 export interface Connection {

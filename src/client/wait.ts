@@ -1,5 +1,5 @@
 import { terminalStatuses } from '../domain/states.ts';
-import type { WireJob } from '../domain/wire.ts';
+import type { WireJob } from '../domain/wire/job.ts';
 import { ApiError, Unreachable, WaitTimedOut } from './errors.ts';
 import { pause } from './pause.ts';
 

@@ -1,5 +1,5 @@
 import { ApiError, type Client, WaitTimedOut } from '../client/client.ts';
-import type { DispatchBody, WireJob } from '../domain/wire.ts';
+import type { DispatchBody, WireJob } from '../domain/wire/job.ts';
 import { Interrupted, interruptSignal } from '../lib/interrupt.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
 import { CommandFailure, exitCodes } from './exit.ts';

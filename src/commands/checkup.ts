@@ -7,7 +7,7 @@ import { adminKeyPath } from '../config/adminKey.ts';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { messageOf } from '../domain/errors.ts';
 import { type Role, roles } from '../domain/key.ts';
-import type { WireWorker } from '../domain/wire.ts';
+import type { WireWorker } from '../domain/wire/worker.ts';
 import { version } from '../lib/version.ts';
 import { type Address, type ConnectionOptions, findCoordinator } from './connection.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';

@@ -1,4 +1,9 @@
-import type { WireCostBreakdown, WireCostLine, WireCostPeriod, WireCostSummary } from '../domain/wire.ts';
+import type {
+  WireCostBreakdown,
+  WireCostLine,
+  WireCostPeriod,
+  WireCostSummary,
+} from '../domain/wire/cost.ts';
 import type { Screen } from '../lib/screen.ts';
 import type { Column } from '../lib/table.ts';
 import { dollarText } from './jobText.ts';

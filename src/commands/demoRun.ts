@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, hasEnded } from '../client/client.ts';
-import type { DispatchBody, WireJob } from '../domain/wire.ts';
+import type { DispatchBody, WireJob } from '../domain/wire/job.ts';
 import { humanDuration } from '../lib/humanTime.ts';
 import { plainLine } from '../lib/plainText.ts';
 import type { Screen } from '../lib/screen.ts';

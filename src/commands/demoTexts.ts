@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { DispatchBody } from '../domain/wire.ts';
+import type { DispatchBody } from '../domain/wire/job.ts';
 
 /** A text of the demonstration and what is asked about it. */
 export interface DemoText {

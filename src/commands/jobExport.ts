@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander';
 import type { ExportFilters } from '../client/client.ts';
 import { messageOf } from '../domain/errors.ts';
 import { jobStatuses } from '../domain/states.ts';
-import type { WireJob } from '../domain/wire.ts';
+import type { WireJob } from '../domain/wire/job.ts';
 import { type Cell, csvLine } from '../lib/csv.ts';
 import { plainText, safeJson } from '../lib/plainText.ts';
 import { collect, createCommand, time } from './command.ts';

@@ -1,4 +1,4 @@
-import type { WireAttempt, WireJob } from '../domain/wire.ts';
+import type { WireAttempt, WireJob } from '../domain/wire/job.ts';
 import { relativeTime } from '../lib/humanTime.ts';
 import { plainLine, plainText } from '../lib/plainText.ts';
 import type { Screen } from '../lib/screen.ts';

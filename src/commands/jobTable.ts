@@ -1,4 +1,4 @@
-import type { WireJob } from '../domain/wire.ts';
+import type { WireJob } from '../domain/wire/job.ts';
 import type { Screen } from '../lib/screen.ts';
 import type { Column } from '../lib/table.ts';
 import {

@@ -1,4 +1,4 @@
-import type { WireAttempt, WireJob } from '../domain/wire.ts';
+import type { WireAttempt, WireJob } from '../domain/wire/job.ts';
 import { humanDuration } from '../lib/humanTime.ts';
 import type { Colour } from '../lib/screen.ts';
 

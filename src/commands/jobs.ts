@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Client, JobFilters } from '../client/client.ts';
 import { jobStatuses } from '../domain/states.ts';
-import type { WireJob, WireJobList } from '../domain/wire.ts';
+import type { WireJob, WireJobList } from '../domain/wire/job.ts';
 import { safeJson } from '../lib/plainText.ts';
 import { actCommand } from './act.ts';
 import { collect, count, createCommand, time } from './command.ts';

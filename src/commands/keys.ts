@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Client } from '../client/client.ts';
 import { type Role, roles } from '../domain/key.ts';
-import type { WireKey, WireNewKey } from '../domain/wire.ts';
+import type { WireKey, WireNewKey } from '../domain/wire/key.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
 import type { Screen } from '../lib/screen.ts';
 import type { Column } from '../lib/table.ts';

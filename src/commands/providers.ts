@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Client } from '../client/client.ts';
 import type { ProviderStatus } from '../domain/states.ts';
-import type { WireProvider } from '../domain/wire.ts';
+import type { WireProvider } from '../domain/wire/provider.ts';
 import { humanDuration } from '../lib/humanTime.ts';
 import { plainLine } from '../lib/plainText.ts';
 import type { Colour, Screen } from '../lib/screen.ts';

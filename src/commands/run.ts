@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { type Client, WaitTimedOut } from '../client/client.ts';
-import type { DispatchBody, WireJob } from '../domain/wire.ts';
+import type { DispatchBody, WireJob } from '../domain/wire/job.ts';
 import { Interrupted, interruptSignal } from '../lib/interrupt.ts';
 import { plainLine, plainText, safeJson } from '../lib/plainText.ts';
 import { startSpinner } from '../lib/spinner.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError, type Client, Unreachable } from '../client/client.ts';
 import { messageOf } from '../domain/errors.ts';
-import type { WireJob, WireJobList } from '../domain/wire.ts';
+import type { WireJob, WireJobList } from '../domain/wire/job.ts';
 import { interruptSignal } from '../lib/interrupt.ts';
 import { plainLine } from '../lib/plainText.ts';
 import { type Screen, screenControls } from '../lib/screen.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Client } from '../client/client.ts';
-import type { WireWorker } from '../domain/wire.ts';
+import type { WireWorker } from '../domain/wire/worker.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
 import type { Colour, Screen } from '../lib/screen.ts';
 import type { Column } from '../lib/table.ts';

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { LeaseRef } from '../domain/job.ts';
-import { iso } from '../domain/wire.ts';
+import { iso } from '../domain/wire/iso.ts';
 import type { WorkerHello } from '../domain/worker.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';

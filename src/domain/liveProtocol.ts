@@ -1,6 +1,6 @@
 import { type Role, roleMay } from './key.ts';
 import type { JobStatus } from './states.ts';
-import type { WireJob } from './wire.ts';
+import type { WireJob } from './wire/job.ts';
 
 /** The frames of `/ws`, and of the event streams, as they stand on the wire. See docs/live-events.md. */
 

@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 import type { Coordinator } from '../coordinator/coordinator.ts';
-import type { WireHealth } from '../domain/wire.ts';
+import type { WireHealth } from '../domain/wire/health.ts';
 import { version } from '../lib/version.ts';
 
 /**

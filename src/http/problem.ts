@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { CoordinatorError, ErrorCode } from '../domain/errors.ts';
-import type { Problem } from '../domain/wire.ts';
+import type { Problem } from '../domain/wire/problem.ts';
 
 /** The status of every error code; one place, for routes and upgrades alike. */
 const statusOfCode: Record<ErrorCode, number> = {

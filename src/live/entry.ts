@@ -1,4 +1,4 @@
-import { iso } from '../domain/wire.ts';
+import { iso } from '../domain/wire/iso.ts';
 import { afterGap, type Encoding, type Message } from './encoding.ts';
 
 /** What an entry weighs besides its text: objects, the record it holds on to. */

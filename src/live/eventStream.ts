@@ -6,7 +6,7 @@ import { CoordinatorError, type ErrorCode } from '../domain/errors.ts';
 import type { Principal } from '../domain/key.ts';
 import { jobOfTopic, type Topic, topicOfJob } from '../domain/liveProtocol.ts';
 import { isTerminal } from '../domain/states.ts';
-import { iso } from '../domain/wire.ts';
+import { iso } from '../domain/wire/iso.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
 import { eventStreamEvent } from './encoding.ts';
 import type { Live } from './live.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { Role } from '../domain/key.ts';
 import type { LiveClientFrame } from '../domain/liveProtocol.ts';
-import { iso } from '../domain/wire.ts';
+import { iso } from '../domain/wire/iso.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
 import { FrameCount } from '../lib/frameCount.ts';
 import { parseClientFrame, topicsMax } from './clientFrames.ts';

@@ -8,7 +8,7 @@ import {
   type Topic,
 } from '../domain/liveProtocol.ts';
 import { isTerminal } from '../domain/states.ts';
-import type { WireJob } from '../domain/wire.ts';
+import type { WireJob } from '../domain/wire/job.ts';
 import { presentInspection } from '../present/inspection.ts';
 import { presentListed } from '../present/job.ts';
 import { presentProvider } from '../present/provider.ts';

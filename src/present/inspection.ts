@@ -1,5 +1,6 @@
 import type { Inspected, Inspection } from '../domain/inspection.ts';
-import { iso, type WireInspected, type WireInspection } from '../domain/wire.ts';
+import { iso } from '../domain/wire/iso.ts';
+import type { WireInspected, WireInspection } from '../domain/wire/machine.ts';
 
 /** What actors did lately, as the API shows it. */
 export function presentInspection({ isOn, actors, events }: Inspection): WireInspection {

@@ -3,13 +3,8 @@ import { type Attempt, type JobResult, lastAttempt, type RouteStep } from '../do
 import { sumCosts, toDollars } from '../domain/money.ts';
 import { statusOf } from '../domain/states.ts';
 import { usageToWire } from '../domain/usage.ts';
-import {
-  iso,
-  type WireAttempt,
-  type WireJob,
-  type WireJobResult,
-  type WireRouteStep,
-} from '../domain/wire.ts';
+import { iso } from '../domain/wire/iso.ts';
+import type { WireAttempt, WireJob, WireJobResult, WireRouteStep } from '../domain/wire/job.ts';
 
 /** Parts of a job that lists leave out unless they are asked for. */
 export type Included = ReadonlySet<'input' | 'result'>;

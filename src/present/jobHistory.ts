@@ -1,6 +1,7 @@
 import type { JobRecord } from '../domain/job.ts';
 import { historyOf } from '../domain/jobHistory.ts';
-import { iso, type WireJobHistory } from '../domain/wire.ts';
+import { iso } from '../domain/wire/iso.ts';
+import type { WireJobHistory } from '../domain/wire/job.ts';
 
 /** The states that a job went through, as the API shows them. */
 export function presentHistory(job: JobRecord): WireJobHistory {

@@ -1,5 +1,5 @@
 import type { MachineDefinition, StateDefinition, TransitionDefinition } from '../domain/machine.ts';
-import type { WireMachine, WireMachineState, WireMachineTransition } from '../domain/wire.ts';
+import type { WireMachine, WireMachineState, WireMachineTransition } from '../domain/wire/machine.ts';
 
 /** A machine as the API shows it, with the actors that are in each state now. @param counts by path of the state. */
 export function presentMachine(

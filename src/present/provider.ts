@@ -1,5 +1,6 @@
 import type { ProviderView } from '../domain/provider.ts';
-import { iso, type WireProvider } from '../domain/wire.ts';
+import { iso } from '../domain/wire/iso.ts';
+import type { WireProvider } from '../domain/wire/provider.ts';
 
 /** A provider as the API shows it. */
 export function presentProvider(view: ProviderView): WireProvider {

@@ -1,11 +1,6 @@
 import type { Spread, Stats, StatsPoint, Throughput } from '../domain/stats.ts';
-import {
-  iso,
-  type WireSpread,
-  type WireStats,
-  type WireStatsPoint,
-  type WireThroughput,
-} from '../domain/wire.ts';
+import { iso } from '../domain/wire/iso.ts';
+import type { WireSpread, WireStats, WireStatsPoint, WireThroughput } from '../domain/wire/stats.ts';
 
 /** The coordinator in figures, as the API and the live events show it. */
 export function presentStats(stats: Stats): WireStats {

@@ -1,4 +1,5 @@
-import { iso, type WireWorker } from '../domain/wire.ts';
+import { iso } from '../domain/wire/iso.ts';
+import type { WireWorker } from '../domain/wire/worker.ts';
 import type { WorkerView } from '../domain/worker.ts';
 
 /** A worker as the API shows it. */

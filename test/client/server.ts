@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
-import type { Problem, WireJob, WireWorker } from '../../src/domain/wire.ts';
+import type { WireJob } from '../../src/domain/wire/job.ts';
+import type { Problem } from '../../src/domain/wire/problem.ts';
+import type { WireWorker } from '../../src/domain/wire/worker.ts';
 
 /** One request as it arrived. */
 export interface Seen {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
-import type { DispatchBody, WireJob } from '../../src/domain/wire.ts';
+import type { DispatchBody, WireJob } from '../../src/domain/wire/job.ts';
 import { completedJob, type Fixture, problem, serve, wireJob } from '../client/server.ts';
 import { adminKey, startCoordinator, startWorker } from '../support/process.ts';
 import { emptyFolder, svc } from './cli.ts';

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { sumText } from '../../src/commands/costSheet.ts';
-import type { WireCostBreakdown, WireCostLine, WireCostSummary } from '../../src/domain/wire.ts';
+import type { WireCostBreakdown, WireCostLine, WireCostSummary } from '../../src/domain/wire/cost.ts';
 import { type Fixture, problem, serve } from '../client/server.ts';
 import { svc } from './cli.ts';
 

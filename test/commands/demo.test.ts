@@ -4,7 +4,7 @@ import test from 'ava';
 import { demoCommand } from '../../src/commands/demo.ts';
 import { demoJobs } from '../../src/commands/demoTexts.ts';
 import { createProgram, runProgram } from '../../src/commands/program.ts';
-import type { DispatchBody, WireJob } from '../../src/domain/wire.ts';
+import type { DispatchBody, WireJob } from '../../src/domain/wire/job.ts';
 import { completedJob, serve, wireJob } from '../client/server.ts';
 import { emptyFolder, svc } from './cli.ts';
 import { fakeIo } from './screens.ts';

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import type { WireJob } from '../../src/domain/wire.ts';
+import type { WireJob } from '../../src/domain/wire/job.ts';
 import { completedJob, jobId, problem, type Seen, serve, wireJob } from '../client/server.ts';
 import { emptyFolder, svc } from './cli.ts';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { WireJobList } from '../../src/domain/wire.ts';
+import type { WireJobList } from '../../src/domain/wire/job.ts';
 import { completedJob, jobId, problem, type Seen, serve, wireJob } from '../client/server.ts';
 import { svc } from './cli.ts';
 

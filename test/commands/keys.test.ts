@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { createClient } from '../../src/client/client.ts';
-import type { WireKey, WireKeyList, WireNewKey } from '../../src/domain/wire.ts';
+import type { WireKey, WireKeyList, WireNewKey } from '../../src/domain/wire/key.ts';
 import { adminKey, type Running, startCoordinator } from '../support/process.ts';
 import { type Ended, svc } from './cli.ts';
 

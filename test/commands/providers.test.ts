@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { WireProvider, WireProviderList } from '../../src/domain/wire.ts';
+import type { WireProvider, WireProviderList } from '../../src/domain/wire/provider.ts';
 import { adminKey, startCoordinator, startWorker, until } from '../support/process.ts';
 import { svc } from './cli.ts';
 

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
-import type { WireJob } from '../../src/domain/wire.ts';
+import type { WireJob } from '../../src/domain/wire/job.ts';
 import { completedJob, type Fixture, jobId, serve, wireJob } from '../client/server.ts';
 import { emptyFolder, svc } from './cli.ts';
 

@@ -7,7 +7,8 @@ import {
   problemsOf,
 } from '../../src/dashboard/pages/newJob/draft.ts';
 import { suggestionsOf } from '../../src/dashboard/pages/newJob/suggestions.ts';
-import type { WireJob, WireWorker } from '../../src/domain/wire.ts';
+import type { WireJob } from '../../src/domain/wire/job.ts';
+import type { WireWorker } from '../../src/domain/wire/worker.ts';
 
 test('a draft becomes a body with what is filled in, and nothing else', (t) => {
   t.deepEqual(bodyOf({ ...emptyDraft, prompt: 'Say hello' }), {

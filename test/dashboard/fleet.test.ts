@@ -3,7 +3,9 @@ import { countdown } from '../../src/dashboard/components/countdownText.ts';
 import { isHeldUp, liveProviders } from '../../src/dashboard/pages/providers/liveProviders.ts';
 import { concurrencyOf, countByStatus, liveWorkers } from '../../src/dashboard/pages/workers/liveWorkers.ts';
 import { merged, withJob } from '../../src/dashboard/pages/workers/runningJobs.ts';
-import type { WireJob, WireProvider, WireWorker } from '../../src/domain/wire.ts';
+import type { WireJob } from '../../src/domain/wire/job.ts';
+import type { WireProvider } from '../../src/domain/wire/provider.ts';
+import type { WireWorker } from '../../src/domain/wire/worker.ts';
 
 const worker = (name: string, more: Partial<WireWorker> = {}): WireWorker => ({
   id: name,

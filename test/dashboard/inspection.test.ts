@@ -1,6 +1,6 @@
 import test from 'ava';
 import { seenOf, withInspected } from '../../src/dashboard/pages/machines/inspection.ts';
-import type { WireInspected } from '../../src/domain/wire.ts';
+import type { WireInspected } from '../../src/domain/wire/machine.ts';
 
 const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 9, 0, second)).toISOString();
 

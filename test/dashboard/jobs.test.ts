@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import type { DispatchBody } from '../../src/domain/wire.ts';
+import type { DispatchBody } from '../../src/domain/wire/job.ts';
 import { faultsOf, overflowOf, pageTests } from './support/browser.ts';
 import { dispatchMany, type Site, siteKey } from './support/site.ts';
 

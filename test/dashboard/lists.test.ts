@@ -4,7 +4,7 @@ import type { JobFilters } from '../../src/client/client.ts';
 import { askFor, filterBody, isMatch, readFilters } from '../../src/dashboard/pages/jobs/filters.ts';
 import { JobList } from '../../src/dashboard/pages/jobs/jobList.ts';
 import { Selection } from '../../src/dashboard/pages/jobs/selection.ts';
-import type { WireJob } from '../../src/domain/wire.ts';
+import type { WireJob } from '../../src/domain/wire/job.ts';
 import { wireJob } from '../client/server.ts';
 
 const idOf = (n: number) => `01990000-0000-7000-8000-${String(n).padStart(12, '0')}`;

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { demoJobs } from '../../src/commands/demoTexts.ts';
-import type { DispatchBody } from '../../src/domain/wire.ts';
+import type { DispatchBody } from '../../src/domain/wire/job.ts';
 import { dispatchMany, siteKey, startSite } from './support/site.ts';
 import { launchChromium } from './support/stage.ts';
 

@@ -2,7 +2,10 @@ import test from 'ava';
 import { ofSnapshot, outputMax, withChunk } from '../../src/dashboard/pages/job/liveOutput.ts';
 import { phasesOf, waitedMs } from '../../src/dashboard/pages/job/phases.ts';
 import { attentionOf } from '../../src/dashboard/pages/overview/attention.ts';
-import type { WireAttempt, WireProvider, WireStats, WireWorker } from '../../src/domain/wire.ts';
+import type { WireAttempt } from '../../src/domain/wire/job.ts';
+import type { WireProvider } from '../../src/domain/wire/provider.ts';
+import type { WireStats } from '../../src/domain/wire/stats.ts';
+import type { WireWorker } from '../../src/domain/wire/worker.ts';
 
 const at = (seconds: number) => new Date(1_800_000_000_000 + seconds * 1000).toISOString();
 const ms = (seconds: number) => 1_800_000_000_000 + seconds * 1000;

@@ -9,7 +9,7 @@ import {
   sumText,
   today,
 } from '../../src/dashboard/pages/cost/report.ts';
-import type { WireCostBreakdown, WireCostSummary } from '../../src/domain/wire.ts';
+import type { WireCostBreakdown, WireCostSummary } from '../../src/domain/wire/cost.ts';
 
 const asked = (query: string) => readAsked(new URLSearchParams(query), 'Europe/Berlin');
 

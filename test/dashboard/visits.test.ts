@@ -4,7 +4,7 @@ import { jobChart } from '../../src/dashboard/statechart/charts/job.ts';
 import { supervisorChart } from '../../src/dashboard/statechart/charts/supervisor.ts';
 import { workerChart } from '../../src/dashboard/statechart/charts/worker.ts';
 import { takenBy, visitsOf, withAncestors } from '../../src/dashboard/statechart/visits.ts';
-import type { WireHistoryEntry } from '../../src/domain/wire.ts';
+import type { WireHistoryEntry } from '../../src/domain/wire/job.ts';
 
 const begin = Date.parse('2026-11-21T09:00:00.000Z');
 const at = (seconds: number) => new Date(begin + seconds * 1_000).toISOString();

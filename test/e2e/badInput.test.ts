@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import type { WireJob, WireJobList } from '../../src/domain/wire.ts';
+import type { WireJob, WireJobList } from '../../src/domain/wire/job.ts';
 import {
   type Asked,
   answerTo,

@@ -1,4 +1,5 @@
-import type { Problem, WireJob, WireJobList } from '../../src/domain/wire.ts';
+import type { WireJob, WireJobList } from '../../src/domain/wire/job.ts';
+import type { Problem } from '../../src/domain/wire/problem.ts';
 import { answerTo, type HttpAnswer } from '../support/e2eHttp.ts';
 import type { DurableWorker, LeaseLog } from '../support/e2eWorker.ts';
 

@@ -1,7 +1,7 @@
 import type { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import type { WireJob } from '../../src/domain/wire.ts';
+import type { WireJob } from '../../src/domain/wire/job.ts';
 import type { Assignment } from '../../src/domain/workerProtocol.ts';
 import { type Attempted, attempt, connections } from '../support/e2eHttp.ts';
 import { completeFrame, DurableWorker, type Work } from '../support/e2eWorker.ts';

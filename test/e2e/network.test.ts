@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import type { WireJob } from '../../src/domain/wire.ts';
+import type { WireJob } from '../../src/domain/wire/job.ts';
 import { type Running, type SvcProcess, startCoordinator, startWorker, until } from '../support/process.ts';
 import { TcpProxy } from '../support/tcpProxy.ts';
 

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import type { DispatchBody, WireJob, WireWorker } from '../../src/domain/wire.ts';
+import type { DispatchBody, WireJob } from '../../src/domain/wire/job.ts';
+import type { WireWorker } from '../../src/domain/wire/worker.ts';
 import { endless, refused, stalled, whole } from '../fixtures/providers/answers.ts';
 import { anthropic } from '../fixtures/providers/anthropic.ts';
 import type { Dialect, Turn } from '../fixtures/providers/dialect.ts';

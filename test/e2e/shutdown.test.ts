@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import type { WireHealth, WireJob } from '../../src/domain/wire.ts';
+import type { WireHealth } from '../../src/domain/wire/health.ts';
+import type { WireJob } from '../../src/domain/wire/job.ts';
 import { answerTo, attempt, connections, problemOf } from '../support/e2eHttp.ts';
 import { completeFrame, DurableWorker, WorkerSocket } from '../support/e2eWorker.ts';
 import {

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import type { WireJob, WireWorker } from '../../src/domain/wire.ts';
+import type { WireJob } from '../../src/domain/wire/job.ts';
+import type { WireWorker } from '../../src/domain/wire/worker.ts';
 import { answerTo } from '../support/e2eHttp.ts';
 import {
   type Running,

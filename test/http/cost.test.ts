@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { WireCostBreakdown, WireCostSummary } from '../../src/domain/wire.ts';
+import type { WireCostBreakdown, WireCostSummary } from '../../src/domain/wire/cost.ts';
 import { type ApiBundle, setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
 

@@ -1,6 +1,6 @@
 import { get } from 'node:http';
 import test from 'ava';
-import type { WireJob } from '../../src/domain/wire.ts';
+import type { WireJob } from '../../src/domain/wire/job.ts';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
 import { FailingFiles, systemError } from '../store/failingFiles.ts';
 import { creation } from '../store/jobs.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { WireJobHistory } from '../../src/domain/wire.ts';
+import type { WireJobHistory } from '../../src/domain/wire/job.ts';
 import { presentHistory } from '../../src/present/jobHistory.ts';
 import { type ApiBundle, setupApi } from '../support/api.ts';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { jobStates, providerStatuses, supervisorStatuses, workerStatuses } from '../../src/domain/states.ts';
-import type { WireMachine } from '../../src/domain/wire.ts';
+import type { WireMachine } from '../../src/domain/wire/machine.ts';
 import { type ApiBundle, setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
 

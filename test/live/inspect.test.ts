@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { WireInspection } from '../../src/domain/wire.ts';
+import type { WireInspection } from '../../src/domain/wire/machine.ts';
 import { setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
 import { Dashboard, dashboard } from './support/dashboard.ts';

@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
-import type { Problem } from '../../src/domain/wire.ts';
+import type { Problem } from '../../src/domain/wire/problem.ts';
 import { checkAnswer } from './openapi.ts';
 import { adminKey, within } from './process.ts';
 

@@ -1,7 +1,9 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Topic } from '../../domain/liveProtocol.ts';
-import type { WireProvider, WireStats, WireWorker } from '../../domain/wire.ts';
+import type { WireProvider } from '../../domain/wire/provider.ts';
+import type { WireStats } from '../../domain/wire/stats.ts';
+import type { WireWorker } from '../../domain/wire/worker.ts';
 import { feed } from './browserFeed.ts';
 import type { LiveFrameEvent } from './feed.ts';
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { WireHistoryEntry } from '../../domain/wire.ts';
+import type { WireHistoryEntry } from '../../domain/wire/job.ts';
 import { humanDuration } from '../../lib/humanTime.ts';
 import { useLoaded } from '../components/resource.ts';
 import { Failure, Loading } from '../components/states.tsx';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WireHistoryEntry } from '../../domain/wire.ts';
+import type { WireHistoryEntry } from '../../domain/wire/job.ts';
 import { humanDuration } from '../../lib/humanTime.ts';
 import { IconButton } from '../components/button.tsx';
 import { Time } from '../components/time.tsx';

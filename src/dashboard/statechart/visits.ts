@@ -1,4 +1,4 @@
-import type { WireHistoryEntry } from '../../domain/wire.ts';
+import type { WireHistoryEntry } from '../../domain/wire/job.ts';
 import { anyState, type Chart, type ChartEdge } from './chart.ts';
 
 /** How often an actor came into a state, and how long it was there altogether, ms. */

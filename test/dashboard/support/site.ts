@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Client, createClient } from '../../../src/client/client.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import type { DispatchBody } from '../../../src/domain/wire.ts';
+import type { DispatchBody } from '../../../src/domain/wire/job.ts';
 import { silent } from '../../../src/lib/log.ts';
 import { type Service, startService } from '../../../src/service.ts';
 

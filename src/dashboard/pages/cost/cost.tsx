@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { breakdowns, periodNames } from '../../../domain/costReport.ts';
-import type { WireCostBreakdown, WireCostSummary } from '../../../domain/wire.ts';
+import type { WireCostBreakdown, WireCostSummary } from '../../../domain/wire/cost.ts';
 import { Button } from '../../components/button.tsx';
 import { Chart } from '../../components/chart.tsx';
 import { Card, Page } from '../../components/page.tsx';

@@ -1,6 +1,6 @@
 import type { CostPeriod } from '../../../client/client.ts';
 import { type BreakdownName, breakdowns, type PeriodName, periodNames } from '../../../domain/costReport.ts';
-import type { WireCostBreakdown, WireCostLine, WireCostSummary } from '../../../domain/wire.ts';
+import type { WireCostBreakdown, WireCostLine, WireCostSummary } from '../../../domain/wire/cost.ts';
 import { dollars } from '../../components/text.ts';
 
 /** What a report is of, as it stands in the address. */

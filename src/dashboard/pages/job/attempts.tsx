@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WireAttempt, WireJob } from '../../../domain/wire.ts';
+import type { WireAttempt, WireJob } from '../../../domain/wire/job.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Card } from '../../components/page.tsx';
 import { count, shortId } from '../../components/text.ts';

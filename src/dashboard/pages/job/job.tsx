@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { ApiError } from '../../../client/errors.ts';
-import type { WireJob } from '../../../domain/wire.ts';
+import type { WireJob } from '../../../domain/wire/job.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';

@@ -1,4 +1,4 @@
-import type { WireAttempt, WireJob } from '../../../domain/wire.ts';
+import type { WireAttempt, WireJob } from '../../../domain/wire/job.ts';
 
 /** A stretch of a job's life: it waits, or an attempt runs. Times are epoch ms. */
 export interface Phase {

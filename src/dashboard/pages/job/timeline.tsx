@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WireJob } from '../../../domain/wire.ts';
+import type { WireJob } from '../../../domain/wire/job.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { statusLabel } from '../../components/badge.tsx';
 import { Card } from '../../components/page.tsx';

@@ -2,7 +2,7 @@ import { type ReadonlySignal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { hasEnded } from '../../../client/client.ts';
 import { type JobProgress, type JobSnapshot, topicOfJob } from '../../../domain/liveProtocol.ts';
-import type { WireJob } from '../../../domain/wire.ts';
+import type { WireJob } from '../../../domain/wire/job.ts';
 import { useLoaded } from '../../components/resource.ts';
 import { feed } from '../../live/browserFeed.ts';
 import { api } from '../../session.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { WaitingReason } from '../../../domain/waiting.ts';
-import type { WireJob } from '../../../domain/wire.ts';
+import type { WireJob } from '../../../domain/wire/job.ts';
 import { Icon } from '../../components/icons.tsx';
 import { Card } from '../../components/page.tsx';
 import { count } from '../../components/text.ts';

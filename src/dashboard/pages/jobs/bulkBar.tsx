@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { BulkBody, WireBulk } from '../../../domain/wire.ts';
+import type { BulkBody, WireBulk } from '../../../domain/wire/job.ts';
 import { Button } from '../../components/button.tsx';
 import { confirm } from '../../components/dialog.tsx';
 import { count, plural } from '../../components/text.ts';

@@ -1,6 +1,6 @@
 import type { JobFilters } from '../../../client/client.ts';
 import { type JobStatus, jobStatuses } from '../../../domain/states.ts';
-import type { WireJob } from '../../../domain/wire.ts';
+import type { WireJob } from '../../../domain/wire/job.ts';
 
 /** What the list of jobs is narrowed by, as it stands in the address. Empty means not at all. */
 export interface ListFilters {

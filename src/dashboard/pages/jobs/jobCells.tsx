@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WireJob } from '../../../domain/wire.ts';
+import type { WireJob } from '../../../domain/wire/job.ts';
 import { dollars, shortId } from '../../components/text.ts';
 import { Elapsed } from '../../components/time.tsx';
 

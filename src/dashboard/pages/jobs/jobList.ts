@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { JobFilters } from '../../../client/client.ts';
-import type { WireJob, WireJobList } from '../../../domain/wire.ts';
+import type { WireJob, WireJobList } from '../../../domain/wire/job.ts';
 
 const pageSize = 100;
 /** Pages that are kept: what is far from the view is forgotten, so that memory stays flat. */

@@ -1,7 +1,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { WireJob } from '../../../domain/wire.ts';
+import type { WireJob } from '../../../domain/wire/job.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Time } from '../../components/time.tsx';
 import { rowWindow } from '../../components/virtualRows.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { WireJob } from '../../../domain/wire.ts';
+import type { WireJob } from '../../../domain/wire/job.ts';
 import { Button } from '../../components/button.tsx';
 import { Icon } from '../../components/icons.tsx';
 import { Page } from '../../components/page.tsx';

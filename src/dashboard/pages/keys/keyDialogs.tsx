@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { type Role, roles } from '../../../domain/key.ts';
-import type { WireKey, WireNewKey } from '../../../domain/wire.ts';
+import type { WireKey, WireNewKey } from '../../../domain/wire/key.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { WireKey, WireNewKey } from '../../../domain/wire.ts';
+import type { WireKey, WireNewKey } from '../../../domain/wire/key.ts';
 import { Button } from '../../components/button.tsx';
 import { Countdown } from '../../components/countdown.tsx';
 import { confirm } from '../../components/dialog.tsx';

@@ -2,7 +2,7 @@ import { type ReadonlySignal, signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { MachineName } from '../../../domain/machine.ts';
-import type { WireInspected, WireInspection } from '../../../domain/wire.ts';
+import type { WireInspected, WireInspection } from '../../../domain/wire/machine.ts';
 import { Card } from '../../components/page.tsx';
 import { Empty, Loading } from '../../components/states.tsx';
 import { plural, shortId } from '../../components/text.ts';

@@ -1,5 +1,5 @@
 import type { MachineName } from '../../../domain/machine.ts';
-import type { WireInspected, WireInspectedActor, WireInspection } from '../../../domain/wire.ts';
+import type { WireInspected, WireInspectedActor, WireInspection } from '../../../domain/wire/machine.ts';
 
 /** Those that a page keeps; the coordinator keeps as many. */
 const actorsMax = 200;

@@ -1,4 +1,4 @@
-import type { DispatchBody, WireJob } from '../../../domain/wire.ts';
+import type { DispatchBody, WireJob } from '../../../domain/wire/job.ts';
 
 /** A job as it is being written: what stands in each field. */
 export interface Draft {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WireRouteExplanation } from '../../../domain/wire.ts';
+import type { WireRouteExplanation } from '../../../domain/wire/routing.ts';
 import { Card } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { ApiError } from '../../../client/errors.ts';
-import type { WireRouteExplanation } from '../../../domain/wire.ts';
+import type { WireRouteExplanation } from '../../../domain/wire/routing.ts';
 import { Button } from '../../components/button.tsx';
 import { Icon } from '../../components/icons.tsx';
 import { Card, Page } from '../../components/page.tsx';

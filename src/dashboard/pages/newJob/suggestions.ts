@@ -1,4 +1,4 @@
-import type { WireWorker } from '../../../domain/wire.ts';
+import type { WireWorker } from '../../../domain/wire/worker.ts';
 
 /** What connected workers offer, sorted: every provider, and the models of the one that is chosen or of all. */
 export function suggestionsOf(

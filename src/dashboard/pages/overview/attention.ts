@@ -1,4 +1,6 @@
-import type { WireProvider, WireStats, WireWorker } from '../../../domain/wire.ts';
+import type { WireProvider } from '../../../domain/wire/provider.ts';
+import type { WireStats } from '../../../domain/wire/stats.ts';
+import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { plural } from '../../components/text.ts';
 

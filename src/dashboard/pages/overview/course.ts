@@ -1,6 +1,6 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { WireStatsPoint } from '../../../domain/wire.ts';
+import type { WireStatsPoint } from '../../../domain/wire/stats.ts';
 import { api } from '../../session.ts';
 
 /** Steps end every ten seconds; a new one is asked for as often, ms. */

@@ -1,6 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
-import type { WireCostSummary, WireProvider, WireStats, WireStatsPoint } from '../../../domain/wire.ts';
+import type { WireCostSummary } from '../../../domain/wire/cost.ts';
+import type { WireProvider } from '../../../domain/wire/provider.ts';
+import type { WireStats, WireStatsPoint } from '../../../domain/wire/stats.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Chart } from '../../components/chart.tsx';

@@ -1,4 +1,5 @@
-import type { WireProvider, WireStats } from '../../../domain/wire.ts';
+import type { WireProvider } from '../../../domain/wire/provider.ts';
+import type { WireStats } from '../../../domain/wire/stats.ts';
 
 /** A provider with what the figures of each second say of it. */
 export interface ShownProvider extends WireProvider {

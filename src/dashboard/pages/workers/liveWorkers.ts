@@ -1,5 +1,6 @@
 import type { WorkerStatus } from '../../../domain/states.ts';
-import type { WireStats, WireWorker } from '../../../domain/wire.ts';
+import type { WireStats } from '../../../domain/wire/stats.ts';
+import type { WireWorker } from '../../../domain/wire/worker.ts';
 
 /** Those that do something first. */
 const order: Record<WorkerStatus, number> = { active: 0, draining: 1, paused: 2, disconnected: 3 };

@@ -1,4 +1,4 @@
-import type { WireJob } from '../../../domain/wire.ts';
+import type { WireJob } from '../../../domain/wire/job.ts';
 
 /** Whether a job stands in the list of those that a worker runs. */
 function runsOn({ status, worker_id }: WireJob, workerId: string): boolean {

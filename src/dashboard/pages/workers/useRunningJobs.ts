@@ -1,6 +1,6 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { WireJob } from '../../../domain/wire.ts';
+import type { WireJob } from '../../../domain/wire/job.ts';
 import { feed } from '../../live/browserFeed.ts';
 import { api } from '../../session.ts';
 import { merged, withJob } from './runningJobs.ts';

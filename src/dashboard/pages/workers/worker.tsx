@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WireWorker } from '../../../domain/wire.ts';
+import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { Badge } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { Card, Page } from '../../components/page.tsx';

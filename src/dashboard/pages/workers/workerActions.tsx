@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { WireWorker } from '../../../domain/wire.ts';
+import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { Button } from '../../components/button.tsx';
 import { confirm, Dialog } from '../../components/dialog.tsx';
 import { plural } from '../../components/text.ts';

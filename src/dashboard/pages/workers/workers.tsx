@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { type WorkerStatus, workerStatuses } from '../../../domain/states.ts';
-import type { WireWorker } from '../../../domain/wire.ts';
+import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Icon } from '../../components/icons.tsx';
 import { Page } from '../../components/page.tsx';

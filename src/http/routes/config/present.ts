@@ -2,7 +2,7 @@ import type { LiveConfig, Reloaded } from '../../../config/liveConfig.ts';
 import { presentConfig } from '../../../config/present.ts';
 import { type ConfigError, problemLine } from '../../../config/problem.ts';
 import type { FieldError } from '../../../domain/errors.ts';
-import type { WireConfig, WireConfigReload } from '../../../domain/wire.ts';
+import type { WireConfig, WireConfigReload } from '../../../domain/wire/config.ts';
 
 /** The configuration in force, and where each value came from. */
 export function presentCurrent({ current, sources, file, needsRestart, warnings }: LiveConfig): WireConfig {

@@ -1,13 +1,13 @@
 import type { CostAmounts } from '../../../domain/cost.ts';
 import type { CalendarPeriod, CostBreakdown, CostLine, CostSummary } from '../../../domain/costReport.ts';
-import {
-  iso,
-  type WireCostBreakdown,
-  type WireCostLine,
-  type WireCostPeriod,
-  type WireCostSummary,
-  type WireCostTotals,
-} from '../../../domain/wire.ts';
+import type {
+  WireCostBreakdown,
+  WireCostLine,
+  WireCostPeriod,
+  WireCostSummary,
+  WireCostTotals,
+} from '../../../domain/wire/cost.ts';
+import { iso } from '../../../domain/wire/iso.ts';
 
 const dollars = (nanoDollars: number): number => nanoDollars / 1e9;
 

@@ -3,7 +3,7 @@ import type { Coordinator, JobView } from '../../../coordinator/coordinator.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { type JobStatus, jobStatuses } from '../../../domain/states.ts';
-import type { WireBulk } from '../../../domain/wire.ts';
+import type { WireBulk } from '../../../domain/wire/job.ts';
 import type { JobFilter } from '../../../store/store.ts';
 import { Query, type RawQuery } from '../../query.ts';
 import { validate } from '../../validate.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../../../config/config.ts';
-import type { DispatchBody } from '../../../domain/wire.ts';
+import type { DispatchBody } from '../../../domain/wire/job.ts';
 import { isTime } from '../../../lib/isoTime.ts';
 import { metadataMax, nameLengthMax, tagsMax, timeoutSecondsMax } from './limits.ts';
 

@@ -1,7 +1,7 @@
 import type { Config } from '../../../config/config.ts';
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
 import { statusOf } from '../../../domain/states.ts';
-import type { WireBatch, WireJobList } from '../../../domain/wire.ts';
+import type { WireBatch, WireJobList } from '../../../domain/wire/job.ts';
 import { presentJob, presentListed } from '../../../present/job.ts';
 import { presentHistory } from '../../../present/jobHistory.ts';
 import { type BatchBody, batchBody } from '../../middleware/batchBody.ts';

@@ -1,5 +1,6 @@
 import type { KeyRecord } from '../../../domain/key.ts';
-import { iso, type WireKey } from '../../../domain/wire.ts';
+import { iso } from '../../../domain/wire/iso.ts';
+import type { WireKey } from '../../../domain/wire/key.ts';
 
 /** A key as the API shows it: never the key itself, nor its hash. */
 export function presentKey({ id, role, name, createdAt, expiresAt, previous }: KeyRecord): WireKey {

@@ -1,6 +1,7 @@
 import type { KeyRing } from '../../../auth/keyRing.ts';
 import type { Tickets } from '../../../auth/tickets.ts';
-import { iso, type WireKeyList, type WireNewKey, type WireTicket } from '../../../domain/wire.ts';
+import { iso } from '../../../domain/wire/iso.ts';
+import type { WireKeyList, WireNewKey, WireTicket } from '../../../domain/wire/key.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
 import { presentKey } from './present.ts';

@@ -1,7 +1,7 @@
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
 import { machineDefinitions } from '../../../coordinator/machineDefinitions.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
-import type { WireMachineList } from '../../../domain/wire.ts';
+import type { WireMachineList } from '../../../domain/wire/machine.ts';
 import { presentMachine } from '../../../present/machine.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';

@@ -1,5 +1,5 @@
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
-import type { WireProviderList } from '../../../domain/wire.ts';
+import type { WireProviderList } from '../../../domain/wire/provider.ts';
 import { presentProvider } from '../../../present/provider.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';

@@ -1,5 +1,6 @@
 import type { RouteExplanation } from '../../../coordinator/coordinator.ts';
-import { iso, type WireRouteExplanation } from '../../../domain/wire.ts';
+import { iso } from '../../../domain/wire/iso.ts';
+import type { WireRouteExplanation } from '../../../domain/wire/routing.ts';
 
 /** What the routing would do, as the API shows it. */
 export function presentExplanation({ plan, members, picked }: RouteExplanation): WireRouteExplanation {

@@ -1,6 +1,6 @@
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
 import { stepSeconds } from '../../../coordinator/course.ts';
-import type { WireStatsHistory } from '../../../domain/wire.ts';
+import type { WireStatsHistory } from '../../../domain/wire/stats.ts';
 import { presentStats, presentStatsPoint } from '../../../present/stats.ts';
 import { parseNothing, Query } from '../../query.ts';
 import type { Route } from '../../route.ts';

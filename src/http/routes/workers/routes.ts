@@ -1,5 +1,5 @@
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
-import type { WireWorkerList } from '../../../domain/wire.ts';
+import type { WireWorkerList } from '../../../domain/wire/worker.ts';
 import { presentWorker } from '../../../present/worker.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';

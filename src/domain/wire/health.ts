@@ -1,0 +1,6 @@
+export interface WireHealth {
+  status: 'ok' | 'draining' | 'degraded';
+  version: string;
+  uptime_seconds: number;
+  store: string;
+}

@@ -1,0 +1,147 @@
+import type { Failure } from '../failure.ts';
+import type { AttemptOutcome, Message } from '../job.ts';
+import type { CostStatus } from '../money.ts';
+import type { JobState, JobStatus } from '../states.ts';
+import type { WireUsage } from '../usage.ts';
+import type { WaitingReason } from '../waiting.ts';
+import type { ToolCall } from '../workerProtocol.ts';
+import type { Iso } from './iso.ts';
+
+export interface WireJob {
+  id: string;
+  status: JobStatus;
+  prompt: string | null;
+  /** Left out of lists unless `include=input`. */
+  input?: string | null;
+  messages: Message[] | null;
+  provider: string | null;
+  model: string | null;
+  priority: string;
+  tier: string | null;
+  tags: string[];
+  params: Record<string, unknown>;
+  metadata: Record<string, string>;
+  created_at: Iso;
+  updated_at: Iso;
+  started_at: Iso | null;
+  finished_at: Iso | null;
+  not_before: Iso | null;
+  enqueued_at: Iso;
+  timeout_seconds: number | null;
+  worker_id: string | null;
+  heartbeat_at: Iso | null;
+  stuck: boolean;
+  attempt_count: number;
+  retry_count: number;
+  reap_count: number;
+  cost_usd: number | null;
+  cost_status: CostStatus;
+  waiting: { reason: WaitingReason; detail: string; until: Iso | null; position: number | null } | null;
+  route: WireRouteStep[];
+  attempts: WireAttempt[];
+  /** Left out of lists unless `include=result`. */
+  result?: WireJobResult | null;
+  error: Failure | null;
+}
+
+export interface WireRouteStep {
+  provider: string;
+  model: string | null;
+  worker_id: string | null;
+  outcome: 'chosen' | 'skipped' | 'failed';
+  why: string;
+  at: Iso;
+}
+
+export interface WireAttempt {
+  number: number;
+  lease: number;
+  worker_id: string;
+  provider: string;
+  model: string | null;
+  started_at: Iso;
+  finished_at: Iso | null;
+  outcome: AttemptOutcome | null;
+  error: Failure | null;
+  usage: WireUsage | null;
+  cost_usd: number | null;
+  cost_status: CostStatus;
+}
+
+export interface WireJobResult {
+  output: string;
+  tool_calls?: ToolCall[];
+  finish_reason: string;
+  provider: string;
+  model: string | null;
+  worker_id: string;
+  usage: WireUsage;
+  raw_usage?: unknown;
+  latency_ms: number;
+  first_token_ms: number | null;
+}
+
+/** A job has come from one state of its machine to another. */
+export interface WireHistoryEntry {
+  at: Iso;
+  /** null: the job was dispatched. */
+  event: string | null;
+  /** null: the job was new. */
+  from: JobState | null;
+  to: JobState;
+  /** Number of the last attempt at that moment; null before the first. */
+  attempt: number | null;
+}
+
+export interface WireJobHistory {
+  job_id: string;
+  /** The state it is in; the last entry leads there. */
+  state: JobState;
+  /** Oldest first. */
+  entries: WireHistoryEntry[];
+  /** Whether some entries are missing. */
+  truncated: boolean;
+}
+
+/** Body of POST /api/jobs. */
+export interface DispatchBody {
+  prompt?: string;
+  messages?: Message[];
+  input?: string;
+  provider?: string;
+  model?: string;
+  priority?: string;
+  tier?: string;
+  tags?: string[];
+  params?: Record<string, unknown>;
+  metadata?: Record<string, string>;
+  timeout_seconds?: number;
+  not_before?: Iso;
+}
+
+/** Answer of POST /api/jobs/batch: the jobs in the order they were sent. */
+export interface WireBatch {
+  jobs: { id: string; status: JobStatus }[];
+  count: number;
+}
+
+/** The jobs that POST /api/jobs/cancel and /retry mean: named, or all that a list with this query shows. */
+export type BulkBody = { ids: readonly string[] } | { filter: Record<string, string | readonly string[]> };
+
+/** Answer of POST /api/jobs/cancel and /retry. */
+export interface WireBulk {
+  changed: number;
+  refused_count: number;
+  /** The first 100. */
+  refused: { id: string; code: string; detail: string }[];
+  /** There are more jobs that fit; the same request again changes them. */
+  has_more: boolean;
+}
+
+export interface WireJobList {
+  jobs: WireJob[];
+  total: number;
+  total_capped?: true;
+  limit: number;
+  offset: number;
+}

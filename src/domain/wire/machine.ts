@@ -1,0 +1,69 @@
+import type { MachineName } from '../machine.ts';
+import type { Iso } from './iso.ts';
+
+/** A machine with how many actors are where: jobs, workers, providers, or the supervisor. */
+export interface WireMachine {
+  name: MachineName;
+  description: string;
+  initial: string;
+  total: number;
+  states: WireMachineState[];
+  /** In every state. */
+  transitions: WireMachineTransition[];
+}
+
+export interface WireMachineState {
+  path: string;
+  description: string;
+  kind: 'atomic' | 'compound' | 'transient' | 'final';
+  initial: string | null;
+  tags: string[];
+  /** Those in states inside of it included. */
+  count: number;
+  transitions: WireMachineTransition[];
+}
+
+export interface WireMachineTransition {
+  /** null: at once, without an event. */
+  event: string | null;
+  guard: string | null;
+  /** null: the state stays. */
+  target: string | null;
+  actions: string[];
+  description: string | null;
+}
+
+/** An actor that has done something since it is inspected. */
+export interface WireInspectedActor {
+  machine: MachineName;
+  actor_id: string;
+  state: string;
+  event_count: number;
+  updated_at: Iso;
+}
+
+/** What an actor has done with one event. Of event and context only what belongs to nobody is there. */
+export interface WireInspected {
+  at: Iso;
+  machine: MachineName;
+  actor_id: string;
+  event: { type: string } & Record<string, unknown>;
+  /** null when it is not known any more. */
+  from: string | null;
+  to: string;
+  context: Record<string, unknown>;
+}
+
+export interface WireInspection {
+  /** Whether the coordinator was started with `--inspect`; the rest is empty otherwise. */
+  enabled: boolean;
+  /** The most recent first. */
+  actors: WireInspectedActor[];
+  /** Oldest first. */
+  events: WireInspected[];
+}
+
+export interface WireMachineList {
+  machines: WireMachine[];
+  total: number;
+}

@@ -1,0 +1,66 @@
+import type { JobState, JobStatus, SupervisorStatus } from '../states.ts';
+import type { Iso } from './iso.ts';
+
+/** Answer of GET /api/stats, and the data of the live event `stats`. */
+export interface WireStats {
+  at: Iso;
+  jobs: { total: number; by_status: Record<JobStatus, number>; by_state: Record<JobState, number> };
+  /** Ready jobs, the largest groups first; beyond 100 groups the small ones are together as provider `other`. */
+  pending: { provider: string; priority: string; ready: number; oldest_wait_ms: number }[];
+  /** Of connected workers. */
+  slots: {
+    total: number;
+    taken: number;
+    workers: { id: string; name: string; total: number; taken: number; last_heartbeat_at: Iso | null }[];
+    providers: { provider: string; total: number; taken: number; free: number }[];
+  };
+  throughput: { last_1m: WireThroughput; last_5m: WireThroughput; last_15m: WireThroughput };
+  /** From being ready to the first attempt, of the last five minutes. */
+  wait: WireSpread;
+  /** Of attempts that completed, of the last five minutes. */
+  run: WireSpread;
+  /** Mean of the last minute. */
+  tokens_per_second: { input: number; output: number };
+  coordinator: {
+    status: SupervisorStatus;
+    uptime_seconds: number;
+    store: string;
+    journal_bytes: number;
+    event_loop_delay_p99_ms: number | null;
+    rss_bytes: number | null;
+  };
+}
+
+/** Answer of GET /api/stats/history: the last hour in steps, the oldest first. */
+export interface WireStatsHistory {
+  step_seconds: number;
+  points: WireStatsPoint[];
+}
+
+/** A step, told at its end: what happened in it, and how things stood. */
+export interface WireStatsPoint {
+  at: Iso;
+  throughput: WireThroughput;
+  pending: number;
+  running: number;
+  wait: WireSpread;
+  run: WireSpread;
+  tokens_per_second: { input: number; output: number };
+}
+
+/** What happened to how many jobs. */
+export interface WireThroughput {
+  created: number;
+  started: number;
+  requeued: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+}
+
+/** Right to 5 %; null when there was none. */
+export interface WireSpread {
+  count: number;
+  p50_ms: number | null;
+  p95_ms: number | null;
+}

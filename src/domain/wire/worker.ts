@@ -1,0 +1,29 @@
+import type { WorkerStatus } from '../states.ts';
+import type { WorkerKind } from '../worker.ts';
+import type { Iso } from './iso.ts';
+
+export interface WireWorker {
+  id: string;
+  name: string;
+  kind: WorkerKind;
+  providers: string[];
+  models: Record<string, string[]>;
+  tags: string[];
+  concurrency: number;
+  connected: boolean;
+  paused: boolean;
+  status: WorkerStatus;
+  running_jobs: string[];
+  running: number;
+  version: string | null;
+  host: string | null;
+  connected_at: Iso | null;
+  last_heartbeat_at: Iso | null;
+  completed: number;
+  failed: number;
+}
+
+export interface WireWorkerList {
+  workers: WireWorker[];
+  total: number;
+}

@@ -27,7 +27,7 @@ import { Delays } from './delays.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { EventBus, jobEventType } from './eventBus.ts';
 import { Inspector, inspectOption } from './inspector.ts';
-import { Intake, planOrRefuse } from './intake.ts';
+import { Intake, type PlannedRequest, planOrRefuse } from './intake.ts';
 import { JobCommands } from './jobCommands.ts';
 import { type Committed, JobHost } from './jobHost.ts';
 import { JobWaits } from './jobWaits.ts';
@@ -302,14 +302,14 @@ export class Coordinator {
     return { view: this.view(job), isNew };
   }
 
-  /** Accept all of the jobs in one commit, or none of them. @throws as `dispatch`. */
-  dispatchAll(requests: readonly JobRequest[]): Promise<JobRecord[]> {
-    return this.#intake.acceptAll(requests);
+  /** Where such a job may run, for `dispatchAll`. @throws CoordinatorError invalid_request when nothing names a provider. */
+  plan(request: JobRequest): PlannedRequest {
+    return { request, plan: planOrRefuse(request, this.#config()) };
   }
 
-  /** @throws CoordinatorError invalid_request when nothing names a provider for such a job. */
-  assertRoutable(request: JobRequest): void {
-    planOrRefuse(request, this.#config());
+  /** Accept all of the jobs in one commit, or none of them. @throws CoordinatorError draining, queue_full; StoreUnavailable. */
+  dispatchAll(planned: readonly PlannedRequest[]): Promise<JobRecord[]> {
+    return this.#intake.acceptAll(planned);
   }
 
   /** Also one that was archived. @throws CoordinatorError job_not_found; StoreUnavailable. */

@@ -15,7 +15,13 @@ import type { JobHost, NewJob } from './jobHost.ts';
 /** How long the job of an idempotency key is remembered: a day, as the API promises. */
 const idempotencyMs = 86_400_000;
 /** Jobs of a batch that are prepared between two turns of the event loop: some 2 ms. */
-const plansPerTurn = 1_000;
+const jobsPerTurn = 1_000;
+
+/** A request and where it may run. */
+export interface PlannedRequest {
+  request: JobRequest;
+  plan: Plan;
+}
 
 /** Takes jobs in: whether there is room, where each may run, and what an idempotency key already stands for. */
 export class Intake {
@@ -91,25 +97,24 @@ export class Intake {
    * Accept all of the jobs in one commit, or none of them.
    * @throws CoordinatorError and StoreUnavailable as `accept`.
    */
-  async acceptAll(requests: readonly JobRequest[]): Promise<JobRecord[]> {
-    this.#admit(requests.length);
-    this.#entering += requests.length;
+  async acceptAll(planned: readonly PlannedRequest[]): Promise<JobRecord[]> {
+    this.#admit(planned.length);
+    this.#entering += planned.length;
     try {
       const jobs: NewJob[] = [];
       // One time for all: they are one commit.
       const createdAt = this.#clock.now();
-      for (const request of requests) {
-        const plan = planOrRefuse(request, this.#config());
+      for (const { request, plan } of planned) {
         jobs.push({
           id: uuidv7(this.#clock, this.#random),
           request,
           input: inputOf(request, plan, createdAt),
         });
-        if (jobs.length % plansPerTurn === 0) await nextTurn();
+        if (jobs.length % jobsPerTurn === 0) await nextTurn();
       }
       return await this.#host().createAll(jobs);
     } finally {
-      this.#entering -= requests.length;
+      this.#entering -= planned.length;
     }
   }
 

@@ -4,7 +4,7 @@ import { request } from '../support/coordinator.ts';
 
 async function dispatch({ coordinator }: ApiBundle, count: number, tags: string[] = []): Promise<string[]> {
   const jobs = Array.from({ length: count }, () => request({ tags }));
-  return (await coordinator.dispatchAll(jobs)).map(({ id }) => id);
+  return (await coordinator.dispatchAll(jobs.map((job) => coordinator.plan(job)))).map(({ id }) => id);
 }
 
 const statusOf = async ({ api }: ApiBundle, id: string) => (await api('GET', `/api/jobs/${id}`)).json.status;

@@ -114,7 +114,7 @@ export class Clients {
     const all = Array.from({ length: this.#dice.int(2, 12) }, () => this.#request());
     this.#ask(
       `dispatch ${all.map(({ name }) => name).join(' ')}`,
-      (coordinator) => coordinator.dispatchAll(all.map((one) => one.request)),
+      (coordinator) => coordinator.dispatchAll(all.map((one) => coordinator.plan(one.request))),
       (told, jobs) => {
         for (const [index, { name }] of all.entries()) this.#told(name, told, jobs?.[index]?.id ?? null);
       },

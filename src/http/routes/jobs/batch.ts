@@ -21,18 +21,19 @@ const sliceMs = 5;
 
 /**
  * The jobs of POST /api/jobs/batch, in order.
- * @param check looks at each job that is well formed. @throws CoordinatorError invalid_request, as a single dispatch does.
+ * @param plan makes what is returned of each job that is well formed. @throws CoordinatorError invalid_request, as a single
+ * dispatch does.
  * @throws CoordinatorError invalid_request with every fault, at most 100.
  */
-export async function parseBatch(
+export async function parseBatch<T>(
   body: BatchBody,
   config: Config,
-  check: (request: JobRequest) => void,
-): Promise<JobRequest[]> {
+  plan: (request: JobRequest) => T,
+): Promise<T[]> {
   const bytes = withoutMark(body.bytes);
   // A file in another encoding would lose its letters one by one, and nobody would see it before the answers.
   if (!isUtf8(bytes)) throw refusal([{ field: '', message: 'The body is not UTF-8' }]);
-  const requests: JobRequest[] = [];
+  const planned: T[] = [];
   const faults: FieldError[] = [];
   const items = body.form === 'json' ? jsonItems(bytes, 'jobs') : lines(bytes);
   let sliceBegan = performance.now();
@@ -43,9 +44,7 @@ export async function parseBatch(
     const field = `jobs[${span.index ?? count}]`;
     count += 1;
     try {
-      const request = parseDispatch(parseItem(bytes, span, config.http.maxBodyBytes), config);
-      check(request);
-      requests.push(request);
+      planned.push(plan(parseDispatch(parseItem(bytes, span, config.http.maxBodyBytes), config)));
     } catch (error) {
       faults.push(...faultsOf(error, field));
     }
@@ -58,7 +57,7 @@ export async function parseBatch(
     faults.push({ field: 'jobs', message: `must have at most ${jobsMax} items` });
   else if (step.done) faults.push(...faultsAround(step.value, count));
   if (faults.length > 0) throw refusal(faults);
-  return requests;
+  return planned;
 }
 
 /** Editors and shells of Windows begin a file with U+FEFF; a reader may pass over it (RFC 8259, 8.1). */

@@ -45,10 +45,8 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       handle: async ({ body, query, headers }) => {
         parseNothing(query);
         refuseIdempotencyKey(headers);
-        const requests = await parseBatch(body as BatchBody, config(), (request) =>
-          coordinator.assertRoutable(request),
-        );
-        const records = await coordinator.dispatchAll(requests);
+        const planned = await parseBatch(body as BatchBody, config(), (request) => coordinator.plan(request));
+        const records = await coordinator.dispatchAll(planned);
         const jobs = records.map(({ id, state }) => ({ id, status: statusOf(state) }));
         const taken: WireBatch = { jobs, count: jobs.length };
         return { status: 201, json: taken };

@@ -81,24 +81,32 @@ function encodeShort(firstSeq: number, records: readonly RecordTexts[], characte
 async function encodeLong(seq: number, texts: RecordTexts): Promise<Buffer[]> {
   const parts: Buffer[] = [];
   let sum = crc32(String(seq));
-  const add = (text: string): void => {
-    const part = Buffer.from(text);
-    sum = crc32(part, sum);
-    parts.push(part);
-  };
-  let text = '[';
-  for (const [index, change] of texts.entries()) {
-    if (text.length > partCharactersMax) {
-      add(text);
-      text = '';
-      await nextTurn();
-    }
-    text += index === 0 ? change : `,${change}`;
+  for (let from = 0; from < texts.length; ) {
+    if (from > 0) await nextTurn();
+    const part = encodePart(texts, from);
+    sum = crc32(part.bytes, sum);
+    parts.push(part.bytes);
+    from = part.end;
   }
-  add(`${text}]`);
   return [
     Buffer.from(`${headStart}${seq}${sumStart}${hex(sum)}${changesStart}`),
     ...parts,
     Buffer.from('}\n'),
   ];
+}
+
+/** The changes from one on that fill a part, each with the bracket or comma before it and the last with the one after. */
+function encodePart(texts: RecordTexts, from: number): { bytes: Buffer; end: number } {
+  let end = from;
+  let characters = 1;
+  for (; end < texts.length && (end === from || characters < partCharactersMax); end += 1)
+    characters += (texts[end] ?? '').length + 1;
+  const into = Buffer.allocUnsafe(characters * bytesOfCharacter);
+  let at = 0;
+  for (let index = from; index < end; index += 1) {
+    at += into.write(index === 0 ? '[' : ',', at);
+    at += into.write(texts[index] ?? '', at);
+  }
+  if (end === texts.length) at += into.write(']', at);
+  return { bytes: into.subarray(0, at), end };
 }

@@ -173,7 +173,9 @@ export class Providers {
 
   /** An attempt ended with a failure that is the job's own: the provider answered. */
   answered(name: string): void {
-    this.#remember(name, false);
+    const { context, value } = this.#remember(name, false).actor.getSnapshot();
+    // Nothing to forgive it, as after nearly every attempt.
+    if (value === 'available' && context.limitsInRow + context.opensInRow === 0) return;
     this.#send(name, { type: 'provider.succeeded', at: this.#clock.now() });
   }
 
@@ -221,10 +223,9 @@ export class Providers {
     const entry = this.#entry(name);
     const windowMs = (this.settings(name)?.breaker ?? defaultBreaker).windowSeconds * 1000;
     const now = this.#clock.monotonic();
-    const first = entry.window.findIndex(({ at }) => at > now - windowMs);
-    entry.window = [...(first < 0 ? [] : entry.window.slice(first)), { at: now, failed }].slice(
-      -windowSizeMax,
-    );
+    const { window } = entry;
+    window.push({ at: now, failed });
+    while (window.length > windowSizeMax || (window[0]?.at ?? now) <= now - windowMs) window.shift();
     return entry;
   }
 

@@ -3,12 +3,10 @@ import { errorClasses, type ReportedFailure } from '../domain/failure.ts';
 import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';
 import type { WireFailure, WorkerFrame } from '../domain/workerProtocol.ts';
 import { frameReader } from '../lib/frames.ts';
+import { concurrencyMax, millisecondsMax, nameLengthMax, tokensMax } from './limits.ts';
+import { isPlainFrame } from './plainFrame.ts';
 
 /** The form of every frame a worker may send. Fields that are not known are let through: a newer worker may say more. */
-
-const nameLengthMax = 200;
-/** Leases a hello or heartbeat may list, and slots a worker may have. */
-const concurrencyMax = 100_000;
 
 const name = () => string().min(1).max(nameLengthMax);
 /** Rules, logs and commands name it: a blank one, or one with a line break, could be neither seen nor asked for. */
@@ -16,11 +14,7 @@ const plainName = () =>
   name().matches(/^\P{Cc}*[^\p{Cc}\s]\P{Cc}*$/u, 'must be neither blank nor have control characters');
 const lease = { job_id: string().max(nameLengthMax).required(), lease: number().integer().min(1).required() };
 const leases = array().of(object(lease)).max(concurrencyMax);
-/** Ten thousand million: more than any model takes, and sums of it stay exact. */
-const tokensMax = 1e10;
 const tokens = () => number().integer().min(0).max(tokensMax);
-/** Some thirty years; keeps Infinity out. */
-const millisecondsMax = 1e12;
 const milliseconds = () => number().min(0).max(millisecondsMax);
 /** Calls of tools in one answer. */
 const toolCallsMax = 1000;
@@ -54,7 +48,7 @@ const models = lazy((value: unknown) => {
   return object(Object.fromEntries(lists)).optional();
 });
 
-const schemas: Record<WorkerFrame['type'], Schema> = {
+export const schemas: Record<WorkerFrame['type'], Schema> = {
   hello: object({
     name: plainName().required(),
     kind: string().oneOf(['cloud', 'local']).required(),
@@ -99,7 +93,7 @@ const schemas: Record<WorkerFrame['type'], Schema> = {
 };
 
 /** Read one text frame. @returns the frame, or in one sentence what is wrong with it. */
-export const parseFrame = frameReader<WorkerFrame>(schemas, { depthMax });
+export const parseFrame = frameReader<WorkerFrame>(schemas, { depthMax, isPlain: isPlainFrame });
 
 export function failureFromWire(wire: WireFailure): ReportedFailure {
   const { retry_after_seconds: seconds } = wire;

@@ -1,0 +1,70 @@
+import { concurrencyMax, millisecondsMax, nameLengthMax, tokensMax } from './limits.ts';
+
+type Fields = Record<string, unknown>;
+
+const isMap = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isWhole = (value: unknown, min: number, max: number): boolean =>
+  typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+const isLeftOutOr = (value: unknown, isRight: (value: unknown) => boolean): boolean =>
+  value === undefined || isRight(value);
+
+const isLease = ({ job_id, lease }: Fields): boolean =>
+  typeof job_id === 'string' &&
+  job_id !== '' &&
+  job_id.length <= nameLengthMax &&
+  isWhole(lease, 1, Number.MAX_SAFE_INTEGER);
+const isTokens = (value: unknown): boolean => isLeftOutOr(value, (count) => isWhole(count, 0, tokensMax));
+const isMilliseconds = (value: unknown): boolean =>
+  isLeftOutOr(value, (ms) => typeof ms === 'number' && ms >= 0 && ms <= millisecondsMax);
+
+const isUsage = (value: unknown): boolean =>
+  isMap(value) &&
+  isTokens(value.input_tokens) &&
+  isTokens(value.output_tokens) &&
+  isTokens(value.cached_input_tokens) &&
+  isTokens(value.cache_write_tokens) &&
+  isTokens(value.reasoning_tokens) &&
+  isTokens(value.total_tokens);
+
+const isResult = (value: unknown): boolean =>
+  isMap(value) &&
+  typeof value.output === 'string' &&
+  value.tool_calls === undefined &&
+  isLeftOutOr(
+    value.finish_reason,
+    (reason) => typeof reason === 'string' && reason.length <= nameLengthMax,
+  ) &&
+  isLeftOutOr(value.model, (model) => model === null || typeof model === 'string') &&
+  isLeftOutOr(value.usage, isUsage) &&
+  value.raw_usage !== null &&
+  isMilliseconds(value.latency_ms) &&
+  isMilliseconds(value.first_token_ms);
+
+/**
+ * Whether a frame is one of those that come all the time (a result without calls of tools, a piece of output, a
+ * heartbeat that lists its leases) and is well formed without any doubt: in 1 µs instead of the 30 that the schema takes,
+ * a tenth of all that a job cost. What it does not accept goes to the schema, which decides and names the faults; a
+ * property test holds that the schema accepts everything that this does.
+ */
+export function isPlainFrame(frame: Fields): boolean {
+  switch (frame.type) {
+    case 'complete':
+      return isLease(frame) && isResult(frame.result);
+    case 'chunk':
+      return (
+        isLease(frame) && typeof frame.text === 'string' && isWhole(frame.seq, 0, Number.MAX_SAFE_INTEGER)
+      );
+    case 'heartbeat': {
+      const { running, models } = frame;
+      return (
+        models === undefined &&
+        Array.isArray(running) &&
+        running.length <= concurrencyMax &&
+        running.every((one: unknown) => isMap(one) && isLease(one))
+      );
+    }
+    default:
+      return false;
+  }
+}

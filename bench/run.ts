@@ -14,9 +14,10 @@ import { peers } from './peers.ts';
 import { pickup } from './pickup.ts';
 import { restart } from './restart.ts';
 import { smoke } from './smoke.ts';
+import { soak } from './soak.ts';
 import { stall } from './stall.ts';
 import { subscribers } from './subscribers.ts';
-import { type Bench, type Figure, passes, type Scenario } from './support/scenario.ts';
+import { type Bench, type Figure, passes, type RunOrigin, type Scenario } from './support/scenario.ts';
 import { worker } from './worker.ts';
 
 const scenarios: readonly Scenario[] = [
@@ -31,15 +32,16 @@ const scenarios: readonly Scenario[] = [
   subscribers,
   worker,
   million,
+  soak,
   peers,
   smoke,
 ];
 const resultsFile = join(import.meta.dirname, 'results.json');
 
-const help = `Usage: node run.ts [scenario…] [--quick | --brief] [--large] [--report] [--profile <folder>]
+const help = `Usage: node run.ts [scenario…] [--quick | --brief] [--large] [--minutes <n>] [--report] [--profile <folder>]
 
 Load on a real coordinator, in processes of their own on the loopback address. Without a scenario: all of them
-but smoke, and peers, which needs \`npm ci\` in this folder and the servers of the peers (apt-get install redis-server postgresql).
+but smoke, soak, which takes half an hour, and peers, which needs \`npm ci\` in this folder and the servers of the peers (apt-get install redis-server postgresql).
 
 Scenarios:
 ${scenarios.map(({ name, about }) => `  ${name.padEnd(13)}${about}`).join('\n')}
@@ -48,7 +50,9 @@ Options:
   --quick             small sizes, about a minute in all: shows that it works, proves nothing
   --brief             peers with full sizes but few rounds, none made again: for a machine that is never quiet
   --large             peers also with 1,000,000 pending jobs
-  --report            write the figures of peers, and the targets of whatever else is run, into docs/performance.md
+  --minutes <n>       how long soak takes; 30 unless told
+  --report            write the figures of soak, and those of peers with the targets of whatever else is run,
+                      into docs/performance.md
   --profile <folder>  write CPU profiles of the processes under test there (.cpuprofile)
   --help              this text
 
@@ -70,6 +74,11 @@ if (loadBefore > 0.5 && isMeasured) {
 }
 // So that the servers, which have no channel to the bench, end with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+const report: RunOrigin = {
+  date: new Date().toISOString().slice(0, 10),
+  command: `node run.ts ${process.argv.slice(2).join(' ')}`,
+  loadBefore,
+};
 const results: Record<string, Figure[]> = {};
 let isGood = true;
 for (const scenario of chosen) {
@@ -86,8 +95,8 @@ for (const scenario of chosen) {
   }
 }
 const machine = { cpus: cpus().length, model: cpus()[0]?.model ?? '', node: process.version, loadBefore };
-const report = { at: new Date().toISOString(), quick, machine, results };
-writeFileSync(resultsFile, `${JSON.stringify(report, null, 2)}\n`);
+const all = { at: new Date().toISOString(), quick, machine, results };
+writeFileSync(resultsFile, `${JSON.stringify(all, null, 2)}\n`);
 if (values.report === true && results.peers !== undefined) await writeDocs();
 process.exitCode = isGood ? 0 : 1;
 
@@ -96,11 +105,10 @@ function defaults(): readonly Scenario[] {
 }
 
 async function writeDocs(): Promise<void> {
-  const options = process.argv.slice(2).join(' ');
-  const date = report.at.slice(0, 10);
   await withBench(async (bench) => {
-    const run = { date, command: `node run.ts ${options}`, facts: factsOf(bench, loadBefore) };
-    writeReport(Object.values(results).flat(), run);
+    // The soak has a part of its own there.
+    const { soak: _, ...others } = results;
+    writeReport(Object.values(others).flat(), { ...report, facts: factsOf(bench, loadBefore) });
   });
 }
 
@@ -112,12 +120,15 @@ function readArguments() {
         quick: { type: 'boolean' },
         brief: { type: 'boolean' },
         large: { type: 'boolean' },
+        minutes: { type: 'string' },
         report: { type: 'boolean' },
         profile: { type: 'string' },
         help: { type: 'boolean' },
       },
     });
     const unknown = read.positionals.find((word) => !scenarios.some(({ name }) => name === word));
+    if (read.values.minutes !== undefined && !(Number(read.values.minutes) > 0))
+      throw new TypeError('--minutes takes a number above 0');
     if (unknown !== undefined) throw new TypeError(`there is no scenario ${unknown}`);
     if (read.values.help === true) {
       process.stdout.write(`${help}\n`);
@@ -147,6 +158,8 @@ async function withBench<T>(use: (bench: Bench) => Promise<T>): Promise<T> {
     brief: values.brief === true,
     large: values.large === true,
     profileFolder,
+    minutes: values.minutes === undefined ? null : Number(values.minutes),
+    report: values.report === true ? report : null,
     say: (message) => process.stderr.write(`  ${message}\n`),
     defer: (task) => void tasks.push(task),
   };

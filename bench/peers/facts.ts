@@ -11,6 +11,15 @@ const syncBytes = 4_096;
 
 /** What figures depend on: the machine, how busy it is, its disk, and every version. */
 export function factsOf(bench: Bench, loadBefore: number): string[] {
+  return [
+    ...machineFacts(bench, loadBefore),
+    ['bullmq', 'ioredis', 'pg-boss', 'graphile-worker', 'pg'].map(packageVersion).join(', '),
+    `${programVersion('redis-server')}; ${programVersion('postgres')}`,
+  ];
+}
+
+/** What figures depend on where only this project runs. */
+export function machineFacts(bench: Bench, loadBefore: number): string[] {
   const [cpu] = cpus();
   const gibibytes = (totalmem() / 1024 ** 3).toFixed(0);
   const loads = `${loadBefore.toFixed(1)} before the run, ${(loadavg()[0] ?? 0).toFixed(1)} at its end`;
@@ -18,8 +27,7 @@ export function factsOf(bench: Bench, loadBefore: number): string[] {
     `Machine: ${cpus().length} processors (${cpu?.model.trim() ?? 'unknown'}), ${gibibytes} GiB, Linux ${release()}; servers, apps, workers and the load share it`,
     `Load average: ${loads}${getPriority() === 0 ? '' : `; all of the bench ran at niceness ${getPriority()}`}`,
     `Disk: ${disk(bench)}`,
-    `Node ${process.version}; ${['bullmq', 'ioredis', 'pg-boss', 'graphile-worker', 'pg'].map(packageVersion).join(', ')}`,
-    `${programVersion('redis-server')}; ${programVersion('postgres')}`,
+    `Node ${process.version}`,
   ];
 }
 

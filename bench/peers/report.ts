@@ -29,21 +29,24 @@ const plotted: readonly (readonly [Measure, string])[] = [
 
 /** Replace the measured part of docs/performance.md and its plot. The rest of the page is written by hand. */
 export function writeReport(figures: readonly Figure[], run: RunFacts): void {
-  const text = readFileSync(page, 'utf8');
-  const [from, to] = [text.indexOf(start), text.indexOf(end)];
-  if (from < 0 || to < from)
-    throw new Error(`${page} has lost the lines that the measured part stands between`);
-  writeFileSync(page, text.slice(0, from) + measuredPart(figures, run) + text.slice(to));
+  replacePart(start, end, measuredPart(figures, run));
   writeFileSync(
     join(docs, image),
     barsSvg('SVC beside BullMQ, pg-boss and graphile-worker', panels(figures)),
   );
 }
 
-function measuredPart(figures: readonly Figure[], { date, command, facts }: RunFacts): string {
-  return `${start}
+/** Replace what stands between two lines of docs/performance.md. */
+export function replacePart(begin: string, close: string, part: string): void {
+  const text = readFileSync(page, 'utf8');
+  const [from, to] = [text.indexOf(begin), text.indexOf(close)];
+  if (from < 0 || to < from)
+    throw new Error(`${page} has lost the lines that the measured part stands between`);
+  writeFileSync(page, `${text.slice(0, from)}${begin}\n\n${part}\n\n${text.slice(to)}`);
+}
 
-Measured ${date} with \`${command}\`:
+function measuredPart(figures: readonly Figure[], { date, command, facts }: RunFacts): string {
+  return `Measured ${date} with \`${command}\`:
 
 ${facts.map((fact) => `- ${fact}`).join('\n')}
 
@@ -53,9 +56,7 @@ ${comparison(figures)}
 
 ### Targets
 
-${targets(figures)}
-
-`;
+${targets(figures)}`;
 }
 
 function comparison(figures: readonly Figure[]): string {
@@ -75,7 +76,8 @@ function comparison(figures: readonly Figure[]): string {
   return table([['', ...contenders], ...rows], true);
 }
 
-function targets(figures: readonly Figure[]): string {
+/** The figures that have a target, as a table. */
+export function targets(figures: readonly Figure[]): string {
   const rows = figures.flatMap((figure) => {
     const passed = passes(figure);
     if (passed === null || figure.target === null) return [];
@@ -87,7 +89,8 @@ function targets(figures: readonly Figure[]): string {
   return table([['', 'measured', 'against', 'target', ''], ...rows], false);
 }
 
-function table([head = [], ...rows]: readonly (readonly string[])[], isNumbers: boolean): string {
+/** @param isNumbers all columns but the first are. */
+export function table([head = [], ...rows]: readonly (readonly string[])[], isNumbers: boolean): string {
   const rule = head.map((_, column) => (isNumbers && column > 0 ? '--:' : '---'));
   return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

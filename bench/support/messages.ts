@@ -1,12 +1,17 @@
 /** What the bench and a process under test say to each other over IPC. */
 
-/** `work`: tell when this many more jobs are done. */
-export type Order = { type: 'measure' } | { type: 'report' } | { type: 'work'; jobs: number };
+/** `collect`: collect garbage and tell what is left. `work`: tell when this many more jobs are done. */
+export type Order =
+  | { type: 'measure' }
+  | { type: 'report' }
+  | { type: 'collect' }
+  | { type: 'work'; jobs: number };
 
 export type Reply =
   | { type: 'ready'; url: string }
   | { type: 'measuring' }
   | ({ type: 'report' } & Sample)
+  | ({ type: 'collected' } & Kept)
   | { type: 'working' }
   | ({ type: 'worked' } & Worked);
 
@@ -33,8 +38,22 @@ export interface Sample {
   rssBytes: number;
 }
 
+/** What a process holds when its garbage is collected. */
+export interface Kept {
+  heapBytes: number;
+  /** Open file descriptors: files, sockets, timers of the system. */
+  descriptors: number;
+}
+
 /** Where a process of the bench reads what it is to do, apart from SVC_API_KEY. */
 export const setupVariable = 'SVC_BENCH_SETUP';
+
+/** What a coordinator is started with. */
+export interface CoordinatorSetup {
+  dataDir: string;
+  /** null: the defaults. */
+  configFile: string | null;
+}
 
 /** Jobs for the seeder to put into a new data folder. */
 export interface Seed {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Order, Reply, Sample, Seed, Subscribers } from './messages.ts';
+import type { CoordinatorSetup, Kept, Order, Reply, Sample, Seed, Subscribers } from './messages.ts';
 import { setupVariable } from './messages.ts';
 import { type Bench, temporaryFolder } from './scenario.ts';
 
@@ -30,14 +30,21 @@ export interface ServerProcess {
   measure(): Promise<void>;
   /** What it has spent since. */
   report(): Promise<Sample>;
+  /** Have it collect its garbage, and ask what it holds then. */
+  collect(): Promise<Kept>;
   stop(): Promise<void>;
   /** End it as a power cut would. */
   kill(): Promise<void>;
 }
 
-/** The coordinator on a data folder, on a free port. */
-export function startCoordinator(bench: Bench, dataDir: string): Promise<ServerProcess> {
-  return startServer(bench, 'coordinatorProcess.ts', dataDir);
+/** The coordinator on a data folder, on a free port. @param configFile null: with the defaults. */
+export function startCoordinator(
+  bench: Bench,
+  dataDir: string,
+  configFile: string | null = null,
+): Promise<ServerProcess> {
+  const setup: CoordinatorSetup = { dataDir, configFile };
+  return startServer(bench, 'coordinatorProcess.ts', JSON.stringify(setup));
 }
 
 /** The same middleware around a handler that keeps nothing. */
@@ -77,6 +84,10 @@ export async function startServer(bench: Bench, file: string, setup: string): Pr
     report: async () => {
       order({ type: 'report' });
       return child.reply('report');
+    },
+    collect: async () => {
+      order({ type: 'collect' });
+      return child.reply('collected');
     },
     stop,
     kill: () => endChild(child.process, () => child.process.kill('SIGKILL')),

@@ -43,6 +43,14 @@ export const measures = [
 ] as const;
 export type Measure = (typeof measures)[number];
 
+/** How a run was made. */
+export interface RunOrigin {
+  date: string;
+  command: string;
+  /** Load average before it began. */
+  loadBefore: number;
+}
+
 /** What a scenario is given. */
 export interface Bench {
   /** Small sizes: shows that everything works, proves nothing. */
@@ -53,6 +61,10 @@ export interface Bench {
   large: boolean;
   /** Folder for CPU profiles of the processes under test; null for none. */
   profileFolder: string | null;
+  /** How long soak takes, minutes; null: as long as it usually does. */
+  minutes: number | null;
+  /** How the run was made, when its figures are to be written into the docs; null when not. */
+  report: RunOrigin | null;
   say(message: string): void;
   /** Done when the scenario has ended, however it ended; the last one first. */
   defer(task: () => void | Promise<void>): void;

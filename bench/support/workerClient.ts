@@ -6,6 +6,7 @@ import {
   type Assignment,
   type CoordinatorFrame,
   type WelcomeFrame,
+  type WireFailure,
   workerSubprotocol,
 } from '../../src/domain/workerProtocol.ts';
 import { served } from './jobs.ts';
@@ -24,6 +25,8 @@ interface Watch {
   /** Told each assignment with the moment of its frame, ms of `performance.now()`. */
   onAssign?: (job: Assignment, at: number) => void;
   onAbort?: (abort: AbortFrame, at: number) => void;
+  /** How an attempt fails instead; null when it completes. */
+  fail?: (job: Assignment) => WireFailure | null;
 }
 
 /**
@@ -46,7 +49,13 @@ export class WorkerClient {
   }
 
   /** Connect and say hello; resolves with the welcome. */
-  static connect(bench: Bench, url: string, slots: number, watch: Watch = {}): Promise<WorkerClient> {
+  static connect(
+    bench: Bench,
+    url: string,
+    slots: number,
+    watch: Watch = {},
+    provider = served,
+  ): Promise<WorkerClient> {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/ws/worker`, workerSubprotocol, {
       headers: { authorization: `Bearer ${apiKey}` },
       perMessageDeflate: false,
@@ -66,7 +75,7 @@ export class WorkerClient {
           type: 'hello',
           name: `bench-${slots}`,
           kind,
-          providers: [served],
+          providers: [provider],
           concurrency: slots,
         });
       });
@@ -136,8 +145,14 @@ export class WorkerClient {
     else this.#held.set(job.job_id, job);
   }
 
-  #complete({ job_id: jobId, lease }: Assignment): void {
+  #complete(job: Assignment): void {
+    const { job_id: jobId, lease } = job;
     this.#allowed -= 1;
+    const error = this.#watch.fail?.(job) ?? null;
+    if (error !== null) {
+      this.#send({ type: 'fail', job_id: jobId, lease, error });
+      return;
+    }
     this.#socket.send(`{"type":"complete","job_id":"${jobId}","lease":${lease},"result":${result}}`);
   }
 

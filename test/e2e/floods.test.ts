@@ -35,7 +35,7 @@ async function connection(t: ExecutionContext, port: number): Promise<Socket> {
 /** What comes until the other side ends. */
 async function rest(socket: Socket): Promise<string> {
   const parts: Buffer[] = [];
-  socket.on('data', (part) => parts.push(part));
+  socket.on('data', (part: Buffer) => parts.push(part));
   await within('the connection ends', once(socket, 'close'));
   return Buffer.concat(parts).toString();
 }

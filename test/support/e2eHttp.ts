@@ -123,7 +123,7 @@ export function exchange(port: number, bytes: string | Buffer): Promise<{ status
   const reading = new Promise<{ status: number; text: string }>((resolve) => {
     const parts: Buffer[] = [];
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
-    socket.on('data', (part) => parts.push(part));
+    socket.on('data', (part: Buffer) => parts.push(part));
     // A reset after the answer: the other side had not read all that was sent.
     socket.on('error', () => {});
     socket.on('close', () => {

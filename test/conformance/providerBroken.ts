@@ -1,6 +1,16 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { cut, dropped, garbage, incomplete, silent, stalled, whole } from '../fixtures/providers/answers.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  cut,
+  dropped,
+  garbage,
+  incomplete,
+  reset,
+  silent,
+  stalled,
+  whole,
+} from '../fixtures/providers/answers.ts';
 import { FakeClock } from '../worker/support/fakeClock.ts';
 import { begin, failureOf } from './providerRun.ts';
 import { setupWire, turnOf, type WireSubject, type WireTest } from './providerWire.ts';
@@ -35,6 +45,28 @@ export function testBrokenAnswers(subject: WireSubject, test: WireTest): void {
     t.is(failureOf(await begin(provider, job).outcome).error.class, 'network');
     t.is(server.bodies.length, 1, 'nothing is tried again: it may be paid for');
   });
+
+  for (const [title, broken] of [
+    ['is closed', dropped],
+    ['is reset', reset],
+  ] as const) {
+    test(`a request that was read is not sent again when the connection that was kept for it ${title}`, async (t) => {
+      const ports: unknown[] = [];
+      const answers = [whole(dialect, turnOf(subject)), broken];
+      const { server, provider, job } = await setupWire(t, subject, async (exchange) => {
+        await answers[ports.push(exchange.response.socket?.remotePort) - 1]?.(exchange);
+      });
+      t.true((await begin(provider, job).outcome).ok);
+      await server.idle();
+      // The end of the answer is read, and the connection is free.
+      await nextTurn();
+      await nextTurn();
+      const { error } = failureOf(await begin(provider, job).outcome);
+      t.is(error.class, 'network', error.message);
+      t.is(ports[0] === ports[1], subject.keepsConnection);
+      t.is(ports.length, 2, 'a second one might be paid for as well');
+    });
+  }
 
   for (const [title, contentType, body] of [
     ['a page', 'text/html', '<!DOCTYPE html><html><body>Sign in to the network</body></html>'],

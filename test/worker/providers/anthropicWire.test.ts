@@ -37,4 +37,5 @@ testWire({
   takesTools: true,
   takesSchema: true,
   showsThinking: true,
+  keepsConnection: true,
 });

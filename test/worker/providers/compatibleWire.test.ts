@@ -35,6 +35,7 @@ const subject = (dialect: Dialect, model: string, more: Partial<WireSubject> = {
   takesTools: true,
   takesSchema: true,
   showsThinking: true,
+  keepsConnection: true,
   ...more,
 });
 

@@ -31,6 +31,7 @@ const subject: WireSubject = {
   takesTools: true,
   takesSchema: true,
   showsThinking: true,
+  keepsConnection: true,
 };
 
 testWire(subject);

@@ -31,4 +31,5 @@ testWire({
   takesTools: true,
   takesSchema: true,
   showsThinking: true,
+  keepsConnection: false,
 });

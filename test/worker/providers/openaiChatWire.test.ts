@@ -45,4 +45,5 @@ testWire({
   takesTools: true,
   takesSchema: true,
   showsThinking: false,
+  keepsConnection: true,
 });

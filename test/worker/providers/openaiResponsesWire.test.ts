@@ -27,4 +27,5 @@ testWire({
   takesTools: true,
   takesSchema: true,
   showsThinking: true,
+  keepsConnection: true,
 });

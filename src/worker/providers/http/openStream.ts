@@ -13,7 +13,8 @@ import type { Patience } from './patience.ts';
 
 /**
  * A connection is kept for the next request: a new one to a cloud provider costs three round trips. Servers close idle
- * ones after 5 s or more (Node, uvicorn, llama.cpp: 5 s), so ours are given up before that.
+ * ones after 5 s or more (Node, uvicorn, llama.cpp: 5 s), so ours are given up before that: a request that meets the end
+ * of its connection fails, for nobody can tell whether the server had read it.
  */
 const idleSocketMs = 4_000;
 const agents = {
@@ -40,7 +41,8 @@ export interface StreamAnswer {
 }
 
 /**
- * Send a request and hand over the answer as it comes.
+ * Send a request and hand over the answer as it comes. It is sent once, whatever becomes of its connection: a second one
+ * might be answered, and paid, twice.
  * @throws HttpFailure; the reason of the signal when that fired.
  */
 export async function openStream(request: StreamRequest): Promise<StreamAnswer> {
@@ -55,27 +57,14 @@ export async function openStream(request: StreamRequest): Promise<StreamAnswer> 
   }
 }
 
-async function send(request: StreamRequest): Promise<IncomingMessage> {
-  try {
-    return await sendOnce(request, true);
-  } catch (error) {
-    // The other side closed a kept connection in the moment in which it was used again: nothing was processed.
-    // https://nodejs.org/api/http.html#requestreusedsocket
-    if (error instanceof StaleSocket && !request.patience.signal.aborted) return sendOnce(request, false);
-    throw error;
-  }
-}
-
-class StaleSocket extends Error {}
-
-function sendOnce({ url, method, headers, body, patience }: StreamRequest, mayReuse: boolean) {
+function send({ url, method, headers, body, patience }: StreamRequest): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const isSecure = url.protocol === 'https:';
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const request: ClientRequest = (isSecure ? httpsRequest : httpRequest)(url, {
     method,
     headers: { 'accept-encoding': 'identity', ...headers, ...length },
-    agent: mayReuse ? agents[isSecure ? 'https:' : 'http:'] : false,
+    agent: agents[isSecure ? 'https:' : 'http:'],
   });
   let response: IncomingMessage | null = null;
   // A request whose answer has begun would tell the reader of a reset, whatever it is destroyed with.
@@ -91,10 +80,7 @@ function sendOnce({ url, method, headers, body, patience }: StreamRequest, mayRe
     resolve(answer);
   });
   // It may come again after the answer has begun: then it is the reader's.
-  request.on('error', (error) => {
-    const isStale = request.reusedSocket && 'code' in error && /^(ECONNRESET|EPIPE)$/.test(`${error.code}`);
-    reject(isStale ? new StaleSocket('', { cause: error }) : error);
-  });
+  request.on('error', reject);
   request.end(body);
   return promise;
 }

@@ -73,7 +73,8 @@ function priceFaults(file: ConfigFile): Fault[] {
 }
 
 function priceTrouble(price: PriceFile): string | null {
-  const prices = [price.input_per_million, price.output_per_million, price.cached_input_per_million];
+  const { input_per_million, output_per_million, cached_input_per_million, cache_write_per_million } = price;
+  const prices = [input_per_million, output_per_million, cached_input_per_million, cache_write_per_million];
   const isPriced = prices.some((value) => value !== undefined && value !== null);
   if (price.free === true) return isPriced ? 'is free and has prices; keep one of them' : null;
   const missing = (['input_per_million', 'output_per_million'] as const).filter(

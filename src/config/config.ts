@@ -121,7 +121,10 @@ export interface Price {
   /** Dollars a million tokens. */
   inputPerMillion: number;
   outputPerMillion: number;
+  /** Input that was read from a cache; null: as input. */
   cachedInputPerMillion: number | null;
+  /** Input that was written to a cache; null: as input. */
+  cacheWritePerMillion: number | null;
   free: boolean;
 }
 

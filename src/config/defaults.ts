@@ -161,6 +161,7 @@ function priceOf(file: PriceFile): Price {
     inputPerMillion: file.input_per_million ?? 0,
     outputPerMillion: file.output_per_million ?? 0,
     cachedInputPerMillion: file.cached_input_per_million ?? null,
+    cacheWritePerMillion: file.cache_write_per_million ?? null,
     free: file.free ?? false,
   };
 }

@@ -104,6 +104,7 @@ export interface PriceFile {
   input_per_million?: number | null;
   output_per_million?: number | null;
   cached_input_per_million?: number | null;
+  cache_write_per_million?: number | null;
   free?: boolean | null;
 }
 

@@ -128,12 +128,14 @@ function onlySet(record: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
 }
 
-function presentPrice({ inputPerMillion, outputPerMillion, cachedInputPerMillion, free }: Price) {
+function presentPrice(price: Price) {
+  const { inputPerMillion, outputPerMillion, cachedInputPerMillion, cacheWritePerMillion, free } = price;
   if (free) return { free };
   return {
     input_per_million: inputPerMillion,
     output_per_million: outputPerMillion,
     cached_input_per_million: cachedInputPerMillion,
+    cache_write_per_million: cacheWritePerMillion,
     free,
   };
 }

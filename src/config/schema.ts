@@ -93,6 +93,7 @@ const topFields = {
         input_per_million: atLeast(0),
         output_per_million: atLeast(0),
         cached_input_per_million: atLeast(0),
+        cache_write_per_million: atLeast(0),
         free: flag(),
       }),
       nameRule('a model'),

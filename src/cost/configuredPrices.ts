@@ -33,12 +33,15 @@ function tariffOf(price: Price): Tariff {
   const input = price.inputPerMillion * nanoPerToken;
   const output = price.outputPerMillion * nanoPerToken;
   const cached = (price.cachedInputPerMillion ?? price.inputPerMillion) * nanoPerToken;
+  const written = (price.cacheWritePerMillion ?? price.inputPerMillion) * nanoPerToken;
   return {
     isFree: false,
     // Reasoning is part of the output and has its price.
-    nanoDollars: ({ inputTokens, cachedInputTokens, outputTokens }) => {
+    nanoDollars: ({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, outputTokens }) => {
       const fromCache = Math.min(cachedInputTokens, inputTokens);
-      return (inputTokens - fromCache) * input + fromCache * cached + outputTokens * output;
+      const toCache = Math.min(cacheWriteTokens, inputTokens - fromCache);
+      const plain = inputTokens - fromCache - toCache;
+      return plain * input + fromCache * cached + toCache * written + outputTokens * output;
     },
     perMillion: () => price.inputPerMillion + price.outputPerMillion,
   };

@@ -111,7 +111,7 @@ routing:
       worker_tag: gpu
 pricing:
   alpha:
-    alpha-1.5: { input_per_million: 1.25, output_per_million: 10, cached_input_per_million: 0.1 }
+    alpha-1.5: { input_per_million: 1.25, output_per_million: 10, cached_input_per_million: 0.1, cache_write_per_million: 1.5 }
     beta: { free: true }
 retention: { keep_days: 1, keep_jobs: 2 }
 http:
@@ -167,7 +167,13 @@ worker: { name: box, providers: [echo], concurrency: 0, tags: [gpu], coordinator
       workerTag: 'gpu',
     },
   ]);
-  const price = { inputPerMillion: 1.25, outputPerMillion: 10, cachedInputPerMillion: 0.1, free: false };
+  const price = {
+    inputPerMillion: 1.25,
+    outputPerMillion: 10,
+    cachedInputPerMillion: 0.1,
+    cacheWritePerMillion: 1.5,
+    free: false,
+  };
   t.deepEqual(config.pricing.alpha?.['alpha-1.5'], price);
   t.like(config.pricing.alpha?.beta, { free: true, inputPerMillion: 0, outputPerMillion: 0 });
   t.deepEqual(config.retention, { keepDays: 1, keepJobs: 2 });

@@ -14,7 +14,13 @@ function pricingOf(overrides: Parameters<typeof testConfig>[0] = {}): Pricing {
 }
 
 function price(input: number, output: number, cached: number | null = null): Price {
-  return { inputPerMillion: input, outputPerMillion: output, cachedInputPerMillion: cached, free: false };
+  return {
+    inputPerMillion: input,
+    outputPerMillion: output,
+    cachedInputPerMillion: cached,
+    cacheWritePerMillion: null,
+    free: false,
+  };
 }
 
 const usage = (wire: Partial<WireUsage>): Usage => usageFromWire(wire);
@@ -188,6 +194,29 @@ test('a configured price goes before every other, and cached input without a pri
   t.deepEqual(costOf({ provider: 'openai', model: 'gpt-5', usage: null, at: now }), known(0));
   t.is(comparablePrice('openai', 'gpt-4o'), 4);
   t.is(comparablePrice('openai', 'gpt-5'), 0);
+});
+
+test('input that is written to a cache has the configured price of that, or costs as input', (t) => {
+  const { costOf } = pricingOf({
+    pricing: {
+      anthropic: { opus: { ...price(5, 25, 0.5), cacheWritePerMillion: 6.25 }, haiku: price(1, 5) },
+    },
+  });
+  const wire = {
+    input_tokens: 10_050,
+    cached_input_tokens: 2_000,
+    cache_write_tokens: 8_000,
+    output_tokens: 400,
+  };
+  const cost = (model: string, more: Partial<WireUsage> = {}) =>
+    costOf({ provider: 'anthropic', model, usage: usage({ ...wire, ...more }), at: now });
+  t.deepEqual(cost('opus'), known(50 * 5_000 + 2_000 * 500 + 8_000 * 6_250 + 400 * 25_000));
+  t.deepEqual(cost('haiku'), known(10_050 * 1_000 + 400 * 5_000));
+  t.deepEqual(
+    cost('opus', { cache_write_tokens: 90_000 }),
+    known(2_000 * 500 + 8_050 * 6_250 + 400 * 25_000),
+    'no more was written than came in',
+  );
 });
 
 test('the name that the provider reports is tried first, then the one that was asked for', (t) => {

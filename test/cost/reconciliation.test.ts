@@ -27,7 +27,13 @@ const starts = [
   '2026-12-31T18:05:00Z',
 ].map((text) => Date.parse(text));
 
-const gold = { inputPerMillion: 1_000, outputPerMillion: 2_000, cachedInputPerMillion: 100, free: false };
+const gold = {
+  inputPerMillion: 1_000,
+  outputPerMillion: 2_000,
+  cachedInputPerMillion: 100,
+  cacheWritePerMillion: null,
+  free: false,
+};
 const overrides = {
   pricing: { gold: { g: gold } },
   jobs: { reapStaleAfterSeconds: 120, timeoutSeconds: 900, maxAttempts: 2, maxReaps: 1 },

@@ -7,7 +7,13 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 /** 1,000 dollars a million in, 2,000 out: a job of 10 and 5 tokens costs 2 cents. */
-const gold = { inputPerMillion: 1_000, outputPerMillion: 2_000, cachedInputPerMillion: null, free: false };
+const gold = {
+  inputPerMillion: 1_000,
+  outputPerMillion: 2_000,
+  cachedInputPerMillion: null,
+  cacheWritePerMillion: null,
+  free: false,
+};
 const pricing = { gold: { 'gold-1': gold, 'gold-2': { ...gold, inputPerMillion: 3_000 } } };
 
 async function complete(

@@ -20,7 +20,13 @@ async function scrape({ api }: ApiBundle): Promise<Map<string, number>> {
   );
 }
 
-const free = { inputPerMillion: 1_000, outputPerMillion: 1_000, cachedInputPerMillion: null, free: false };
+const free = {
+  inputPerMillion: 1_000,
+  outputPerMillion: 1_000,
+  cachedInputPerMillion: null,
+  cacheWritePerMillion: null,
+  free: false,
+};
 const failure = {
   class: 'server_error',
   message: 'no',

@@ -123,7 +123,13 @@ export class Rig {
     const files = new SimFiles(this.#disk, this.timeline, process, new Dice(this.#starts, 'files'), {
       step: () => {},
     });
-    const price = { inputPerMillion: 1_000, outputPerMillion: 0, cachedInputPerMillion: null, free: false };
+    const price = {
+      inputPerMillion: 1_000,
+      outputPerMillion: 0,
+      cachedInputPerMillion: null,
+      cacheWritePerMillion: null,
+      free: false,
+    };
     // Time ends nothing here but a back-off: what silence and timeouts do is the simulation's to show.
     const jobs = {
       heartbeatIntervalSeconds: 1_000_000,

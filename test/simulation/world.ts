@@ -636,7 +636,13 @@ function configOf(plan: Plan): Config {
     routing: { strategy: 'fallback', chain: ['alpha', 'beta', 'echo'], rules: [], fallbackOnTimeout: true },
     pricing: {
       alpha: {
-        m: { inputPerMillion: 2, outputPerMillion: 10, cachedInputPerMillion: null, free: false },
+        m: {
+          inputPerMillion: 2,
+          outputPerMillion: 10,
+          cachedInputPerMillion: null,
+          cacheWritePerMillion: null,
+          free: false,
+        },
       },
     },
     retention: { keepDays: 30, keepJobs: plan.keepJobs },

@@ -10,7 +10,13 @@ import { type Service, startService } from '../../../src/service.ts';
 export const siteKey = 'an-admin-key-for-the-dashboard-tests';
 
 /** Made up; jobs of other models have no known price. */
-const price = { inputPerMillion: 0.5, outputPerMillion: 2, cachedInputPerMillion: null, free: false };
+const price = {
+  inputPerMillion: 0.5,
+  outputPerMillion: 2,
+  cachedInputPerMillion: null,
+  cacheWritePerMillion: null,
+  free: false,
+};
 
 /** Jobs wait for the limit of one provider; the one that met it is not tried again, so that a reset mends all. */
 const configFile = 'providers:\n  limited:\n    rate_limit:\n      max_retries: 0\n';

@@ -51,6 +51,15 @@ export type Applied =
   | { kind: 'refused'; job: JobRecord }
   | { kind: 'unknown' };
 
+/** What the persisted snapshots of all jobs have in common: their machine has no final state, no children and no history. */
+const atRest = {
+  status: 'active' as const,
+  output: undefined,
+  error: undefined,
+  children: {},
+  historyValue: {},
+};
+
 /** Jobs that are made, or told of, between two turns of the event loop: some 4 ms. */
 const createdPerTurn = 500;
 
@@ -295,11 +304,13 @@ export class JobHost {
   #actor(job: JobRecord): JobActor {
     const live = this.#live.get(job.id);
     if (live !== undefined && live.version === job.version) return live.actor;
-    const snapshot = this.#machine.resolveState({ value: stateValue(job.state), context: job.life });
+    const { state, life: context } = job;
+    // In the form that an actor persists itself in; `resolveState` would find the state nodes a second time.
+    const snapshot = { ...atRest, value: stateValue(state), context };
     // An actor keeps its options; the snapshot alone decides what it becomes, so no input is read.
     const actor = createActor(this.#machine, {
       snapshot,
-      input: inputOf(job.life),
+      input: inputOf(context),
       ...inspectOption(this.#inspector, 'job', job.id),
     });
     actor.subscribe({

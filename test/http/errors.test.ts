@@ -1,7 +1,8 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import { routes } from '../../src/http/app.ts';
-import { type Reply, setupApi } from '../support/api.ts';
+import { environmentKey, type Reply, setupApi } from '../support/api.ts';
 import { testConfig } from '../support/config.ts';
 
 function isProblem(t: ExecutionContext, reply: Reply, status: number, code: string): void {
@@ -113,6 +114,41 @@ test('a body that is no JSON object is 400, of another type 415, too large 413',
     'payload_too_large',
   );
   t.is((await api('GET', '/api/jobs')).json.total, 0);
+});
+
+test('a body that is not UTF-8 is refused, compressed or not, and U+FFFD itself is a character', async (t) => {
+  const { url, api } = await setupApi(t);
+  const send = async (body: Buffer, coding?: 'gzip' | 'br'): Promise<Reply> => {
+    const coded = coding === 'gzip' ? gzipSync(body) : coding === 'br' ? brotliCompressSync(body) : body;
+    const response = await fetch(`${url}/api/jobs`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${environmentKey}`,
+        'content-type': 'application/json',
+        ...(coding === undefined ? {} : { 'content-encoding': coding }),
+      },
+      body: coded,
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, json: JSON.parse(text) };
+  };
+  const latin1 = Buffer.from(JSON.stringify({ ...job, prompt: 'Gr\u00fc\u00dfe' }), 'latin1');
+  // Four bytes of which the last is missing: replaced, they are as long as they were.
+  const cut = Buffer.from(JSON.stringify({ ...job, prompt: '😀' }));
+  const beginsAt = cut.indexOf('😀');
+  const truncated = Buffer.concat([cut.subarray(0, beginsAt + 3), cut.subarray(beginsAt + 4)]);
+  const fine = { ...job, prompt: 'a \ufffd of their own' };
+  for (const coding of [undefined, 'gzip', 'br'] as const) {
+    for (const body of [latin1, truncated]) {
+      const reply = await send(body, coding);
+      isProblem(t, reply, 400, 'invalid_request');
+      t.is(reply.json.detail, 'The body is not UTF-8');
+    }
+    const reply = await send(Buffer.from(JSON.stringify(fine)), coding);
+    t.is(reply.status, 201);
+    t.is(reply.json.prompt, fine.prompt);
+  }
+  t.is((await api('GET', '/api/jobs')).json.total, 3);
 });
 
 test('a query is checked whole: unknown names, wrong values and repetitions', async (t) => {

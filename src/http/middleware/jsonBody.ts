@@ -1,3 +1,6 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { brotliDecompressSync, unzipSync } from 'node:zlib';
 import type { Middleware } from 'koa';
 import bodyParser from 'koa-bodyparser';
 import { CoordinatorError } from '../../domain/errors.ts';
@@ -32,16 +35,48 @@ export function jsonBody(maxBytes: () => number): Middleware {
     }
     const allowed = maxBytes();
     if (parser.maxBytes !== allowed) parser = { maxBytes: allowed, parse: parserOf(allowed) };
-    await parser.parse(ctx, async () => {});
+    const came = await bytesDuring(
+      ctx.req,
+      parser.parse(ctx, async () => {}),
+    );
     const { body, rawBody } = ctx.request;
     if (typeof body !== 'object' || body === null || Array.isArray(body) || rawBody === '') {
       throw invalid('The body must be a JSON object');
+    }
+    // For bytes that are no UTF-8 the parser puts U+FFFD. The bytes are looked at only where one stands: it may be meant.
+    if (
+      String(rawBody).includes('\ufffd') &&
+      !isUtf8(plainBytes(came, ctx.get('Content-Encoding'), allowed))
+    ) {
+      throw invalid('The body is not UTF-8');
     }
     if (isDeeperThan(String(rawBody), depthMax)) {
       throw invalid(`The body nests deeper than ${depthMax} levels`);
     }
     await next();
   };
+}
+
+/** The bytes that come while something else reads the request; not copied. */
+async function bytesDuring(request: IncomingMessage, reading: Promise<unknown>): Promise<Buffer[]> {
+  const chunks: Buffer[] = [];
+  const keep = (chunk: Buffer): void => void chunks.push(chunk);
+  request.on('data', keep);
+  try {
+    await reading;
+  } finally {
+    request.off('data', keep);
+  }
+  return chunks;
+}
+
+/** The bytes without their Content-Encoding, which the parser has undone once already. */
+function plainBytes(chunks: readonly Buffer[], encoding: string, maxOutputLength: number): Buffer {
+  const bytes = Buffer.concat(chunks);
+  if (encoding === '' || encoding === 'identity') return bytes;
+  return encoding === 'br'
+    ? brotliDecompressSync(bytes, { maxOutputLength })
+    : unzipSync(bytes, { maxOutputLength });
 }
 
 function parserOf(maxBytes: number): Middleware {

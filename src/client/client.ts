@@ -19,10 +19,12 @@ import type { WireProvider, WireProviderList } from '../domain/wire/provider.ts'
 import type { WireRouteExplanation } from '../domain/wire/routing.ts';
 import type { WireStats, WireStatsHistory } from '../domain/wire/stats.ts';
 import type { WireWorker, WireWorkerList } from '../domain/wire/worker.ts';
-import { ask, askLines, type Call, type Connection } from './request.ts';
+import { type FollowOptions, followToEnd } from './follow.ts';
+import { ask, askEvents, askLines, type Call, type Connection } from './request.ts';
 import { type WaitOptions, waitForEnd } from './wait.ts';
 
 export { ApiError, Unreachable, WaitTimedOut } from './errors.ts';
+export type { FollowOptions, OutputPart } from './follow.ts';
 export { hasEnded, type WaitOptions } from './wait.ts';
 
 export interface ClientOptions {
@@ -78,7 +80,7 @@ export interface CostPeriod {
 
 /**
  * The public API as functions. Every one throws ApiError when the coordinator refuses and Unreachable when no answer
- * comes; nothing is tried twice, but for `waitFor`.
+ * comes; nothing is tried twice, but for `waitFor` and `follow`.
  */
 export interface Client {
   readonly baseUrl: string;
@@ -135,11 +137,19 @@ export interface Client {
    * @throws WaitTimedOut after `timeoutSeconds`; the job goes on then.
    */
   waitFor(id: string, options?: WaitOptions): Promise<WireJob>;
+  /**
+   * The job, once it has ended, and on the way every change of its state and its output as it comes, by the job's event
+   * stream. Outlives a restart of the coordinator.
+   * @throws as `waitFor`.
+   */
+  follow(id: string, options?: FollowOptions): Promise<WireJob>;
 }
 
 const timeoutMsDefault = 30_000;
 /** Between two parts of an export: what fits rare filters may stand far apart. Node's fetch gives up after 300 s. */
 const exportPartMs = 290_000;
+/** The coordinator says something on an event stream every 20 s at least. */
+const eventsPartMs = 45_000;
 /** The API waits for 300 s, but Node's fetch gives up on an answer that has not begun by then. */
 const waitSecondsMax = 290;
 
@@ -211,6 +221,18 @@ export function createClient({
     costBreakdown: (period = {}) => get('/api/cost/breakdown', { query: { ...period } }),
     waitFor: (id, options = {}) => {
       return waitForEnd(id, (waitSeconds, signal) => job(id, { waitSeconds, signal }), options);
+    },
+    follow: (id, options = {}) => {
+      const events = (lastEventId: string | null, signal: AbortSignal | undefined) => {
+        const headers = lastEventId === null ? {} : { 'last-event-id': lastEventId };
+        return askEvents(connection, {
+          timeoutMs: eventsPartMs,
+          path: `${jobPath(id)}/events`,
+          headers,
+          signal,
+        });
+      };
+      return followToEnd(id, { events, job: (signal) => job(id, { signal }) }, options);
     },
   };
 }

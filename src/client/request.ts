@@ -56,6 +56,57 @@ export async function ask<T>(connection: Connection, call: Call): Promise<T> {
  * @throws as `ask`; Unreachable also when the answer breaks off half way.
  */
 export async function* askLines<T>(connection: Connection, call: Call): AsyncGenerator<T> {
+  let rest = '';
+  for await (const { text, response } of askParts(connection, call)) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const json = parse(line);
+      if (json === undefined) throw new ApiError(response.status, { detail: notOurs(connection, response) });
+      yield json as T;
+    }
+  }
+  if (rest !== '') throw new Unreachable(connection.baseUrl, 'the answer broke off half way');
+}
+
+/** An event of an event stream. */
+export interface StreamEvent {
+  /** What Last-Event-ID resumes after; null where the event has none. */
+  id: string | null;
+  data: unknown;
+}
+
+/**
+ * Ask for an event stream and give its events as they come, until the coordinator ends it. Comments keep `timeoutMs`
+ * from running out, and are not given.
+ * @throws as `ask`; Unreachable also when it breaks off.
+ */
+export async function* askEvents(connection: Connection, call: Call): AsyncGenerator<StreamEvent> {
+  const headers = { accept: 'text/event-stream', ...call.headers };
+  let rest = '';
+  for await (const { text, response } of askParts(connection, { ...call, headers })) {
+    const blocks = (rest + text).split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const field = (name: string): string | undefined =>
+        block
+          .split('\n')
+          .find((line) => line.startsWith(`${name}: `))
+          ?.slice(name.length + 2);
+      const data = field('data');
+      if (data === undefined) continue;
+      const json = parse(data);
+      if (json === undefined) throw new ApiError(response.status, { detail: notOurs(connection, response) });
+      yield { id: field('id') ?? null, data: json };
+    }
+  }
+}
+
+/** The text of an answer in the parts in which it comes; `timeoutMs` is for each of them. */
+async function* askParts(
+  connection: Connection,
+  call: Call,
+): AsyncGenerator<{ text: string; response: Response }> {
   const { signal, timeoutMs } = call;
   const url = connection.baseUrl + call.path + queryString(call.query ?? {});
   const late = new AbortController();
@@ -83,20 +134,11 @@ export async function* askLines<T>(connection: Connection, call: Call): AsyncGen
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return;
   try {
-    let rest = '';
     for (;;) {
       const { done, value } = await inTime(reader.read());
       if (done) break;
-      const lines = (rest + value).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) {
-        const json = parse(line);
-        if (json === undefined)
-          throw new ApiError(response.status, { detail: notOurs(connection, response) });
-        yield json as T;
-      }
+      yield { text: value, response };
     }
-    if (rest !== '') throw new Unreachable(connection.baseUrl, 'the answer broke off half way');
   } finally {
     await reader.cancel().catch(() => {});
   }

@@ -6,8 +6,6 @@ import { pause } from './pause.ts';
 export interface WaitOptions {
   /** Give up after this; absent: wait for as long as it takes. */
   timeoutSeconds?: number | undefined;
-  /** Called with every answer, the last one included. It also makes the client ask every second, the first time at once. */
-  onUpdate?: ((job: WireJob) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -16,7 +14,6 @@ export type AskJob = (waitSeconds: number, signal: AbortSignal | undefined) => P
 
 /** Under the 60 s after which the usual proxies cut a silent connection. */
 const askSeconds = 30;
-const askSecondsWatched = 1;
 /** Between two questions when the coordinator answered at once instead of waiting, ms. */
 const betweenMs = 250;
 /** A restart of the coordinator is no reason to give up: so long it may be away, once it has answered, ms. */
@@ -33,15 +30,13 @@ export function hasEnded(job: Pick<WireJob, 'status'>): boolean {
  * @throws WaitTimedOut; ApiError and Unreachable as the question gives them, but for those that pass by themselves.
  */
 export async function waitForEnd(jobId: string, ask: AskJob, options: WaitOptions): Promise<WireJob> {
-  const { timeoutSeconds = Number.POSITIVE_INFINITY, onUpdate, signal } = options;
+  const { timeoutSeconds = Number.POSITIVE_INFINITY, signal } = options;
   const deadline = performance.now() + timeoutSeconds * 1000;
   let seenAt: number | null = null;
   for (;;) {
     const leftSeconds = Math.max(0, (deadline - performance.now()) / 1000);
-    // Whoever watches sees the state now, and not only after the first wait.
-    const longest = onUpdate === undefined ? askSeconds : seenAt === null ? 0 : askSecondsWatched;
     // The API takes whole seconds; the last question may end a little before the deadline, never after it.
-    const seconds = Math.floor(Math.min(leftSeconds, longest));
+    const seconds = Math.floor(Math.min(leftSeconds, askSeconds));
     const askedAt = performance.now();
     const answer = await ask(seconds, signal).catch((error: unknown) => passing(error, seenAt));
     const isLate = performance.now() >= deadline;
@@ -51,7 +46,6 @@ export async function waitForEnd(jobId: string, ask: AskJob, options: WaitOption
       continue;
     }
     seenAt = performance.now();
-    onUpdate?.(answer);
     if (hasEnded(answer)) return answer;
     if (isLate) throw new WaitTimedOut(jobId, timeoutSeconds);
     const waited = performance.now() - askedAt;
@@ -60,8 +54,11 @@ export async function waitForEnd(jobId: string, ask: AskJob, options: WaitOption
   }
 }
 
-/** How long to pause before the next question after a failure that passes by itself. @throws any other failure. */
-function passing(error: unknown, seenAt: number | null): number {
+/**
+ * How long to pause before the next question after a failure that passes by itself, ms. @throws any other failure.
+ * @param seenAt when the coordinator answered last, as performance.now() tells it; null: it never did.
+ */
+export function passing(error: unknown, seenAt: number | null): number {
   const isAway =
     error instanceof Unreachable || (error instanceof ApiError && [502, 503, 504].includes(error.status));
   if (isAway && seenAt !== null && performance.now() - seenAt < awayMs) return awayPauseMs;

@@ -11,6 +11,7 @@ import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { type Io, processIo } from './io.ts';
 import { costText, nowText, ranBy, ranMs, spanText, statusText, tokensOf } from './jobText.ts';
+import { LiveOutput } from './liveOutput.ts';
 import { readTextFile } from './textFile.ts';
 
 interface Flags extends ConnectionOptions {
@@ -29,7 +30,7 @@ interface Flags extends ConnectionOptions {
 }
 
 const examples = [
-  'svc run "Say hello" --provider echo',
+  'svc run "Say hello" --provider echo                             on a terminal the output shows as it comes',
   'svc run "Summarise this" --provider ollama --model llama3.2 --input @minutes.md',
   'git diff | svc run "Write a commit message" --input - --tag git --priority high',
   'svc run "Name ten rivers" --param temperature=0.2 --param max_tokens=200 --json',
@@ -115,19 +116,24 @@ function readParam(given: string): [string, unknown] {
 async function follow(client: Client, dispatched: WireJob, flags: Flags, io: Io): Promise<void> {
   const { id } = dispatched;
   const spinner = startSpinner(io.err, line(dispatched));
-  const onUpdate = (job: WireJob): void => spinner.say(line(job));
+  // A pipe gets what the job answered, and never the beginning of an attempt that fails later.
+  const live = io.out.isTerminal && !flags.json ? new LiveOutput(io, spinner) : null;
   if (!io.err.isTerminal && needsSomebody(dispatched))
     io.err.line(`job ${id} waits: ${plainLine(nowText(dispatched, Date.now()))}`);
+  const options = { timeoutSeconds: flags.wait, signal: interruptSignal() };
   let job: WireJob;
   try {
-    job = await client.waitFor(id, {
-      timeoutSeconds: flags.wait,
-      signal: interruptSignal(),
-      // Only who watches wants the states in between; anybody else is told at the end, with fewer questions.
-      onUpdate: io.err.isTerminal ? onUpdate : undefined,
-    });
+    job =
+      io.err.isTerminal || live !== null
+        ? await client.follow(id, {
+            ...options,
+            onUpdate: (now) => spinner.say(line(now)),
+            onOutput: (part) => live?.add(part),
+          })
+        : await client.waitFor(id, options);
   } catch (error) {
     spinner.stop();
+    live?.endLine();
     if (error instanceof Interrupted || error instanceof WaitTimedOut) {
       io.err.line(`Job ${id} goes on: svc jobs get ${id} shows it, svc jobs cancel ${id} ends it.`);
     }
@@ -135,7 +141,9 @@ async function follow(client: Client, dispatched: WireJob, flags: Flags, io: Io)
   }
   spinner.stop();
   if (flags.json) io.out.line(safeJson(job));
-  else if (job.status === 'completed') printOutput(job, io);
+  else if (job.status !== 'completed') live?.endLine();
+  else if (live !== null) live.complete(job.result?.output ?? '');
+  else printOutput(job, io);
   if (job.status !== 'completed') throw new CommandFailure(exitCodes.failed, endText(job));
   if (io.err.isTerminal && !flags.json) io.err.line(io.err.paint('dim', receipt(job)));
 }

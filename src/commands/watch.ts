@@ -11,21 +11,33 @@ import { CommandFailure, exitCodes } from './exit.ts';
 import type { Io } from './io.ts';
 import { jobTable } from './jobTable.ts';
 import { nowText, promptText, shortId, statusColour, statusText } from './jobText.ts';
+import { LiveOutput } from './liveOutput.ts';
 
-/** Follow one job to its end: a line for every state it goes through. @throws CommandFailure when it is not completed. */
+/**
+ * Follow one job to its end: a line for every state it goes through, and on a terminal its output as it comes.
+ * @throws CommandFailure when it is not completed.
+ */
 export async function watchJob(client: Client, id: string, io: Io): Promise<void> {
   let said = '';
   const spinner = startSpinner(io.err, `job ${id}`);
+  const live = io.out.isTerminal ? new LiveOutput(io, spinner) : null;
   const onUpdate = (job: WireJob): void => {
     spinner.say(`${statusText(job)} ${nowText(job, Date.now())}`);
     const state = `${statusText(job)} ${job.waiting?.reason ?? ''} ${job.attempt_count}`;
     if (state === said) return;
     said = state;
     const line = changeLine(job, io.out);
-    io.err.write(io.err.isTerminal ? screenControls.clearLine : '');
+    spinner.clear();
+    live?.endLine();
     io.out.line(line);
   };
-  const job = await client.waitFor(id, { onUpdate, signal: interruptSignal() }).finally(spinner.stop);
+  const job = await client
+    .follow(id, { onUpdate, onOutput: (part) => live?.add(part), signal: interruptSignal() })
+    .finally(() => {
+      spinner.stop();
+      live?.endLine();
+    });
+  onUpdate(job);
   if (job.status !== 'completed') throw new CommandFailure(exitCodes.failed, `job ${id} was ${job.status}`);
 }
 

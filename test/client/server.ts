@@ -134,6 +134,35 @@ export function completedJob(output = 'hello', over: Partial<WireJob> = {}): Wir
   });
 }
 
+/** An event stream of frames as docs/live-events.md has them. @param breaksOff as when the coordinator is killed. */
+export function eventStream(
+  frames: readonly { type: string; [key: string]: unknown }[],
+  breaksOff = false,
+): Answer {
+  return (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const text = frames.map(
+      (frame, index) => `id: ${index + 1}\nevent: ${frame.type}\ndata: ${JSON.stringify(frame)}\n\n`,
+    );
+    response.write(`retry: 2000\n\n: ping\n\n${text.join('')}`, () =>
+      breaksOff ? response.destroy() : response.end(),
+    );
+  };
+}
+
+/** The stream of a job that goes through these states, one after the other. */
+export function streamOf(states: readonly WireJob[], breaksOff = false): Answer {
+  const [first, ...rest] = states;
+  return eventStream(
+    [
+      { type: 'hello' },
+      { type: 'snapshot', data: { job: first, output: null } },
+      ...rest.map((job) => ({ type: `job.${job.status}`, data: job })),
+    ],
+    breaksOff,
+  );
+}
+
 export function wireWorker(over: Partial<WireWorker> = {}): WireWorker {
   return {
     id: '01990000-0000-7000-8000-0000000000b1',

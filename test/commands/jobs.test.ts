@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { WireJobList } from '../../src/domain/wire/job.ts';
-import { completedJob, jobId, problem, type Seen, serve, wireJob } from '../client/server.ts';
+import { completedJob, jobId, problem, type Seen, serve, streamOf, wireJob } from '../client/server.ts';
 import { svc } from './cli.ts';
 
 const otherId = '01990000-0000-7000-8000-0000000001aa';
@@ -172,7 +172,9 @@ test('a refused cancel ends with 5 and the reason', async (t) => {
 
 test('watching a job prints a line for each state and ends with it', async (t) => {
   const states = [wireJob(), wireJob(), wireJob({ status: 'running', worker_id: 'w-1' }), completedJob()];
-  const { url } = await serve(t, () => ({ json: (states.length > 1 ? states.shift() : states[0]) ?? null }));
+  const { url } = await serve(t, ({ path }) =>
+    path.endsWith('/events') ? streamOf(states) : { json: completedJob() },
+  );
   const { code, stdout } = await svc(t, ['jobs', 'watch', jobId, '--url', url]);
   t.is(code, 0);
   const words = stdout
@@ -183,7 +185,10 @@ test('watching a job prints a line for each state and ends with it', async (t) =
 });
 
 test('watching a job that fails ends with 1', async (t) => {
-  const { url } = await serve(t, () => ({ json: wireJob({ status: 'failed' }) }));
+  const failed = wireJob({ status: 'failed' });
+  const { url } = await serve(t, ({ path }) =>
+    path.endsWith('/events') ? streamOf([failed]) : { json: failed },
+  );
   t.is((await svc(t, ['jobs', 'watch', jobId, '--url', url])).code, 1);
 });
 

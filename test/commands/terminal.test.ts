@@ -1,11 +1,11 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { createClient } from '../../src/client/client.ts';
 import { jobSheet } from '../../src/commands/jobSheet.ts';
 import { jobTable } from '../../src/commands/jobTable.ts';
 import { createProgram, runProgram } from '../../src/commands/program.ts';
 import { runCommand } from '../../src/commands/run.ts';
 import { watchJob } from '../../src/commands/watch.ts';
-import { completedJob, jobId, serve, wireJob } from '../client/server.ts';
+import { completedJob, eventStream, jobId, serve, streamOf, wireJob } from '../client/server.ts';
 import { apiKey } from './cli.ts';
 import { fakeIo } from './screens.ts';
 
@@ -19,7 +19,10 @@ const ownSequences = /␍?␛\[(?:\d+m|K|\?1049[hl]|\?25[hl]|H|J)/g;
 
 test('what a model wrote cannot drive the terminal', async (t) => {
   const job = completedJob(attack, { prompt: attack, input: attack, tags: [attack], provider: attack });
-  const { url } = await serve(t, ({ method }) => (method === 'POST' ? { json: wireJob() } : { json: job }));
+  const { url } = await serve(t, ({ method, path }) => {
+    if (path.endsWith('/events')) return streamOf([wireJob(), job]);
+    return { json: method === 'POST' ? wireJob() : job };
+  });
   const { io, out, err } = fakeIo({ columns: 80, env: { SVC_API_KEY: apiKey, NO_COLOR: '1' } });
   t.is(await runProgram(createProgram([runCommand(io)]), ['run', 'x', '--url', url], io), 0);
   t.is(out(), 'safe red end\n');
@@ -35,10 +38,11 @@ test('a terminal shows the state and why the job waits, and takes the line away 
     until: null,
     position: 4,
   } as const;
-  const answers = [wireJob({ waiting }), completedJob('done')];
-  const { url } = await serve(t, ({ method }) => ({
-    json: method === 'POST' ? wireJob({ waiting }) : answers.shift(),
-  }));
+  const job = completedJob('done');
+  const { url } = await serve(t, ({ method, path }) => {
+    if (path.endsWith('/events')) return streamOf([wireJob({ waiting }), job]);
+    return { json: method === 'POST' ? wireJob({ waiting }) : job };
+  });
   const { io, out, err } = fakeIo({ columns: 80, env: { SVC_API_KEY: apiKey } });
   t.is(await runProgram(createProgram([runCommand(io)]), ['run', 'x', '--url', url], io), 0);
   t.is(out(), 'done\n');
@@ -71,10 +75,53 @@ test('a table never is wider than its terminal, and short ids take the place of 
 });
 
 test('watching a job on a terminal leaves its states as lines', async (t) => {
-  const answers = [wireJob(), completedJob()];
-  const { url } = await serve(t, () => ({ json: answers.shift() }));
+  const { url } = await serve(t, ({ path }) =>
+    path.endsWith('/events') ? streamOf([wireJob(), completedJob()]) : { json: completedJob() },
+  );
   const { io, out, err } = fakeIo({ columns: 80 });
   await watchJob(createClient({ baseUrl: url, apiKey }), jobId, io);
   t.regex(visible(out()), /^\S+ {2}␛\[33mpending .*\n\S+ {2}␛\[32mcompleted␛\[39m {2}after 2\.5 s\n$/);
   t.true(err().endsWith('\r\u001b[K'));
+});
+
+/** A part of what attempt `lease` says. */
+const said = (lease: number, seq: number, text: string) => ({
+  type: 'job.progress',
+  data: { id: jobId, lease, seq, text },
+});
+
+/** `svc run` on a terminal beside a job whose stream is this. */
+async function runOnTerminal(
+  t: ExecutionContext,
+  frames: ReturnType<typeof said>[],
+  output: string,
+): Promise<{ out: string; err: string }> {
+  const job = completedJob(output);
+  const { url } = await serve(t, ({ method, path }) => {
+    if (path.endsWith('/events')) return eventStream([...frames, { type: 'job.completed', data: job }]);
+    return { json: method === 'POST' ? wireJob() : job };
+  });
+  const { io, out, err } = fakeIo({ columns: 80, env: { SVC_API_KEY: apiKey, NO_COLOR: '1' } });
+  t.is(await runProgram(createProgram([runCommand(io)]), ['run', 'x', '--url', url], io), 0);
+  return { out: out(), err: visible(err()) };
+}
+
+test('a terminal shows the output as it comes, once, with what was not told live at its end', async (t) => {
+  const live = [said(1, 1, 'Once '), said(1, 1, 'Once '), said(1, 2, 'upon \u001b[2Ja ')];
+  const { out, err } = await runOnTerminal(t, live, 'Once upon \u001b[2Ja time');
+  t.is(out, 'Once upon a time\n');
+  // The line that is alive is gone before the first word, and does not come back to wipe it.
+  t.is(err.lastIndexOf('␍␛[K'), err.indexOf('echo · ') - '␍␛[K'.length);
+});
+
+test('an attempt that begins anew says so, and what it says stands whole', async (t) => {
+  const { out, err } = await runOnTerminal(t, [said(1, 1, 'The fi'), said(2, 1, 'The second')], 'The second');
+  t.is(out, 'The fi\nThe second\n');
+  t.regex(err, /\(begun again\)/);
+});
+
+test('a preview that has lost a part is followed by the whole output', async (t) => {
+  const { out, err } = await runOnTerminal(t, [said(1, 1, 'a'), said(1, 3, 'c')], 'abc');
+  t.is(out, 'ac\nabc\n');
+  t.regex(err, /\(the whole output\)/);
 });

@@ -1,0 +1,138 @@
+import type { JobOutput, JobProgress, JobSnapshot } from '../domain/liveProtocol.ts';
+import type { WireJob } from '../domain/wire/job.ts';
+import { WaitTimedOut } from './errors.ts';
+import { pause } from './pause.ts';
+import type { StreamEvent } from './request.ts';
+import { hasEnded, passing, type WaitOptions } from './wait.ts';
+
+/** A piece of what the running attempt says. It is a preview: only the result is what the job answered. */
+export interface OutputPart {
+  text: string;
+  /** Forget the text before it: another attempt says this, or the same one from a place that is not known. */
+  isAnew: boolean;
+}
+
+export interface FollowOptions extends WaitOptions {
+  /** Called with the job at once, and at each change of its state, as lists show it: without its result. */
+  onUpdate?: ((job: WireJob) => void) | undefined;
+  onOutput?: ((part: OutputPart) => void) | undefined;
+}
+
+/** What a job is followed through. */
+export interface FollowPorts {
+  /** The events of the job after the one with this id; null: from now on. */
+  events: (lastEventId: string | null, signal: AbortSignal | undefined) => AsyncIterable<StreamEvent>;
+  job: (signal: AbortSignal | undefined) => Promise<WireJob>;
+}
+
+/** Between two streams, when one has ended and the job has not, ms. */
+const reconnectMs = 1_000;
+
+/**
+ * Hear of a job until it has ended. A stream that breaks off is taken up where it was.
+ * @returns the whole job. @throws as `waitForEnd`.
+ */
+export async function followToEnd(
+  jobId: string,
+  { events, job: askJob }: FollowPorts,
+  { timeoutSeconds, onUpdate, onOutput, signal: stop }: FollowOptions,
+): Promise<WireJob> {
+  const late = new AbortController();
+  const timer =
+    timeoutSeconds === undefined ? undefined : setTimeout(() => late.abort(), timeoutSeconds * 1000);
+  const signal = stop === undefined ? late.signal : AbortSignal.any([stop, late.signal]);
+  const output = new Output((part) => onOutput?.(part));
+  let lastEventId: string | null = null;
+  let heardAt: number | null = null;
+  const hear = async (): Promise<void> => {
+    for await (const { id, data } of events(lastEventId, signal)) {
+      heardAt = performance.now();
+      lastEventId = id ?? lastEventId;
+      const job = take(data as Frame, output);
+      if (job !== null) onUpdate?.(job);
+    }
+  };
+  try {
+    for (;;) {
+      let pauseMs = reconnectMs;
+      const passOver = (error: unknown): null => {
+        pauseMs = passing(error, heardAt);
+        return null;
+      };
+      await hear().catch(passOver);
+      const job = await askJob(signal).catch(passOver);
+      if (job !== null) heardAt = performance.now();
+      if (job !== null && hasEnded(job)) return job;
+      await pause(pauseMs, signal);
+    }
+  } catch (error) {
+    stop?.throwIfAborted();
+    if (late.signal.aborted) throw new WaitTimedOut(jobId, timeoutSeconds ?? 0);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What the stream of one job says; see docs/live-events.md. */
+type Frame =
+  | { type: 'hello' }
+  | { type: 'snapshot'; data: JobSnapshot }
+  | { type: 'job.progress'; data: JobProgress }
+  | { type: `job.${string}`; data: WireJob };
+
+/** @returns the job where the frame shows it. */
+function take(frame: Frame, output: Output): WireJob | null {
+  if (isProgress(frame)) {
+    output.more(frame.data);
+    return null;
+  }
+  if (frame.type === 'snapshot') {
+    if (frame.data.output !== null) output.all(frame.data.output);
+    return frame.data.job;
+  }
+  return frame.type === 'hello' ? null : frame.data;
+}
+
+function isProgress(frame: Frame): frame is Extract<Frame, { type: 'job.progress' }> {
+  return frame.type === 'job.progress';
+}
+
+/** What the newest attempt has said, and which part of that was told. */
+class Output {
+  readonly #tell: (part: OutputPart) => void;
+  #lease = 0;
+  #seq = 0;
+  #text = '';
+
+  constructor(tell: (part: OutputPart) => void) {
+    this.#tell = tell;
+  }
+
+  /** One more chunk. One that was told is passed over, and so is one of an attempt before. */
+  more({ lease, seq, text }: JobProgress): void {
+    if (this.#isKnown(lease, seq)) return;
+    const isAnew = lease !== this.#lease;
+    this.#set(lease, seq, isAnew ? text : this.#text + text);
+    this.#tell({ text, isAnew });
+  }
+
+  /** All that the attempt has said. */
+  all({ lease, seq, text, truncated }: JobOutput): void {
+    if (this.#isKnown(lease, seq)) return;
+    const isAnew = lease !== this.#lease || truncated || !text.startsWith(this.#text);
+    const added = isAnew ? text : text.slice(this.#text.length);
+    this.#set(lease, seq, text);
+    this.#tell({ text: added, isAnew });
+  }
+
+  #isKnown(lease: number, seq: number): boolean {
+    return lease < this.#lease || (lease === this.#lease && seq <= this.#seq);
+  }
+
+  #set(lease: number, seq: number, text: string): void {
+    this.#lease = lease;
+    this.#seq = seq;
+    this.#text = text;
+  }
+}

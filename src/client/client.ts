@@ -41,6 +41,8 @@ export interface ClientOptions {
 /** What a list of jobs can be narrowed by; a list has at most 1,000 jobs, 50 unless `limit` says more. */
 export interface JobFilters {
   status?: string | undefined;
+  /** `pending.delayed` and the like; several with commas. */
+  state?: string | undefined;
   /** As it was asked for. */
   provider?: string | undefined;
   model?: string | undefined;

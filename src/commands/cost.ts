@@ -14,23 +14,25 @@ interface Flags extends ConnectionOptions, CostPeriod {
 
 /** `svc cost`: what was spent, and on what. */
 export function costCommand(io: Io = processIo()): Command {
-  return createCommand('cost', 'Show what was spent in a day, week or month, and on what', [
-    'svc cost summary',
-    'svc cost breakdown --by model --period month',
-  ])
+  return createCommand(
+    'cost',
+    'Show what was spent in a day, a week, a month or between two dates, and on what',
+    ['svc cost summary', 'svc cost breakdown --by model --period month'],
+  )
     .addCommand(summaryCommand(io))
     .addCommand(breakdownCommand(io));
 }
 
 function summaryCommand(io: Io): Command {
-  const command = createCommand('summary', 'Show what the running period has cost, and its course', [
+  const command = createCommand('summary', 'Show what a period has cost, and its course', [
     'svc cost summary',
     'svc cost summary --period month --tz Europe/Berlin',
+    'svc cost summary --from 2026-11-01 --to 2026-11-15',
     'svc cost summary --json',
   ]);
   return withPeriod(command).action(async (_options: Flags, itself: Command) => {
-    const { json, period, tz, ...flags } = itself.optsWithGlobals<Flags>();
-    const summary = await (await connect(flags, io)).costSummary({ period, tz });
+    const { json, period, from, to, tz, ...flags } = itself.optsWithGlobals<Flags>();
+    const summary = await (await connect(flags, io)).costSummary({ period, from, to, tz });
     if (json) return io.out.line(safeJson(summary));
     io.out.lines(summarySheet(summary, io.out));
   });
@@ -40,6 +42,7 @@ function breakdownCommand(io: Io): Command {
   const command = createCommand('breakdown', 'Show what it was spent on, the dearest first', [
     'svc cost breakdown',
     'svc cost breakdown --by tag --period week',
+    'svc cost breakdown --by model --from 2026-11-01 --to 2026-11-15',
     'svc cost breakdown --by worker --json',
   ]);
   return withPeriod(command)
@@ -49,8 +52,8 @@ function breakdownCommand(io: Io): Command {
       ),
     )
     .action(async (_options: Flags, itself: Command) => {
-      const { json, period, tz, by, ...flags } = itself.optsWithGlobals<Flags>();
-      const breakdown = await (await connect(flags, io)).costBreakdown({ period, tz, by });
+      const { json, period, from, to, tz, by, ...flags } = itself.optsWithGlobals<Flags>();
+      const breakdown = await (await connect(flags, io)).costBreakdown({ period, from, to, tz, by });
       if (json) return io.out.line(safeJson(breakdown));
       const table = breakdownTable(breakdown, io.out);
       if (table === null) return io.err.line(`No attempt has ended yet (${periodText(breakdown)}).`);
@@ -64,6 +67,10 @@ function withPeriod(command: Command): Command {
     .addOption(
       new Option('--period <period>', 'of the calendar, up to now (default: day)').choices(periodNames),
     )
+    .addOption(
+      new Option('--from <date>', 'first day, such as 2026-11-01, in place of a period').conflicts('period'),
+    )
+    .option('--to <date>', 'last day, included')
     .option('--tz <zone>', 'time zone whose midnight counts, such as Europe/Berlin (default: UTC)')
     .option('--json', 'print the JSON of the API');
 }

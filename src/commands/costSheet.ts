@@ -111,9 +111,9 @@ function linesOf(breakdown: WireCostBreakdown): { headers: string[]; lines: Line
   return { headers: ['TIER'], lines: named(tiers ?? [], ({ tier }) => [tier]) };
 }
 
-/** `day, 2026-11-21 00:00 to 2026-11-21 09:30, UTC` */
+/** `day, 2026-11-21 00:00 to 2026-11-21 09:30, UTC`; `days` for those that were chosen. */
 export function periodText({ period, from, to, timezone }: WireCostPeriod): string {
-  return `${period}, ${timeText(from, timezone)} to ${timeText(to, timezone)}, ${timezone}`;
+  return `${period === 'custom' ? 'days' : period}, ${timeText(from, timezone)} to ${timeText(to, timezone)}, ${timezone}`;
 }
 
 function timeText(at: string, timeZone: string): string {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Client, JobFilters } from '../client/client.ts';
-import { jobStatuses } from '../domain/states.ts';
+import { innerStates, jobStatuses } from '../domain/states.ts';
 import type { WireJob, WireJobList } from '../domain/wire/job.ts';
 import { safeJson } from '../lib/plainText.ts';
 import { actCommand } from './act.ts';
@@ -52,10 +52,12 @@ function jobListCommand(io: Io): Command {
   const command = createCommand('list', 'List jobs, newest first', [
     'svc jobs list',
     'svc jobs list --status failed,cancelled --limit 200',
+    'svc jobs list --state running.stuck',
     'svc jobs list --tag invoices --created-after 2026-11-01',
     'svc jobs list --query rivers --json',
   ])
     .option('--status <status>', `${jobStatuses.join(', ')}; several with commas`)
+    .option('--state <state>', `${innerStates.join(', ')}; several with commas`)
     .option('--provider <name>', 'as it was asked for')
     .option('--model <name>', 'as it was asked for')
     .option('--worker <id>', 'the worker that runs or ran it')

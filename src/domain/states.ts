@@ -33,6 +33,9 @@ export const jobStates = [
 ] as const;
 export type JobState = (typeof jobStates)[number];
 
+/** The states that tell more than the status does. */
+export const innerStates = jobStates.filter((state) => state.includes('.'));
+
 /** States in which a job has ended; only `failed` can be left again, by a retry. */
 export const terminalStatuses: readonly JobStatus[] = ['completed', 'failed', 'cancelled'];
 

@@ -127,6 +127,7 @@ export class Snapshots {
 
 const everyJob = {
   statuses: [],
+  states: [],
   provider: null,
   model: null,
   worker: null,

@@ -171,6 +171,7 @@ export interface StoreHealth {
 /** Filters are joined by and; null or empty means no filter. */
 export interface JobFilter {
   statuses: JobStatus[];
+  states: JobState[];
   /** What was asked for, not what ran. */
   provider: string | null;
   model: string | null;
@@ -200,7 +201,7 @@ export interface JobPage {
   /** Newest first. */
   jobs: JobRecord[];
   total: number;
-  /** Whether counting stopped at 10,000. Never for no filter, status, provider, or both. */
+  /** Whether counting stopped at 10,000. Never for no filter but status, state and provider. */
   totalCapped: boolean;
 }
 

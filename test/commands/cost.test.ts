@@ -137,6 +137,28 @@ test('nothing spent is said in words', async (t) => {
   t.regex(stderr, /No attempt has ended yet \(day, 2026-11-21 00:00/);
 });
 
+test('days are chosen in place of a period, and are what the course is told by', async (t) => {
+  const days: WireCostSummary = {
+    ...summary,
+    period: 'custom',
+    from: '2026-11-01T00:00:00.000Z',
+    to: '2026-11-16T00:00:00.000Z',
+    timezone: 'UTC',
+    series: [{ from: '2026-11-02T00:00:00.000Z', cost_usd: 1.5, jobs: 3, unknown_cost_attempts: 0 }],
+  };
+  const { url, seen } = await serve(t, () => ({ json: days }));
+  const dates = ['--from', '2026-11-01', '--to', '2026-11-15'];
+  const { stdout } = await svc(t, ['cost', 'summary', ...dates, '--url', url]);
+  t.is(seen[0]?.query.toString(), 'from=2026-11-01&to=2026-11-15');
+  t.regex(stdout, /^Period +days, 2026-11-01 00:00 to 2026-11-16 00:00, UTC\nCost .*\(as many days before: /);
+  t.regex(stdout, /^2026-11-02 Mon +\$1\.50 +3$/m);
+  await svc(t, ['cost', 'breakdown', ...dates, '--by', 'tag', '--url', url]);
+  t.is(seen[1]?.query.toString(), 'from=2026-11-01&to=2026-11-15&by=tag');
+  const both = await svc(t, ['cost', 'summary', '--period', 'day', ...dates, '--url', url]);
+  t.is(both.code, 2);
+  t.regex(both.stderr, /--from <date>' cannot be used with option '--period <period>'/);
+});
+
 test('a period or a breakdown that does not exist is wrong usage', async (t) => {
   const period = await svc(t, ['cost', 'summary', '--period', 'year']);
   t.is(period.code, 2);

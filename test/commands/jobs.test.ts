@@ -37,6 +37,8 @@ test('filters reach the API', async (t) => {
   const filters = [
     '--status',
     'failed,cancelled',
+    '--state',
+    'running.stuck',
     '--provider',
     'p',
     '--model',
@@ -75,6 +77,7 @@ test('filters reach the API', async (t) => {
   t.is(stderr, 'No jobs.\n');
   t.deepEqual(Object.fromEntries(seen[0]?.query ?? []), {
     status: 'failed,cancelled',
+    state: 'running.stuck',
     provider: 'p',
     model: 'm',
     worker: 'w',

@@ -453,6 +453,14 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
     t.deepEqual(await see({ limit: 3, offset: 25 }), [20, []]);
     t.deepEqual(await see({ statuses: ['pending'], limit: 3 }), [8, [16, 15, 11]]);
     t.deepEqual(await see({ statuses: ['failed', 'completed'], limit: 3, offset: 1 }), [8, [18, 14, 13]]);
+    t.deepEqual(await see({ states: ['pending.delayed'] }), [4, [16, 11, 6, 1]]);
+    t.deepEqual(await see({ states: ['pending.delayed', 'failed'], statuses: ['pending'] }), [
+      4,
+      [16, 11, 6, 1],
+    ]);
+    t.deepEqual(await see({ states: ['pending.delayed'], statuses: ['running'] }), [0, []]);
+    t.deepEqual(await see({ states: ['pending.ready'], provider: 'openai' }), [1, [5]]);
+    t.deepEqual(await see({ states: ['pending.ready'], tags: ['odd'] }), [2, [15, 5]]);
     t.deepEqual(await see({ provider: 'openai' }), [6, [17, 14, 11, 8, 5, 2]]);
     t.deepEqual(await see({ provider: 'openai', offset: 4 }), [6, [5, 2]]);
     t.deepEqual(await see({ provider: 'nobody' }), [0, []]);

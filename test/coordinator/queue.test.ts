@@ -71,6 +71,7 @@ test('max_concurrent holds over all workers of a provider, and a waiting job say
 
 const everything = {
   statuses: [],
+  states: [],
   provider: null,
   model: null,
   worker: null,

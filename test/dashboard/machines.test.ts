@@ -47,7 +47,12 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
       /^pending\.ready Stands in the lane/,
     );
     await page.keyboard.press('Enter');
-    await page.waitForURL(/\/jobs\?status=pending$/);
+    await page.waitForURL(/\/jobs\?state=pending\.ready$/);
+    await page.locator('tbody .job-row .title-cell').first().waitFor();
+    const { total } = await stage().site.client.jobs({ state: 'pending.ready' });
+    await page.locator(`table[aria-rowcount="${total + 1}"]`).waitFor();
+    await page.getByRole('button', { name: /^State: Ready to start/ }).click();
+    await page.waitForURL(/\/jobs$/);
   });
 
   for (const [name, path] of [

@@ -72,7 +72,14 @@ async function statesIn(folder: string): Promise<Map<string, string>> {
       text: null,
     };
     const times = { createdAfter: null, createdBefore: null, newest: null };
-    const { jobs } = await store.jobs({ statuses: [], ...filter, ...times, limit: 1000, offset: 0 });
+    const { jobs } = await store.jobs({
+      statuses: [],
+      states: [],
+      ...filter,
+      ...times,
+      limit: 1000,
+      offset: 0,
+    });
     return new Map(jobs.reverse().map(({ id, state }) => [id, state]));
   } finally {
     await store.close();

@@ -100,7 +100,14 @@ test('lists filter, page, and count what was filtered', async (t) => {
   t.is((await list('tag=odd&tag=even')).total, 0);
   t.is((await list('q=NEEDLE')).total, 1);
   t.is((await list('status=failed')).total, 0);
-  t.is((await list('tier=gold&priority=high&model=m')).total, 6);
+  const later = new Date(Date.now() + 3_600_000).toISOString();
+  const delayed = (await api('POST', '/api/jobs', { ...body, provider: 'listed', not_before: later })).json
+    .id;
+  t.deepEqual(await list('state=pending.delayed'), { total: 1, ids: [delayed] });
+  t.is((await list('state=pending.ready,pending.delayed&provider=listed')).total, 6);
+  t.is((await list('state=pending.delayed&status=running')).total, 0);
+  t.is((await api('GET', '/api/jobs?state=pending')).status, 400);
+  t.is((await list('tier=gold&priority=high&model=m')).total, 7);
 });
 
 test('the page and its deep links need no key; the API never answers HTML', async (t) => {

@@ -31,6 +31,7 @@ const answersLost = 0.03;
 
 const everything: JobFilter = {
   statuses: [],
+  states: [],
   provider: null,
   model: null,
   worker: null,

@@ -140,6 +140,7 @@ export function workerLife(id: string, overrides: Partial<WorkerLife> = {}): Wor
 export function queryOf(overrides: Partial<JobQuery> = {}): JobQuery {
   return {
     statuses: [],
+    states: [],
     provider: null,
     model: null,
     worker: null,

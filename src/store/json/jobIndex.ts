@@ -1,27 +1,33 @@
 import type { JobRecord } from '../../domain/job.ts';
-import {
-  isTerminal,
-  type JobState,
-  type JobStatus,
-  jobStates,
-  jobStatuses,
-  statusOf,
-} from '../../domain/states.ts';
+import { isTerminal, type JobState, type JobStatus, jobStates, statusOf } from '../../domain/states.ts';
 import { PagedList } from '../../lib/pagedList.ts';
 import { SortedList } from '../../lib/sortedList.ts';
-import type { JobCounts } from '../store.ts';
+import type { JobCounts, JobFilter } from '../store.ts';
 import { endedAt } from './record.ts';
 
-type ByStatus = Record<JobStatus, SortedList>;
+type ByState = Record<JobState, SortedList>;
 
-function createByStatus(): ByStatus {
+function createByState(): ByState {
   return {
-    pending: new SortedList(),
-    running: new SortedList(),
+    'pending.ready': new SortedList(),
+    'pending.delayed': new SortedList(),
+    'running.active': new SortedList(),
+    'running.stuck': new SortedList(),
     completed: new SortedList(),
     failed: new SortedList(),
     cancelled: new SortedList(),
   };
+}
+
+/** Whether a job in this state is one that the filter takes. */
+export function isInState(
+  state: JobState,
+  { statuses, states }: Pick<JobFilter, 'statuses' | 'states'>,
+): boolean {
+  return (
+    (statuses.length === 0 || statuses.includes(statusOf(state))) &&
+    (states.length === 0 || states.includes(state))
+  );
 }
 
 /** Ordinals of jobs that have something in common; a list shows them newest first. */
@@ -54,18 +60,16 @@ class SortedOrdinals implements OrdinalSet {
 }
 
 /**
- * All jobs by id and by order of creation, with the sets that lists and counts are made of: by status, by the provider
- * asked for, by both; and the ended ones by the time of their end. A change of status costs four inserts or removals,
+ * All jobs by id and by order of creation, with the sets that lists and counts are made of: by state, by the provider
+ * asked for, by both; and the ended ones by the time of their end. A change of state costs four inserts or removals,
  * some 2 µs; no total is ever counted.
  */
 export class JobIndex {
   /** By ordinal. */
   readonly #jobs = new PagedList<JobRecord>();
   readonly #ordinals = new Map<string, number>();
-  readonly #byStatus = createByStatus();
-  readonly #byProvider = new Map<string, { all: SortedList; byStatus: ByStatus }>();
-  readonly #delayed = new SortedList();
-  readonly #byState = Object.fromEntries(jobStates.map((state) => [state, 0])) as Record<JobState, number>;
+  readonly #byState = createByState();
+  readonly #byProvider = new Map<string, { all: SortedList; byState: ByState }>();
   /** major: when the job ended, epoch ms; minor: its ordinal. */
   readonly #ended = new SortedList();
   #lastOrdinal = 0;
@@ -115,15 +119,13 @@ export class JobIndex {
     this.#jobs.delete(ordinal);
     this.#ordinals.delete(id);
     if (!this.#isIndexed) return;
-    const status = statusOf(job.state);
-    this.#byStatus[status].remove(ordinal, 0);
-    this.#byState[job.state] -= 1;
+    this.#byState[job.state].remove(ordinal, 0);
     this.#ended.remove(endedAt(job), ordinal);
     const { provider } = job.request;
     const lists = provider === null ? undefined : this.#byProvider.get(provider);
     if (provider === null || lists === undefined) return;
     lists.all.remove(ordinal, 0);
-    lists.byStatus[status].remove(ordinal, 0);
+    lists.byState[job.state].remove(ordinal, 0);
     if (lists.all.size === 0) this.#byProvider.delete(provider);
   }
 
@@ -149,71 +151,55 @@ export class JobIndex {
   }
 
   counts(): JobCounts {
-    const { pending, running, completed, failed, cancelled } = this.#byStatus;
-    return {
-      total: this.#jobs.size,
-      byStatus: {
-        pending: pending.size,
-        running: running.size,
-        completed: completed.size,
-        failed: failed.size,
-        cancelled: cancelled.size,
-      },
-      byState: { ...this.#byState },
+    const byStatus: Record<JobStatus, number> = {
+      pending: 0,
+      running: 0,
+      completed: 0,
+      failed: 0,
+      cancelled: 0,
     };
+    const sizes = jobStates.map((state) => [state, this.#byState[state].size] as const);
+    for (const [state, size] of sizes) byStatus[statusOf(state)] += size;
+    const byState = Object.fromEntries(sizes) as Record<JobState, number>;
+    return { total: this.#jobs.size, byStatus, byState };
   }
 
-  /** The jobs with this status, oldest first. */
-  withStatus(status: JobStatus): JobRecord[] {
-    return this.#oldestFirst(this.#byStatus[status]);
-  }
-
-  /** The jobs in `pending.delayed`, oldest first. */
-  delayed(): JobRecord[] {
-    return this.#oldestFirst(this.#delayed);
-  }
-
-  /**
-   * Sets without a common member that together hold the jobs with one of the statuses (none: any) and that provider
-   * (null: any). Their sizes are the total.
-   */
-  setsOf(statuses: readonly JobStatus[], provider: string | null): OrdinalSet[] {
-    const wanted = jobStatuses.filter((status) => statuses.includes(status));
-    const isAnyStatus = wanted.length === 0 || wanted.length === jobStatuses.length;
-    if (provider === null) {
-      const statusesOf = isAnyStatus ? jobStatuses : wanted;
-      return statusesOf.map((status) => new SortedOrdinals(this.#byStatus[status]));
-    }
-    const lists = this.#byProvider.get(provider);
-    if (lists === undefined) return [];
-    if (isAnyStatus) return [new SortedOrdinals(lists.all)];
-    return wanted.map((status) => new SortedOrdinals(lists.byStatus[status]));
-  }
-
-  #oldestFirst(list: SortedList): JobRecord[] {
+  /** The jobs in one of these states, state by state, each oldest first. */
+  in(...states: readonly JobState[]): JobRecord[] {
     const jobs: JobRecord[] = [];
-    for (let entry = list.first(); entry !== undefined; entry = list.after(entry.major, entry.minor)) {
-      jobs.push(this.at(entry.major));
+    for (const list of states.map((state) => this.#byState[state])) {
+      for (let entry = list.first(); entry !== undefined; entry = list.after(entry.major, entry.minor)) {
+        jobs.push(this.at(entry.major));
+      }
     }
     return jobs;
   }
 
+  /** Sets without a common member that together hold the jobs of these filters. Their sizes are the total. */
+  setsOf({ statuses, states, provider }: Pick<JobFilter, 'statuses' | 'states' | 'provider'>): OrdinalSet[] {
+    const lists = provider === null ? null : this.#byProvider.get(provider);
+    if (lists === undefined) return [];
+    if (lists !== null && statuses.length === 0 && states.length === 0)
+      return [new SortedOrdinals(lists.all)];
+    const byState = lists?.byState ?? this.#byState;
+    return jobStates
+      .filter((state) => isInState(state, { statuses, states }))
+      .map((state) => new SortedOrdinals(byState[state]));
+  }
+
   #enter(job: JobRecord): void {
     const { ordinal } = job;
-    const status = statusOf(job.state);
-    this.#byStatus[status].insert(ordinal, 0);
-    this.#byState[job.state] += 1;
-    if (job.state === 'pending.delayed') this.#delayed.insert(ordinal, 0);
+    this.#byState[job.state].insert(ordinal, 0);
     if (isTerminal(job.state)) this.#ended.insert(endedAt(job), ordinal);
     const { provider } = job.request;
     if (provider === null) return;
     let lists = this.#byProvider.get(provider);
     if (lists === undefined) {
-      lists = { all: new SortedList(), byStatus: createByStatus() };
+      lists = { all: new SortedList(), byState: createByState() };
       this.#byProvider.set(provider, lists);
     }
     lists.all.insert(ordinal, 0);
-    lists.byStatus[status].insert(ordinal, 0);
+    lists.byState[job.state].insert(ordinal, 0);
   }
 
   #move(previous: JobRecord, job: JobRecord): void {
@@ -225,17 +211,10 @@ export class JobIndex {
       if (endedNow !== null) this.#ended.insert(endedNow, ordinal);
     }
     if (previous.state === job.state) return;
-    this.#byState[previous.state] -= 1;
-    this.#byState[job.state] += 1;
-    if (previous.state === 'pending.delayed') this.#delayed.remove(ordinal, 0);
-    if (job.state === 'pending.delayed') this.#delayed.insert(ordinal, 0);
-    const from = statusOf(previous.state);
-    const to = statusOf(job.state);
-    if (from === to) return;
-    this.#byStatus[from].remove(ordinal, 0);
-    this.#byStatus[to].insert(ordinal, 0);
+    this.#byState[previous.state].remove(ordinal, 0);
+    this.#byState[job.state].insert(ordinal, 0);
     const lists = job.request.provider === null ? undefined : this.#byProvider.get(job.request.provider);
-    lists?.byStatus[from].remove(ordinal, 0);
-    lists?.byStatus[to].insert(ordinal, 0);
+    lists?.byState[previous.state].remove(ordinal, 0);
+    lists?.byState[job.state].insert(ordinal, 0);
   }
 }

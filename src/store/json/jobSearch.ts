@@ -1,9 +1,8 @@
 import { CoordinatorError } from '../../domain/errors.ts';
 import { type JobRecord, lastAttempt } from '../../domain/job.ts';
-import { statusOf } from '../../domain/states.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
 import type { JobFilter, JobPage, JobQuery } from '../store.ts';
-import type { JobIndex, OrdinalSet } from './jobIndex.ts';
+import { isInState, type JobIndex, type OrdinalSet } from './jobIndex.ts';
 
 /** Matches that are counted before a total is given as "at least". */
 const countedMax = 10_000;
@@ -13,12 +12,12 @@ const jobsPerTurn = 1_000;
 const charactersPerTurn = 1_000_000;
 
 /**
- * A page of jobs, newest first. Without filters, by status, by provider and by both it looks at the jobs of the page only.
+ * A page of jobs, newest first. Without filters, by status, state, provider and all of them it looks at the jobs of the page only.
  * Other filters look at jobs from the newest on until the page is full and 10,000 matches are counted, or at all of
  * them, and give the event loop a turn after every 1,000. What changes meanwhile may or may not be seen.
  */
 export async function searchJobs(index: JobIndex, query: JobQuery): Promise<JobPage> {
-  const sets = index.setsOf(query.statuses, query.provider);
+  const sets = index.setsOf(query);
   const end = endOf(index, query);
   const tests = testsOf(query);
   if (tests.length > 0) return scan(index, sets, query, tests);
@@ -74,7 +73,7 @@ export async function* filterJobs(
   progress: Progress,
 ): AsyncGenerator<JobRecord[]> {
   progress.below = endOf(index, filter);
-  const walk = new NewestFirst(index.setsOf(filter.statuses, filter.provider), progress.below);
+  const walk = new NewestFirst(index.setsOf(filter), progress.below);
   yield* matches(index, walk, filter, testsOf(filter), progress);
 }
 
@@ -127,12 +126,12 @@ function endOf(index: JobIndex, { newest }: JobFilter): number {
 
 /** Whether a job that stands in no set is one that the filter takes. */
 export function isMatchOf(index: JobIndex, filter: JobFilter): Test {
-  const { statuses, provider } = filter;
+  const { provider } = filter;
   const end = filter.newest === null ? Number.POSITIVE_INFINITY : endOf(index, filter);
   const tests = testsOf(filter);
   return (job) =>
     job.ordinal < end &&
-    (statuses.length === 0 || statuses.includes(statusOf(job.state))) &&
+    isInState(job.state, filter) &&
     (provider === null || job.request.provider === provider) &&
     tests.every((isMatch) => isMatch(job));
 }

@@ -246,11 +246,11 @@ class FolderStore implements JsonStore {
   }
 
   async runningJobs(): Promise<JobRecord[]> {
-    return this.#memory.jobs.withStatus('running');
+    return this.#memory.jobs.in('running.active', 'running.stuck');
   }
 
   async delayedJobs(): Promise<JobRecord[]> {
-    return this.#memory.jobs.delayed();
+    return this.#memory.jobs.in('pending.delayed');
   }
 
   async counts(): Promise<JobCounts> {

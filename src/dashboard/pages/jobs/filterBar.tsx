@@ -9,7 +9,15 @@ import { useProviders, useStats } from '../../live/store.ts';
 import { setQuery } from '../../router.ts';
 import { api } from '../../session.ts';
 import { useShortcut } from '../../shell/shortcuts.ts';
-import { askFor, isNarrowed, type ListFilters, type PlainFilter, plainFilters, spans } from './filters.ts';
+import {
+  askFor,
+  isNarrowed,
+  type ListFilters,
+  type PlainFilter,
+  plainFilters,
+  spans,
+  states,
+} from './filters.ts';
 
 /** After so long without a key the text is searched for, ms. */
 const typingMs = 250;
@@ -151,18 +159,35 @@ function MoreFilters({ filters }: { filters: ListFilters }): JSX.Element {
           }}
         />
       </label>
-      <label class="field">
-        <span>Created</span>
-        <select value={filters.within} onChange={(event) => setQuery({ within: event.currentTarget.value })}>
-          <option value="">At any time</option>
-          {Object.entries(spans).map(([name, { label }]) => (
-            <option key={name} value={name}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice name="state" label="More exactly" any="Any state" value={filters.state} options={states} />
+      <Choice name="within" label="Created" any="At any time" value={filters.within} options={spanLabels} />
     </div>
+  );
+}
+
+const spanLabels = Object.fromEntries(Object.entries(spans).map(([name, { label }]) => [name, label]));
+
+function Choice(props: {
+  name: string;
+  label: string;
+  /** What it is called when it narrows nothing. */
+  any: string;
+  value: string;
+  options: Record<string, string>;
+}): JSX.Element {
+  const { name, label, any, value, options } = props;
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => setQuery({ [name]: event.currentTarget.value })}>
+        <option value="">{any}</option>
+        {Object.entries(options).map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -182,6 +207,9 @@ function ActiveFilters({ filters }: { filters: ListFilters }): JSX.Element | nul
     const rest = filters.tags.filter((one) => one !== tag);
     active.push({ key: `tag ${tag}`, text: `Tag: ${tag}`, off: () => setQuery({ tag: rest }) });
   }
+  const state = states[filters.state];
+  if (state !== undefined)
+    active.push({ key: 'state', text: `State: ${state}`, off: () => setQuery({ state: null }) });
   const span = spans[filters.within];
   if (span !== undefined)
     active.push({ key: 'within', text: span.label, off: () => setQuery({ within: null }) });

@@ -1,10 +1,12 @@
 import type { JobFilters } from '../../../client/client.ts';
-import { type JobStatus, jobStatuses } from '../../../domain/states.ts';
+import { type JobState, type JobStatus, jobStatuses } from '../../../domain/states.ts';
 import type { WireJob } from '../../../domain/wire/job.ts';
 
 /** What the list of jobs is narrowed by, as it stands in the address. Empty means not at all. */
 export interface ListFilters {
   status: JobStatus[];
+  /** One of `states`, or empty. */
+  state: string;
   q: string;
   provider: string;
   model: string;
@@ -27,6 +29,14 @@ export const plainFilters = {
 
 export type PlainFilter = keyof typeof plainFilters;
 
+/** The states inside of a status, with what they are called. */
+export const states: Record<string, string> = {
+  'pending.ready': 'Ready to start',
+  'pending.delayed': 'Waiting for a time',
+  'running.active': 'With its worker',
+  'running.stuck': 'Stuck',
+};
+
 const hourMs = 3_600_000;
 
 export const spans: Record<string, { label: string; ms: number }> = {
@@ -41,8 +51,10 @@ export function readFilters(query: URLSearchParams): ListFilters {
   const text = (name: string): string => query.get(name) ?? '';
   const given = query.getAll('status').flatMap((words) => words.split(','));
   const within = text('within');
+  const state = text('state');
   return {
     status: jobStatuses.filter((status) => given.includes(status)),
+    state: states[state] === undefined ? '' : state,
     q: text('q'),
     provider: text('provider'),
     model: text('model'),
@@ -82,11 +94,12 @@ export function filterBody(filters: JobFilters): Record<string, string | readonl
 
 /** Whether a job is one that the list would show, as the API decides it. */
 export function isMatch(job: WireJob, filters: ListFilters): boolean {
-  const { status, q, provider, model, worker, priority, tier, tags } = filters;
+  const { status, state, q, provider, model, worker, priority, tier, tags } = filters;
   const is = (wanted: string, value: string | null): boolean => wanted === '' || wanted === value;
   const text = q.trim().toLowerCase();
   return (
     (status.length === 0 || status.includes(job.status)) &&
+    is(state, stateOf(job)) &&
     is(provider, job.provider) &&
     is(model, job.model) &&
     is(worker, job.worker_id) &&
@@ -95,6 +108,13 @@ export function isMatch(job: WireJob, filters: ListFilters): boolean {
     tags.every((tag) => job.tags.includes(tag)) &&
     (text === '' || job.id.includes(text) || (job.prompt ?? '').toLowerCase().includes(text))
   );
+}
+
+/** Where it is in its machine. */
+function stateOf({ status, stuck, waiting }: WireJob): JobState {
+  if (status === 'pending') return waiting?.reason === 'delayed' ? 'pending.delayed' : 'pending.ready';
+  if (status === 'running') return stuck ? 'running.stuck' : 'running.active';
+  return status;
 }
 
 /** Whether anything but the status narrows the list. */

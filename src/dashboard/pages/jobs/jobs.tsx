@@ -30,7 +30,7 @@ export function Jobs(): JSX.Element {
       load: (asked, signal) => api.peek().jobs(asked, signal),
       filters: askFor(filters, openedAt),
       isMatch: (job) => isMatch(job, filters),
-      hasStatus: filters.status.length > 0,
+      hasStatus: filters.status.length > 0 || filters.state !== '',
       after: (ms, run) => {
         const timer = setTimeout(run, ms);
         return () => clearTimeout(timer);

@@ -31,7 +31,7 @@ const looks: Record<MachineName, Look> = {
     chart: jobChart,
     title: 'Job',
     actor: 'job',
-    hrefOf: (path) => href('/jobs', { status: path.split('.')[0] ?? null }),
+    hrefOf: (path) => href('/jobs', path.includes('.') ? { state: path } : { status: path }),
   },
   worker: { chart: workerChart, title: 'Worker', actor: 'worker', hrefOf: () => href('/workers') },
   provider: { chart: providerChart, title: 'Provider', actor: 'provider', hrefOf: () => href('/providers') },

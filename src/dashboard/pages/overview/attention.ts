@@ -72,7 +72,7 @@ function ofQueue({ jobs, pending }: WireStats, workers: readonly WireWorker[]): 
       text,
       mend: 'It goes to another worker by itself, or at once by a retry.',
       path: '/jobs',
-      query: { status: 'running' },
+      query: { state: 'running.stuck' },
     });
   }
   const connected = workers.filter((worker) => worker.connected);

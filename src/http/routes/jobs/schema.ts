@@ -3,7 +3,7 @@ import { array, type InferType, mixed, number, object, string } from 'yup';
 import type { Config } from '../../../config/config.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
 import type { JobRequest, Message } from '../../../domain/job.ts';
-import { jobStatuses } from '../../../domain/states.ts';
+import { jobStates, jobStatuses } from '../../../domain/states.ts';
 import type { Included } from '../../../present/job.ts';
 import type { JobFilter, JobQuery } from '../../../store/store.ts';
 import { Query, type RawQuery } from '../../query.ts';
@@ -134,6 +134,7 @@ function badKey(message: string): CoordinatorError {
 export function readFilter(query: Query): JobFilter {
   return {
     statuses: query.words('status', jobStatuses),
+    states: query.words('state', jobStates),
     provider: query.text('provider'),
     model: query.text('model'),
     worker: query.text('worker'),

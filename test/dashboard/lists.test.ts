@@ -1,6 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { JobFilters } from '../../src/client/client.ts';
+import { ApiError } from '../../src/client/errors.ts';
 import { askFor, filterBody, isMatch, readFilters } from '../../src/dashboard/pages/jobs/filters.ts';
 import { JobList } from '../../src/dashboard/pages/jobs/jobList.ts';
 import { Selection } from '../../src/dashboard/pages/jobs/selection.ts';
@@ -14,6 +15,7 @@ const job = (n: number, more: Partial<WireJob> = {}): WireJob => ({ ...wireJob()
 function setup(stored: number, hasStatus = false) {
   let size = stored;
   let isRefused = false;
+  let isNewestArchived = false;
   const asked: JobFilters[] = [];
   let due: (() => void)[] = [];
   const list = new JobList({
@@ -21,6 +23,10 @@ function setup(stored: number, hasStatus = false) {
       asked.push(filters);
       if (isRefused) return Promise.reject(new Error('no'));
       const { offset = 0, limit = 50, newest } = filters;
+      if (isNewestArchived && newest === idOf(stored)) {
+        const errors = [{ field: 'newest', message: 'must be the id of a job that is not archived' }];
+        return Promise.reject(new ApiError(400, { detail: 'no', errors }));
+      }
       const total = newest === undefined ? size : Number(newest.slice(-12));
       const jobs = Array.from({ length: Math.max(0, Math.min(limit, total - offset)) }, (_, i) =>
         job(total - offset - i),
@@ -49,7 +55,11 @@ function setup(stored: number, hasStatus = false) {
   const refuse = (is: boolean) => {
     isRefused = is;
   };
-  return { list, asked, settle, paint, grow, refuse };
+  const archiveNewest = () => {
+    isNewestArchived = true;
+    size -= 1;
+  };
+  return { list, asked, settle, paint, grow, refuse, archiveNewest };
 }
 
 test('a list reads the pages in view, each once, and begins where it began', async (t) => {
@@ -69,6 +79,19 @@ test('a list reads the pages in view, each once, and begins where it began', asy
   );
   t.is(list.row(205)?.id, idOf(795));
   t.is(list.row(305), undefined);
+});
+
+test('a list whose first job is archived begins with the next one and stays where it is read', async (t) => {
+  const { list, settle, archiveNewest } = setup(1_000);
+  list.ensure(0, 30);
+  await settle();
+  archiveNewest();
+  list.ensure(180, 230);
+  await settle();
+  await settle();
+  t.is(list.state.value.error, null);
+  t.is(list.row(205)?.id, idOf(794));
+  t.is(list.filters.newest, idOf(999));
 });
 
 test('a list keeps only pages near the view', async (t) => {

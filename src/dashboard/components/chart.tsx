@@ -21,6 +21,8 @@ interface ChartProps {
   series: readonly ChartSeries[];
   /** A value as it is read. */
   format(value: number): string;
+  /** Whether a part of 1 says nothing, as of jobs: the axis has whole numbers then. */
+  isWhole?: boolean;
   /** Charts of one group show the same moment under the pointer. */
   group: string;
   /** A moment, epoch seconds, as it is read; the time of day unless told. */
@@ -40,6 +42,7 @@ export function Chart({
   times,
   series,
   format,
+  isWhole = false,
   group,
   formatTime = clockTime,
   barSeconds,
@@ -64,6 +67,7 @@ export function Chart({
         optionsOf({
           parent,
           series,
+          isWhole,
           group,
           width,
           barSeconds,
@@ -88,7 +92,7 @@ export function Chart({
       plot.current = null;
     };
     // Colours are read once, so another theme is another drawing; what the lines are called stands for what they are.
-  }, [names, group, shownTheme, barSeconds]);
+  }, [names, isWhole, group, shownTheme, barSeconds]);
   useEffect(() => plot.current?.setData(data.current), [times, series]);
   return (
     <Card title={title} class="chart-card">
@@ -123,13 +127,14 @@ function spoken(series: readonly ChartSeries[], format: (value: number) => strin
 function optionsOf(about: {
   parent: HTMLElement;
   series: readonly ChartSeries[];
+  isWhole: boolean;
   group: string;
   width: number;
   barSeconds: number | undefined;
   format(value: number): string;
   formatTime(seconds: number): string;
 }): uPlot.Options {
-  const { parent, series, group, width, barSeconds, format, formatTime } = about;
+  const { parent, series, isWhole, group, width, barSeconds, format, formatTime } = about;
   const half = (barSeconds ?? 0) / 2;
   const colour = colourReader(parent);
   const faint = colour('--faint');
@@ -159,7 +164,13 @@ function optionsOf(about: {
         // A bar has its label under it; and by itself uPlot goes by the browser's time zone, not by the report's.
         ...(half === 0 ? { incrs: tickSteps } : { splits: ({ data, width: all }) => thinned(data[0], all) }),
       },
-      { ...axis, size: 58, space: 34, values: (_, splits) => splits.map(format) },
+      {
+        ...axis,
+        size: 58,
+        space: 34,
+        values: (_, splits) => splits.map(format),
+        ...(isWhole ? { incrs: wholeSteps } : {}),
+      },
     ],
     series: [
       {},
@@ -177,6 +188,9 @@ function optionsOf(about: {
     ],
   };
 }
+
+/** Between two values on an axis of whole numbers: 1, 2, 5, 10 and so on. */
+const wholeSteps = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
 
 /** As many of the moments as have room for a label, evenly. */
 function thinned(times: ArrayLike<number>, width: number): number[] {

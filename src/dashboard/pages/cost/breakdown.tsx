@@ -1,25 +1,27 @@
 import type { JSX } from 'preact';
 import type { BreakdownName } from '../../../domain/costReport.ts';
+import { TableHead } from '../../components/tableHead.tsx';
 import { count } from '../../components/text.ts';
 import { href } from '../../router.ts';
 import { type ShownLine, sumText } from './report.ts';
+
+const columns = [
+  { title: 'Cost', isEnd: true },
+  { title: 'Share' },
+  { title: 'Jobs', isEnd: true },
+  { title: 'Attempts', isEnd: true },
+  { title: 'Tokens in', isEnd: true },
+  { title: 'Tokens out', isEnd: true },
+];
 
 /** What was spent on each, the dearest first, with its share of the whole. */
 export function Breakdown({ lines, by }: { lines: readonly ShownLine[]; by: BreakdownName }): JSX.Element {
   return (
     <table class="table stacked">
-      <caption class="visually-hidden">Cost by {by}</caption>
-      <thead>
-        <tr>
-          <th>{by[0]?.toUpperCase() + by.slice(1)}</th>
-          <th class="end">Cost</th>
-          <th>Share</th>
-          <th class="end">Jobs</th>
-          <th class="end">Attempts</th>
-          <th class="end">Tokens in</th>
-          <th class="end">Tokens out</th>
-        </tr>
-      </thead>
+      <TableHead
+        caption={`Cost by ${by}`}
+        columns={[{ title: `${by[0]?.toUpperCase()}${by.slice(1)}` }, ...columns]}
+      />
       <tbody>
         {lines.map((line) => (
           <tr key={`${line.name} ${line.detail}`}>

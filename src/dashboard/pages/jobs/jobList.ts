@@ -1,5 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { JobFilters } from '../../../client/client.ts';
+import { ApiError } from '../../../client/errors.ts';
 import type { WireJob, WireJobList } from '../../../domain/wire/job.ts';
 
 const pageSize = 100;
@@ -31,6 +32,10 @@ export interface JobListOptions {
   hasStatus: boolean;
   /** @returns what cancels it. */
   after(ms: number, run: () => void): () => void;
+}
+
+function isNewestGone(error: unknown): boolean {
+  return error instanceof ApiError && error.errors.some(({ field }) => field === 'newest');
 }
 
 /**
@@ -148,17 +153,35 @@ export class JobList {
   async #load(page: number): Promise<void> {
     if (this.#loading.has(page) || this.#ends.signal.aborted) return;
     this.#loading.add(page);
+    const asked = { ...this.filters, limit: pageSize, offset: page * pageSize };
+    let isBegunAnew = false;
     try {
-      const asked = { ...this.filters, limit: pageSize, offset: page * pageSize };
       const list = await this.#options.load(asked, this.#ends.signal);
       if (this.#ends.signal.aborted) return;
       this.#take(page, list);
     } catch (error) {
       if (this.#ends.signal.aborted) return;
-      this.#state.value = { ...this.#state.peek(), error };
+      if (this.#newest === null || !isNewestGone(error)) {
+        this.#state.value = { ...this.#state.peek(), error };
+        return;
+      }
+      // Once for all pages that were asked for at the same time.
+      isBegunAnew = asked.newest === this.#newest;
+      if (isBegunAnew) this.#newest = null;
     } finally {
       this.#loading.delete(page);
     }
+    if (isBegunAnew) await this.#beginAnew();
+  }
+
+  /** The job that the list begins with has left for the archive: from now on it begins with the one that is the newest. */
+  async #beginAnew(): Promise<void> {
+    for (const page of [...this.#pages.keys()]) this.#forget(page);
+    this.#fresh.clear();
+    this.#untold = 0;
+    await this.#load(0);
+    this.ensure(this.#view.from, this.#view.to);
+    this.#paintSoon();
   }
 
   #take(page: number, { jobs, total, total_capped }: WireJobList): void {

@@ -8,6 +8,7 @@ import { Icon } from '../../components/icons.tsx';
 import { Page } from '../../components/page.tsx';
 import { useLoaded } from '../../components/resource.ts';
 import { Empty, Failure, Loading } from '../../components/states.tsx';
+import { TableHead } from '../../components/tableHead.tsx';
 import { Time } from '../../components/time.tsx';
 import { told } from '../../components/toasts.tsx';
 import { now } from '../../live/clock.ts';
@@ -93,6 +94,15 @@ function nameOf({ name, role }: WireKey): string {
   return name ?? `the ${role} key`;
 }
 
+const columns = [
+  { title: 'Name' },
+  { title: 'Role' },
+  { title: 'Created' },
+  { title: 'Ends' },
+  { title: 'Old secret' },
+  { title: 'Actions', isHidden: true },
+];
+
 function KeyTable(props: {
   keys: readonly WireKey[];
   onRevoke(key: WireKey): Promise<void>;
@@ -100,19 +110,7 @@ function KeyTable(props: {
 }): JSX.Element {
   return (
     <table class="table stacked">
-      <caption class="visually-hidden">Keys</caption>
-      <thead>
-        <tr>
-          <th>Name</th>
-          <th>Role</th>
-          <th>Created</th>
-          <th>Ends</th>
-          <th>Old secret</th>
-          <th>
-            <span class="visually-hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
+      <TableHead caption="Keys" columns={columns} />
       <tbody>
         {props.keys.map((key) => (
           <tr key={key.id}>

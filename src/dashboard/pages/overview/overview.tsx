@@ -194,10 +194,10 @@ function Charts(): JSX.Element {
   const group = 'overview';
   return (
     <section class="charts" aria-label="The last hour">
-      <Chart title="Jobs a minute" times={times} series={outcomes} format={perMinute} group={group} />
-      <Chart title="Time in the queue" times={times} series={waits} format={ms} group={group} />
-      <Chart title="Time to run" times={times} series={runs} format={ms} group={group} />
-      <Chart title="Tokens a second" times={times} series={tokens} format={perSecond} group={group} />
+      <Chart title="Jobs a minute" times={times} series={outcomes} format={perMinute} isWhole group={group} />
+      <Chart title="Time in the queue" times={times} series={waits} format={ms} isWhole group={group} />
+      <Chart title="Time to run" times={times} series={runs} format={ms} isWhole group={group} />
+      <Chart title="Tokens a second" times={times} series={tokens} format={perSecond} isWhole group={group} />
     </section>
   );
 }

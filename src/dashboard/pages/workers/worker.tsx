@@ -10,9 +10,12 @@ import { Elapsed, Time } from '../../components/time.tsx';
 import { useStats, useWorkers } from '../../live/store.ts';
 import { go, href } from '../../router.ts';
 import { useShortcut } from '../../shell/shortcuts.ts';
+import { workerChart } from '../../statechart/charts/worker.ts';
+import { Statechart } from '../../statechart/statechart.tsx';
 import { jobTitle, shownStatus, Where } from '../jobs/jobCells.tsx';
 import { liveWorkers, offers } from './liveWorkers.ts';
 import { useRunningJobs } from './useRunningJobs.ts';
+import { useWorkerState } from './useWorkerState.ts';
 import { WorkerActions } from './workerActions.tsx';
 
 /** One worker: what it runs now, what it offers, where it is. */
@@ -109,6 +112,9 @@ function KnownWorker({ worker }: { worker: WireWorker }): JSX.Element {
           </Card>
         </div>
       </div>
+      <Card title="States">
+        <Statechart chart={workerChart} label="States of this worker" current={useWorkerState(worker)} />
+      </Card>
     </Page>
   );
 }

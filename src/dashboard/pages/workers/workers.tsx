@@ -6,6 +6,7 @@ import { Icon } from '../../components/icons.tsx';
 import { Page } from '../../components/page.tsx';
 import { Slots } from '../../components/slots.tsx';
 import { Empty, Loading } from '../../components/states.tsx';
+import { TableHead } from '../../components/tableHead.tsx';
 import { count } from '../../components/text.ts';
 import { Time } from '../../components/time.tsx';
 import { useStats, useWorkers } from '../../live/store.ts';
@@ -82,24 +83,21 @@ function StatusTabs({ all, asked }: { all: WireWorker[]; asked: WorkerStatus | n
   );
 }
 
+const columns = [
+  { title: 'Worker' },
+  { title: 'Status' },
+  { title: 'Slots' },
+  { title: 'Providers' },
+  { title: 'Heard' },
+  { title: 'Completed', isEnd: true },
+  { title: 'Failed', isEnd: true },
+  { title: 'Actions', isHidden: true },
+];
+
 function WorkerTable({ workers }: { workers: readonly WireWorker[] }): JSX.Element {
   return (
     <table class="table stacked">
-      <caption class="visually-hidden">Workers</caption>
-      <thead>
-        <tr>
-          <th>Worker</th>
-          <th>Status</th>
-          <th>Slots</th>
-          <th>Providers</th>
-          <th>Heard</th>
-          <th class="end">Completed</th>
-          <th class="end">Failed</th>
-          <th>
-            <span class="visually-hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
+      <TableHead caption="Workers" columns={columns} />
       <tbody>
         {workers.map((worker) => (
           <tr key={worker.id}>

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -29,6 +29,8 @@ interface ChartProps {
   formatTime?: (seconds: number) => string;
   /** What belongs to a span of time and not to a moment: a bar each, this many seconds wide. */
   barSeconds?: number;
+  /** Below the lines. */
+  children?: ComponentChildren;
 }
 
 const height = 150;
@@ -46,6 +48,7 @@ export function Chart({
   group,
   formatTime = clockTime,
   barSeconds,
+  children,
 }: ChartProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -108,6 +111,7 @@ export function Chart({
         })}
       </ul>
       <div ref={place} class="chart" role="img" aria-label={`${title}: ${spoken(series, format)}`} />
+      {children}
     </Card>
   );
 }

@@ -6,6 +6,8 @@ export interface Column {
   /** Figures stand at the end. */
   isEnd?: boolean;
   isHidden?: boolean;
+  /** Left out where there is little room; its cells have the class `spare` too. */
+  isSpare?: boolean;
 }
 
 /** The name of a table, for those who listen, and the heads of its columns. */
@@ -21,8 +23,8 @@ export function TableHead({
       <caption class="visually-hidden">{caption}</caption>
       <thead>
         <tr>
-          {columns.map(({ title, isEnd, isHidden }) => (
-            <th key={title} class={isEnd ? 'end' : undefined}>
+          {columns.map(({ title, isEnd, isHidden, isSpare }) => (
+            <th key={title} class={`${isEnd ? 'end' : ''} ${isSpare ? 'spare' : ''}`}>
               {isHidden ? <span class="visually-hidden">{title}</span> : title}
             </th>
           ))}

@@ -121,7 +121,7 @@ function StateBox(
   // It begins with what can be seen, so that somebody can name it to a machine that listens (WCAG 2.5.3).
   const spoken = [
     [state.name, note?.figures ?? ''].join(' ').trim(),
-    nameOf(state),
+    state.name === nameOf(state) ? '' : nameOf(state),
     isCurrent ? 'is in this state now' : '',
     note?.spoken ?? '',
     state.description,
@@ -152,8 +152,8 @@ function StateBox(
   const label = spoken.filter((part) => part !== '').join('. ');
   if (href === null) {
     return (
-      // biome-ignore lint/a11y/useSemanticElements: SVG has no button; this one tells what the state means
-      <g class={classes} role="button" tabIndex={0} data-state={path} aria-label={label} {...handlers}>
+      // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: a group of SVG is no interactive element
+      <g class={classes} role="img" tabIndex={0} data-state={path} aria-label={label} {...handlers}>
         {drawn}
       </g>
     );

@@ -6,7 +6,14 @@ import { useWorkers } from '../../live/store.ts';
 import { baseUrl } from '../../root.ts';
 import { href, place } from '../../router.ts';
 import { may, sessionKey } from '../../session.ts';
-import { cliCommands, curlCommand, fetchCode, providerGuides, workerCommand } from './commands.ts';
+import {
+  cliCommands,
+  curlCommand,
+  fetchCode,
+  keyPlaceholder,
+  providerGuides,
+  workerCommand,
+} from './commands.ts';
 
 /** How to reach this coordinator, in commands to copy. */
 export function Connect(): JSX.Element {
@@ -25,12 +32,13 @@ export function Connect(): JSX.Element {
           Everything below speaks to <code>{baseUrl}</code>.{' '}
           {may('admin') ? (
             <>
-              Give each worker and program <a href={href('/keys')}>a key of its own</a> in place of{' '}
-              <code>…</code>.
+              In place of <code>{keyPlaceholder}</code> stands a key: give each worker and program{' '}
+              <a href={href('/keys')}>one of its own</a>.
             </>
           ) : (
             <>
-              In place of <code>…</code> stands a key; an admin makes one for each worker and program.
+              In place of <code>{keyPlaceholder}</code> stands a key; an admin makes one for each worker and
+              program.
             </>
           )}
         </p>
@@ -67,7 +75,10 @@ export function Connect(): JSX.Element {
               </a>
             ))}
           </nav>
-          <p class="connect-about">{guide.hint}</p>
+          <div class="command-line">
+            <p>{guide.hint}</p>
+            <CopyButton text={workerCommand(guide, baseUrl, key)} />
+          </div>
           <Command text={workerCommand(guide, baseUrl, key)} label="worker" />
           <p class="hint">
             On any machine that has SVC installed and reaches this address; it dials out, so it needs no open
@@ -79,13 +90,13 @@ export function Connect(): JSX.Element {
         </Card>
       )}
       <div class="connect-columns">
-        <Card title="A job with curl">
+        <Card title="A job with curl" beside={<CopyButton text={curlCommand(baseUrl, key)} />}>
           <Command text={curlCommand(baseUrl, key)} label="curl" />
         </Card>
-        <Card title="The command line">
+        <Card title="The command line" beside={<CopyButton text={cliCommands(baseUrl, key)} />}>
           <Command text={cliCommands(baseUrl, key)} label="command line" />
         </Card>
-        <Card title="From a program">
+        <Card title="From a program" class="wide" beside={<CopyButton text={fetchCode(baseUrl)} />}>
           <Command text={fetchCode(baseUrl)} label="program" />
           <p class="hint">
             <code>GET /api/openapi.json</code> describes every route.
@@ -98,12 +109,11 @@ export function Connect(): JSX.Element {
 
 function Command({ text, label }: { text: string; label: string }): JSX.Element {
   return (
-    <section class="command" aria-label={`Command: ${label}`}>
+    <section aria-label={`Command: ${label}`}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1). */}
       <pre class="text-block" tabIndex={0}>
         {text}
       </pre>
-      <CopyButton text={text} />
     </section>
   );
 }

@@ -188,7 +188,7 @@ function Report(props: {
         <>
           <Course summary={summary} isByHour={isByHour(asked)} />
           <Card
-            title="On what"
+            title="What it was spent on"
             beside={
               <nav class="tabs inline" aria-label="Broken down by">
                 {breakdowns.map((name) => (
@@ -225,9 +225,7 @@ function Totals({ summary }: { summary: WireCostSummary }): JSX.Element {
             ? ''
             : `, ${compared.percent < 0 ? '−' : '+'}${Math.abs(Math.round(compared.percent))} %`}
         </dd>
-        {unknown === 0 ? null : (
-          <dd class="hint">{plural(unknown, 'attempt')} cost an amount that nobody knows</dd>
-        )}
+        {unknown === 0 ? null : <dd class="hint">the cost of {plural(unknown, 'attempt')} is unknown</dd>}
       </div>
       <div>
         <dt>Jobs</dt>
@@ -272,17 +270,16 @@ function Course({ summary, isByHour }: { summary: WireCostSummary; isByHour: boo
     part.cost_usd === 0 && part.unknown_cost_attempts > 0 ? null : part.cost_usd,
   );
   return (
-    <div class="course">
-      <Chart
-        title={isByHour ? 'Hour by hour' : 'Day by day'}
-        times={series.map(({ from }) => Date.parse(from) / 1000)}
-        series={[{ label: 'Known cost', tone: 'active', values: known }]}
-        format={dollars}
-        group="cost"
-        barSeconds={isByHour ? 3_600 : 86_400}
-        formatTime={(seconds) => axis.format(seconds * 1000)}
-      />
-      <details class="card">
+    <Chart
+      title={isByHour ? 'Hour by hour' : 'Day by day'}
+      times={series.map(({ from }) => Date.parse(from) / 1000)}
+      series={[{ label: 'Known cost', tone: 'active', values: known }]}
+      format={dollars}
+      group="cost"
+      barSeconds={isByHour ? 3_600 : 86_400}
+      formatTime={(seconds) => axis.format(seconds * 1000)}
+    >
+      <details class="course-table">
         <summary>The same as a table</summary>
         <div class="table-place">
           <table class="table">
@@ -308,7 +305,7 @@ function Course({ summary, isByHour }: { summary: WireCostSummary; isByHour: boo
           </table>
         </div>
       </details>
-    </div>
+    </Chart>
   );
 }
 

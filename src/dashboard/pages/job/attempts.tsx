@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { WireAttempt, WireJob } from '../../../domain/wire/job.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Card } from '../../components/page.tsx';
-import { count, shortId } from '../../components/text.ts';
+import { count, plural, shortId } from '../../components/text.ts';
 import { Elapsed, Time } from '../../components/time.tsx';
 import { useWorkers } from '../../live/store.ts';
 import { href } from '../../router.ts';
@@ -10,18 +10,31 @@ import { Cost } from '../jobs/jobCells.tsx';
 
 /** Every execution: where, how it ended, what it used and what it cost; the last one first. */
 export function Attempts({ job }: { job: WireJob }): JSX.Element | null {
-  const workers = useWorkers();
-  if (job.attempts.length === 0) return null;
+  const [last, ...earlier] = job.attempts.toReversed();
+  if (last === undefined) return null;
   return (
     <Card title="Attempts" beside={<span class="faint number">{count(job.attempts.length)}</span>}>
-      <ol class="attempts">
-        {job.attempts.toReversed().map((attempt) => (
-          <li key={attempt.number}>
-            <Attempt attempt={attempt} worker={workers.value?.get(attempt.worker_id)?.name ?? null} />
-          </li>
-        ))}
-      </ol>
+      <AttemptList attempts={[last]} />
+      {earlier.length === 0 ? null : (
+        <details class="more">
+          <summary>{plural(earlier.length, 'earlier attempt')}</summary>
+          <AttemptList attempts={earlier} />
+        </details>
+      )}
     </Card>
+  );
+}
+
+function AttemptList({ attempts }: { attempts: readonly WireAttempt[] }): JSX.Element {
+  const workers = useWorkers();
+  return (
+    <ol class="attempts">
+      {attempts.map((attempt) => (
+        <li key={attempt.number}>
+          <Attempt attempt={attempt} worker={workers.value?.get(attempt.worker_id)?.name ?? null} />
+        </li>
+      ))}
+    </ol>
   );
 }
 

@@ -24,7 +24,7 @@ import { phasesOf, waitedMs } from './phases.ts';
 import { TextBlock } from './textBlock.tsx';
 import { Timeline } from './timeline.tsx';
 import { type FollowedJob, useJob } from './useJob.ts';
-import { Routing, WhyFailed, WhyWaiting } from './why.tsx';
+import { Routing, WhyFailed, WhyStuck, WhyWaiting } from './why.tsx';
 
 /** The longest heading, characters; the prompt itself is below it. */
 const titleMax = 120;
@@ -68,6 +68,7 @@ function KnownJob({ job, followed }: { job: WireJob; followed: FollowedJob }): J
     >
       <Facts job={job} />
       {job.waiting === null ? null : <WhyWaiting waiting={job.waiting} />}
+      {job.stuck ? <WhyStuck /> : null}
       {job.error === null ? null : <WhyFailed error={job.error} />}
       <div class="job-columns">
         <div class="job-column">

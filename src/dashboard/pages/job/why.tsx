@@ -3,7 +3,7 @@ import type { WaitingReason } from '../../../domain/waiting.ts';
 import type { WireJob } from '../../../domain/wire/job.ts';
 import { Icon } from '../../components/icons.tsx';
 import { Card } from '../../components/page.tsx';
-import { count } from '../../components/text.ts';
+import { count, plural } from '../../components/text.ts';
 import { Time } from '../../components/time.tsx';
 import { href } from '../../router.ts';
 import { ErrorText } from './attempts.tsx';
@@ -87,6 +87,22 @@ export function WhyWaiting({ waiting }: { waiting: NonNullable<WireJob['waiting'
   );
 }
 
+/** What becomes of a job whose worker is gone. */
+export function WhyStuck(): JSX.Element {
+  return (
+    <section class="notice tone-warn" aria-label="Why it is stuck">
+      <Icon name="warning" />
+      <div>
+        <p class="notice-title">Its worker crashed or lost the connection</p>
+        <p>
+          If the worker returns in time, it goes on. Otherwise the job goes back to the queue by itself, and
+          at once by Retry.
+        </p>
+      </div>
+    </section>
+  );
+}
+
 /** Why a job has failed. */
 export function WhyFailed({ error }: { error: NonNullable<WireJob['error']> }): JSX.Element {
   return (
@@ -100,27 +116,44 @@ export function WhyFailed({ error }: { error: NonNullable<WireJob['error']> }): 
   );
 }
 
+/** Steps of the routing that are not behind a line that opens. */
+const stepsShown = 3;
+
 /** Who was considered for the job and why, in order. */
 export function Routing({ job }: { job: WireJob }): JSX.Element | null {
-  if (job.route.length === 0) return null;
+  const { route } = job;
+  if (route.length === 0) return null;
+  const earlier = route.slice(0, -stepsShown);
   return (
     <Card title="Routing">
-      <ol class="route">
-        {job.route.map((step, index) => (
-          <li key={`${index} ${step.at}`}>
-            <Icon
-              name={step.outcome === 'chosen' ? 'check' : step.outcome === 'failed' ? 'failed' : 'cancelled'}
-            />
-            <span>
-              <strong>{step.provider}</strong>
-              {step.model === null ? '' : ` ${step.model}`} {step.outcome}: {step.why}
-            </span>
-            <span class="faint">
-              <Time at={step.at} />
-            </span>
-          </li>
-        ))}
-      </ol>
+      {earlier.length === 0 ? null : (
+        <details class="earlier">
+          <summary>{plural(earlier.length, 'earlier step')}</summary>
+          <Steps of={earlier} />
+        </details>
+      )}
+      <Steps of={route.slice(-stepsShown)} />
     </Card>
+  );
+}
+
+function Steps({ of }: { of: WireJob['route'] }): JSX.Element {
+  return (
+    <ol class="route">
+      {of.map((step, index) => (
+        <li key={`${index} ${step.at}`}>
+          <Icon
+            name={step.outcome === 'chosen' ? 'check' : step.outcome === 'failed' ? 'failed' : 'cancelled'}
+          />
+          <span>
+            <strong>{step.provider}</strong>
+            {step.model === null ? '' : ` ${step.model}`} {step.outcome}: {step.why}
+          </span>
+          <span class="faint">
+            <Time at={step.at} />
+          </span>
+        </li>
+      ))}
+    </ol>
   );
 }

@@ -70,14 +70,16 @@ export function JobTable({ list, selection }: { list: JobList; selection: Select
           <th scope="col">Status</th>
           <th scope="col">Prompt</th>
           <th scope="col">Provider, model</th>
-          <th scope="col">Priority</th>
-          <th scope="col" class="end">
+          <th scope="col" class="priority-cell">
+            Priority
+          </th>
+          <th scope="col" class="attempts-cell end">
             Attempts
           </th>
           <th scope="col" class="end">
-            Time
+            Took
           </th>
-          <th scope="col" class="end">
+          <th scope="col" class="cost-cell end">
             Cost
           </th>
           <th scope="col" class="end">
@@ -185,11 +187,13 @@ function Row({ index, job, list, selection, isSelected, isCurrent, mayAct }: Row
         <a href={href(`/jobs/${job.id}`)} title={title}>
           {title}
         </a>
-        {job.tags.slice(0, 2).map((tag) => (
-          <span key={tag} class="tag">
-            {tag}
-          </span>
-        ))}
+        <span class="row-tags">
+          {job.tags.map((tag) => (
+            <span key={tag} class="tag">
+              {tag}
+            </span>
+          ))}
+        </span>
       </td>
       <td class="where-cell">
         <Where job={job} />

@@ -83,14 +83,14 @@ export function Jobs(): JSX.Element {
       }
     >
       <FilterBar filters={filters} now={openedAt} />
-      {fresh === 0 ? null : (
-        <div class="fresh-place">
-          <button type="button" class="button primary fresh" onClick={showFresh}>
+      <div class="fresh-place">
+        {fresh === 0 ? null : (
+          <button type="button" class="button primary small fresh" onClick={showFresh}>
             {fresh >= 1_000 ? 'More than 1,000 new' : `${count(fresh)} new`}
             <span class="visually-hidden">, show them</span>
           </button>
-        </div>
-      )}
+        )}
+      </div>
       <BulkBar list={list} selection={selection} />
       {error === null ? null : <Failure error={error} retry={() => list.retry()} />}
       <div class="card flush">

@@ -139,7 +139,7 @@ function ofWorkers(workers: readonly WireWorker[], now: number): Attention[] {
     if (connected || last === null) return [];
     const agoMs = now - Date.parse(last);
     if (agoMs > leftLatelyMs && running === 0) return [];
-    const text = `Worker ${name} is gone since ${humanDuration(agoMs)}`;
+    const text = `Worker ${name} has been gone for ${humanDuration(agoMs)}`;
     return [
       {
         key: `gone ${id}`,

@@ -9,6 +9,7 @@ import { Chart } from '../../components/chart.tsx';
 import { Icon } from '../../components/icons.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { useLoaded } from '../../components/resource.ts';
+import { Cells } from '../../components/slots.tsx';
 import { Empty, Loading } from '../../components/states.tsx';
 import { compact, count, dollars, plural } from '../../components/text.ts';
 import { now } from '../../live/clock.ts';
@@ -21,8 +22,6 @@ import { useCourse } from './course.ts';
 /** Steps of the course in a minute. */
 const stepsPerMinute = 6;
 const costEveryMs = 30_000;
-/** More cells than this in a row say less than a number. */
-const cellsMax = 48;
 
 /** What the coordinator does now, what it did in the last hour, and what needs somebody. */
 export function Overview(): JSX.Element {
@@ -132,7 +131,7 @@ function CostTile(): JSX.Element {
     <Tile
       label="Cost today"
       value={dollars(data.total_cost_usd)}
-      hint={`${dollars(data.previous.total_cost_usd)} yesterday${unknown > 0 ? `; of ${plural(unknown, 'attempt')} unknown` : ''}`}
+      hint={`${dollars(data.previous.total_cost_usd)} yesterday${unknown > 0 ? `, ${count(unknown)} unknown` : ''}`}
       to={href('/cost')}
     />
   );
@@ -156,7 +155,8 @@ function AttentionList({ stats }: { stats: WireStats }): JSX.Element {
     now.value,
   );
   // Before the workers are known every provider would seem to have none.
-  if (workers.value === null || found.length === 0) {
+  if (workers.value === null) return <Loading lines={1} label="Loading what needs attention" />;
+  if (found.length === 0) {
     return (
       <p class="all-well">
         <Icon name="completed" />
@@ -255,11 +255,7 @@ function Slots({ stats: { slots } }: { stats: WireStats }): JSX.Element {
           {slots.workers.map(({ id, name, total, taken }) => (
             <li key={id}>
               <a href={href(`/workers/${id}`)}>{name}</a>
-              <span class="cells" aria-hidden="true">
-                {Array.from({ length: Math.min(Math.max(total, taken), cellsMax) }, (_, index) => (
-                  <span key={index} class={index < taken ? 'cell lit' : 'cell'} />
-                ))}
-              </span>
+              <Cells taken={taken} total={total} />
               <span class="number faint">
                 {count(taken)} of {count(total)}
               </span>

@@ -89,8 +89,8 @@ const columns = [
   { title: 'Slots' },
   { title: 'Providers' },
   { title: 'Heard' },
-  { title: 'Completed', isEnd: true },
-  { title: 'Failed', isEnd: true },
+  { title: 'Completed', isEnd: true, isSpare: true },
+  { title: 'Failed', isEnd: true, isSpare: true },
   { title: 'Actions', isHidden: true },
 ];
 
@@ -129,10 +129,10 @@ function WorkerTable({ workers }: { workers: readonly WireWorker[] }): JSX.Eleme
             <td data-label="Heard">
               <Time at={worker.last_heartbeat_at} none="never" />
             </td>
-            <td data-label="Completed" class="end">
+            <td data-label="Completed" class="end spare">
               {count(worker.completed)}
             </td>
-            <td data-label="Failed" class="end">
+            <td data-label="Failed" class="end spare">
               {count(worker.failed)}
             </td>
             <td class="actions-cell">

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Confirmation } from './components/dialog.tsx';
 import { Page } from './components/page.tsx';
 import { Empty } from './components/states.tsx';
@@ -58,7 +58,20 @@ function SignedIn(): JSX.Element {
   );
 }
 
+/** Another page begins at its heading, for those who listen too; not the first one, nor one that chose a field. */
+function useFocusOnHeading(): void {
+  const shown = useRef(path.value);
+  useEffect(() => {
+    if (shown.current === path.value) return;
+    shown.current = path.value;
+    const main = document.querySelector('main');
+    if (main?.contains(document.activeElement) !== true)
+      main?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
+  });
+}
+
 function CurrentPage(): JSX.Element {
+  useFocusOnHeading();
   for (const { pattern, view: View, needs } of pages) {
     const params = matchPath(pattern, path.value);
     if (params === null || (needs !== undefined && !may(needs))) continue;

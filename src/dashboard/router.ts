@@ -30,6 +30,7 @@ export function href(path: string, query: Record<string, string | null | undefin
 /** Go to an address that `href` made. `replace`: without an entry of its own for Back. */
 export function go(to: string, options: { replace?: boolean } = {}): void {
   const before = here.peek().path;
+  if (options.replace !== true) rememberScroll();
   if (options.replace === true) window.history.replaceState(null, '', to);
   else window.history.pushState(null, '', to);
   here.value = read();
@@ -54,10 +55,35 @@ export function setQuery(
   go(href(here.peek().path) + (query.size === 0 ? '' : `?${query}`), options);
 }
 
+/** Note in the entry of the history how far its page is scrolled. */
+function rememberScroll(): void {
+  window.history.replaceState({ scrollY: window.scrollY }, '');
+}
+
+/** A page that was read before comes from the API again; after this long it will not be as high as it was, ms. */
+const scrollBackMs = 3_000;
+
+/** Scroll as far as the entry of the history says, as soon as its page is that high. Who scrolls meanwhile goes first. */
+function scrollBack(state: unknown): void {
+  const wanted =
+    typeof state === 'object' && state !== null && 'scrollY' in state ? Number(state.scrollY) : 0;
+  const ends = new AbortController();
+  const sizes = new ResizeObserver(() => {
+    window.scrollTo(0, wanted);
+    if (window.scrollY >= wanted - 1) ends.abort();
+  });
+  ends.signal.addEventListener('abort', () => sizes.disconnect());
+  for (const type of ['wheel', 'touchmove', 'keydown', 'popstate'])
+    window.addEventListener(type, () => ends.abort(), { signal: ends.signal, passive: true });
+  setTimeout(() => ends.abort(), scrollBackMs);
+  sizes.observe(document.body);
+}
+
 /** Follow Back and Forward, and take over the clicks on links of our own. @returns what ends it. */
 export function startRouter(): () => void {
-  const onPop = (): void => {
+  const onPop = ({ state }: PopStateEvent): void => {
     here.value = read();
+    scrollBack(state);
   };
   const onClick = (event: MouseEvent): void => {
     if (event.defaultPrevented || event.button !== 0) return;
@@ -68,10 +94,15 @@ export function startRouter(): () => void {
     event.preventDefault();
     go(link.pathname + link.search);
   };
+  // Pages are shown before they are read, when they are not yet as high: the browser would scroll too early.
+  window.history.scrollRestoration = 'manual';
+  scrollBack(window.history.state);
   window.addEventListener('popstate', onPop);
+  window.addEventListener('pagehide', rememberScroll);
   document.addEventListener('click', onClick);
   return () => {
     window.removeEventListener('popstate', onPop);
+    window.removeEventListener('pagehide', rememberScroll);
     document.removeEventListener('click', onClick);
   };
 }

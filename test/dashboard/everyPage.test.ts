@@ -1,6 +1,7 @@
 import test from 'ava';
 import { faultsOf, overflowOf, pageTests } from './support/browser.ts';
 import type { Site } from './support/site.ts';
+import { connectWorker } from './support/workers.ts';
 
 /** `:job` and `:worker` stand for some that are there. */
 const paths = [
@@ -22,19 +23,43 @@ const paths = [
   '/nowhere',
 ];
 
-/** Some jobs of each kind. */
-async function prepare({ client }: Site): Promise<void> {
+/** Some jobs of each kind, and a worker that is gone, with all that its line in the list can hold. */
+async function prepare(site: Site): Promise<void> {
+  const { client } = site;
+  const names = { name: 'a-box-with-a-long-name-in-the-basement', providers: ['vllm', 'llamacpp', 'ollama'] };
+  const gone = await connectWorker(site, { ...names, concurrency: 24, tags: ['gpu', 'eu-west', 'at-night'] });
+  await gone.stop();
   const run = { prompt: 'Run', provider: 'echo', model: 'echo-small', tags: ['a'] };
   const fails = { ...run, params: { echo_fail: 'content_filtered' } };
   for (const body of [run, fails, { ...run, model: 'other' }]) {
     const { id } = await client.dispatch(body);
     await client.waitFor(id);
   }
+  await client.createKey({ role: 'operator', name: 'Night shift' });
   await client.dispatch({ prompt: 'Wait', provider: 'nobody' });
   await client.dispatch({ prompt: 'Stream', provider: 'echo', params: { echo_delay_ms: 600_000 } });
 }
 
 pageTests({ slots: 3, prepare }, (stage) => {
+  for (const width of [830, 1000, 1250]) {
+    test.serial(`no table is wider than its place at ${width} px`, async (t) => {
+      const { page } = await stage().open(t, { width });
+      for (const path of ['/jobs', '/workers', '/keys', '/cost']) {
+        await page.goto(path);
+        await page.locator(':is(.job-table, .stacked) tbody tr').first().waitFor();
+        t.is(await overflowOf(page), 0, path);
+        const cut = await page
+          .locator('table, tr')
+          .evaluateAll((all) =>
+            all
+              .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+              .map(({ className }) => className),
+          );
+        t.deepEqual(cut, [], path);
+      }
+    });
+  }
+
   for (const theme of ['light', 'dark'] as const) {
     for (const width of [1280, 360]) {
       for (const role of ['admin', 'viewer'] as const) {

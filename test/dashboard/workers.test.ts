@@ -50,8 +50,11 @@ pageTests({ slots: 2, prepare }, (stage) => {
     await page.goto('/workers');
     await page.getByRole('link', { name: 'lab-1' }).click();
     await page.getByRole('heading', { name: 'lab-1' }).waitFor();
+    const lit = (state: string) => page.locator(`.statechart-picture .is-current[data-state="${state}"]`);
+    await lit('active.responsive').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.locator('.page-title').getByText('Paused').waitFor();
+    await lit('paused.responsive').waitFor();
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.locator('.page-title').getByText('Active').waitFor();
     await page.getByRole('button', { name: 'Concurrency' }).click();

@@ -12,14 +12,23 @@ interface DialogProps {
   onClose(): void;
 }
 
-/** A window over the page: the browser keeps the focus inside and gives it back at the end. Escape closes it. */
+/** Where the focus begins: at what is asked for, else at the first button. */
+const firstField = '.dialog-body :is(input:not([type="checkbox"]), select, textarea)';
+
+/** A window over the page: the browser keeps the focus inside, and at the end it goes back. Escape closes it. */
 export function Dialog({ title, children, actions, isWide = false, onClose }: DialogProps): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
     const dialog = ref.current;
+    const before = document.activeElement;
     dialog?.showModal();
-    return () => dialog?.close();
+    dialog?.querySelector<HTMLElement>(firstField)?.focus();
+    return () => {
+      dialog?.close();
+      // The browser gives it back only while the dialog is still in the page.
+      if (before instanceof HTMLElement) before.focus();
+    };
   }, []);
   return (
     <dialog

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { type MachineName, machineNames } from '../../../domain/machine.ts';
+import { innerStates, jobStatuses } from '../../../domain/states.ts';
 import { Page } from '../../components/page.tsx';
 import { Empty, Loading } from '../../components/states.tsx';
 import { compact, plural } from '../../components/text.ts';
@@ -31,12 +32,18 @@ const looks: Record<MachineName, Look> = {
     chart: jobChart,
     title: 'Job',
     actor: 'job',
-    hrefOf: (path) => href('/jobs', path.includes('.') ? { state: path } : { status: path }),
+    hrefOf: jobsIn,
   },
   worker: { chart: workerChart, title: 'Worker', actor: 'worker', hrefOf: () => href('/workers') },
   provider: { chart: providerChart, title: 'Provider', actor: 'provider', hrefOf: () => href('/providers') },
   supervisor: { chart: supervisorChart, title: 'Coordinator', actor: null, hrefOf: () => null },
 };
+
+/** The jobs in a state; null for one that is left at once, where nobody rests. */
+function jobsIn(state: string): string | null {
+  if (jobStatuses.some((status) => status === state)) return href('/jobs', { status: state });
+  return innerStates.some((inner) => inner === state) ? href('/jobs', { state }) : null;
+}
 
 /** Every machine, drawn from its own definition, with how many actors are in each state now. */
 export function Machines({ params }: { params: Record<string, string> }): JSX.Element {

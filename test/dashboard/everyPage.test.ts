@@ -49,7 +49,7 @@ pageTests({ slots: 3, prepare }, (stage) => {
         await page.locator(':is(.job-table, .stacked) tbody tr').first().waitFor();
         t.is(await overflowOf(page), 0, path);
         const cut = await page
-          .locator('table, tr')
+          .locator('table, tbody tr')
           .evaluateAll((all) =>
             all
               .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { WireTransition } from '../../../domain/liveProtocol.ts';
 import type { MachineCounts } from '../../../domain/machine.ts';
-import type { WireWorker } from '../../../domain/wire.ts';
+import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { feed } from '../../live/browserFeed.ts';
 
 /**

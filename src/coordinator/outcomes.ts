@@ -12,7 +12,7 @@ import {
   lastAttempt,
 } from '../domain/job.ts';
 import { type Cost, noCost } from '../domain/money.ts';
-import type { Usage } from '../domain/usage.ts';
+import { type Usage, usageFromWire } from '../domain/usage.ts';
 import type { ToolCall } from '../domain/workerProtocol.ts';
 import type { JobHost } from './jobHost.ts';
 import type { Providers } from './providers.ts';
@@ -30,7 +30,8 @@ export type Outcome =
       toolCalls?: ToolCall[] | undefined;
       finishReason: string;
       model: string | null;
-      usage: Usage;
+      /** null: the provider did not tell it. */
+      usage: Usage | null;
       rawUsage?: unknown;
       latencyMs: number;
       firstTokenMs: number | null;
@@ -161,7 +162,7 @@ export class Outcomes {
           provider,
           model: outcome.model ?? attempt.model,
           workerId,
-          usage: outcome.usage,
+          usage: usage ?? usageFromWire({}),
           ...(rawUsage === undefined ? {} : { rawUsage }),
           latencyMs,
           firstTokenMs,

@@ -114,7 +114,8 @@ export function keptRawUsage(raw: unknown): unknown {
   return raw === undefined || raw === null || JSON.stringify(raw).length > rawUsageMax ? undefined : raw;
 }
 
-/** null when the worker says nothing of usage: that is not the same as none. */
+/** null when the worker says of neither input nor output what was used: that is not the same as none. */
 export function usageOrNull(wire: Partial<WireUsage> | undefined): Usage | null {
-  return wire === undefined ? null : usageFromWire(wire);
+  const isTold = wire?.input_tokens !== undefined || wire?.output_tokens !== undefined;
+  return wire !== undefined && isTold ? usageFromWire(wire) : null;
 }

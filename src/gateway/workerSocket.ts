@@ -2,7 +2,6 @@ import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { WorkerConnection } from '../coordinator/workerConnection.ts';
 import { leaseOf, type WorkerLink } from '../coordinator/workerSession.ts';
 import { CoordinatorError, messageOf } from '../domain/errors.ts';
-import { usageFromWire } from '../domain/usage.ts';
 import {
   type Assignment,
   closeCodes,
@@ -203,7 +202,7 @@ export class WorkerSocket implements WorkerLink {
           toolCalls: tool_calls,
           finishReason: finish_reason ?? 'stop',
           model: model ?? null,
-          usage: usageFromWire(usage ?? {}),
+          usage: usageOrNull(usage),
           rawUsage: keptRawUsage(raw_usage),
           latencyMs: latency_ms ?? 0,
           firstTokenMs: first_token_ms ?? null,

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { schemas } from '../../src/gateway/frames.ts';
+import { schemas, usageOrNull } from '../../src/gateway/frames.ts';
 import { isPlainFrame } from '../../src/gateway/plainFrame.ts';
 
 /** A value that is often right for its field, and often just wrong. */
@@ -93,4 +93,9 @@ test('what the built-in worker sends for a job is plain', (t) => {
   t.true(isPlainFrame({ type: 'complete', ...lease, result }));
   t.true(isPlainFrame({ type: 'chunk', ...lease, seq: 0, text: '' }));
   t.true(isPlainFrame({ type: 'heartbeat', running: [lease] }));
+});
+
+test('usage of which nothing is told is unknown, and not none', (t) => {
+  for (const wire of [undefined, {}, { reasoning_tokens: 3 }]) t.is(usageOrNull(wire), null);
+  t.like(usageOrNull({ input_tokens: 0 }), { inputTokens: 0, outputTokens: 0 });
 });

@@ -248,6 +248,20 @@ test('an attempt whose worker falls silent is unknown until the worker tells, an
   t.like((await bundle.api('GET', `/api/jobs/${job.id}`)).json, { cost_usd: 0.02, cost_status: 'known' });
 });
 
+test('a result whose usage the provider did not tell costs an unknown amount, or 0 where the provider is free', async (t) => {
+  const bundle = await setupApi(t, { pricing });
+  for (const [provider, cost] of [
+    ['gold', { cost_usd: null, cost_status: 'unknown' }],
+    ['ollama', { cost_usd: 0, cost_status: 'known' }],
+  ] as const) {
+    const hand = await bundle.worker({ name: provider, providers: [provider] });
+    const { job } = await bundle.coordinator.dispatch(request({ provider, model: 'gold-1' }));
+    await hand.complete(await hand.job(), 'hello', null);
+    t.like((await bundle.api('GET', `/api/jobs/${job.id}`)).json, { status: 'completed', ...cost });
+  }
+  t.like(await summary(bundle), { total_cost_usd: 0, attempts: 2, unknown_cost_attempts: 1 });
+});
+
 test('a cancelled and a timed out attempt are unknown, or 0 where the provider is free', async (t) => {
   const bundle = await setupApi(t, { pricing, jobs: { timeoutSeconds: 5 } });
   const { coordinator, clock, jobAs } = bundle;

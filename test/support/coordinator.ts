@@ -6,7 +6,7 @@ import type { WorkerLink } from '../../src/coordinator/workerSession.ts';
 import { createPricing } from '../../src/cost/pricing.ts';
 import type { JobRecord, JobRequest } from '../../src/domain/job.ts';
 import { statusOf } from '../../src/domain/states.ts';
-import { usageFromWire } from '../../src/domain/usage.ts';
+import { type Usage, usageFromWire } from '../../src/domain/usage.ts';
 import type { WorkerHello } from '../../src/domain/worker.ts';
 import type { Assignment, CoordinatorFrame } from '../../src/domain/workerProtocol.ts';
 import { silent } from '../../src/lib/log.ts';
@@ -90,7 +90,7 @@ export class HandWorker implements WorkerLink {
     return this.jobs[count - 1] as Assignment;
   }
 
-  complete(job: Assignment, output = 'hello', usage = someUsage): Promise<void> {
+  complete(job: Assignment, output = 'hello', usage: Usage | null = someUsage): Promise<void> {
     return this.connection.conclude(
       { jobId: job.job_id, lease: job.lease },
       {

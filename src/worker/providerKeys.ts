@@ -24,7 +24,8 @@ const usualKeys: Readonly<Record<string, UsualKey>> = {
  * the host that it is for.
  * @param baseUrl null: the provider's own.
  * @returns null when the provider can do without.
- * @throws SettingsError when the variable that is named is not set, or a provider that needs a key has none.
+ * @throws SettingsError when the variable that is named is not set, a provider that needs a key has none, or the key is
+ * none that a header can carry.
  */
 export function providerKey(
   name: string,
@@ -33,7 +34,7 @@ export function providerKey(
   env: NodeJS.ProcessEnv,
 ): string | null {
   if (keyVariable !== null) {
-    const key = variable(env, keyVariable);
+    const key = keyIn(env, keyVariable);
     if (key !== null) return key;
     throw new SettingsError(
       `no key for ${name}: providers.${name}.api_key_env names ${keyVariable}, which is not set`,
@@ -42,9 +43,17 @@ export function providerKey(
   const usual = Object.hasOwn(usualKeys, name) ? usualKeys[name] : undefined;
   if (usual === undefined) return null;
   if (baseUrl !== null && new URL(baseUrl).hostname !== usual.host) return null;
-  const key = usual.variables.map((each) => variable(env, each)).find((value) => value !== null);
+  const key = usual.variables.map((each) => keyIn(env, each)).find((value) => value !== null);
   if (key !== undefined) return key;
   throw new SettingsError(
     `no key for ${name}: set ${usual.variables[0]}, or name another variable in providers.${name}.api_key_env`,
   );
+}
+
+/** A key without the end of the line that a file of secrets leaves behind it. */
+function keyIn(env: NodeJS.ProcessEnv, name: string): string | null {
+  const key = variable(env, name)?.trim() ?? '';
+  if (key === '') return null;
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new SettingsError(`the key in ${name} must be made of printable ASCII characters without spaces`);
 }

@@ -117,6 +117,16 @@ export function testAnswers(subject: WireSubject, test: WireTest): void {
     });
   }
 
+  if (subject.takesTools) {
+    test('a tool that is called is the end, also where the provider has its usual word for it', async (t) => {
+      const toolCalls = [{ id: 'call_1', name: 'get_time', arguments: '{}' }];
+      const turn = turnOf(subject, { text: [], toolCalls, finish: dialect.finishes.natural });
+      const { provider, job } = await setupWire(t, subject, whole(dialect, turn));
+      const run = begin(provider, { ...job, params: { tools: [weatherTool] } });
+      t.is(resultOf(await run.outcome).finish_reason, 'tool_calls');
+    });
+  }
+
   test('twenty at once are not mixed', async (t) => {
     const server = await serve(t, (exchange) => {
       const marker = /marker-\d+/.exec(exchange.asked.text)?.[0] ?? 'none';

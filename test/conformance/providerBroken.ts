@@ -12,7 +12,7 @@ import {
   whole,
 } from '../fixtures/providers/answers.ts';
 import { FakeClock } from '../worker/support/fakeClock.ts';
-import { begin, failureOf } from './providerRun.ts';
+import { begin, failureOf, resultOf } from './providerRun.ts';
 import { setupWire, turnOf, type WireSubject, type WireTest } from './providerWire.ts';
 
 const megabyte = 1024 * 1024;
@@ -90,6 +90,29 @@ export function testBrokenAnswers(subject: WireSubject, test: WireTest): void {
       await server.idle();
     });
   }
+
+  test('an error with a 200 that says it is a stream is told as the error that it is', async (t) => {
+    const answer = garbage(dialect.contentType, '{"error":"Rate limit exceeded, slow down"}');
+    const { provider, job } = await setupWire(t, subject, answer);
+    t.is(failureOf(await begin(provider, job).outcome).error.class, 'rate_limited');
+  });
+
+  test.alone('a process that stood still reads what has come before it gives up waiting', async (t) => {
+    const idleMs = 1_000;
+    const gate = Promise.withResolvers<void>();
+    const { server, turn, job } = await setupWire(t, subject, async ({ asked, response }) => {
+      const script = dialect.script(turn, asked.body);
+      response.writeHead(200, { 'content-type': dialect.contentType });
+      response.write(script.begin().join('') + script.text('first'));
+      await gate.promise;
+      response.end(script.text(' second') + script.end().join(''));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * idleMs);
+    });
+    const run = begin(subject.make(server.url, { timeouts: { ...timeouts, idleMs } }), job);
+    await run.firstText;
+    gate.resolve();
+    t.is(resultOf(await run.outcome).output, 'first second');
+  });
 
   test('a line without an end is not read without an end', async (t) => {
     const block = 'x'.repeat(megabyte);

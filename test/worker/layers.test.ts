@@ -3,6 +3,8 @@ import type { WorkerSettings } from '../../src/config/config.ts';
 import type { ConfigFile } from '../../src/config/file.ts';
 import type { WorkerEnvironment } from '../../src/config/workerEnvironment.ts';
 import { settle, settledChanges } from '../../src/worker/layers.ts';
+import { providerKey } from '../../src/worker/providerKeys.ts';
+import { SettingsError } from '../../src/worker/settings.ts';
 import { load } from '../config/folder.ts';
 
 const key = 'a-key-of-16-characters-and-more';
@@ -137,4 +139,15 @@ providers: { openai: { api_key_env: K, api: responses, timeouts: { connect_secon
   });
   const remote: ConfigFile = { providers: { openai: { timeouts: { total_seconds: 9 } } } };
   t.deepEqual(settle(sources, remote).providers[0]?.timeouts, { connectMs: 2000, idleMs: 500 });
+});
+
+test('the key of a provider loses the end of its line, and one that no header can carry is refused without being shown', (t) => {
+  const keyOf = (value: string) => providerKey('openai', null, null, { OPENAI_API_KEY: value });
+  t.is(keyOf('sk-0123456789\r\n'), 'sk-0123456789');
+  for (const bad of ['sk-“0123456789”', 'sk-01234 56789', 'sk-01234\n56789']) {
+    const error = t.throws(() => keyOf(bad), { instanceOf: SettingsError });
+    t.regex(error?.message ?? '', /OPENAI_API_KEY/);
+    t.notRegex(error?.message ?? '', /01234/);
+  }
+  t.throws(() => keyOf(' \n'), { instanceOf: SettingsError, message: /set OPENAI_API_KEY/ });
 });

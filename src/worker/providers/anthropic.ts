@@ -32,7 +32,7 @@ const apiVersion = '2023-06-01';
  * not know). Source: https://docs.claude.com/en/api/messages
  */
 export function createAnthropicProvider(settings: ProviderSettings): Provider {
-  const baseUrl = baseOf(settings.baseUrl ?? anthropicBaseUrl);
+  const baseUrl = withVersion(baseOf(settings.baseUrl ?? anthropicBaseUrl));
   const apiKey = settings.apiKey ?? '';
   return sdkProvider(settings, {
     kind: 'cloud',
@@ -46,6 +46,11 @@ export function createAnthropicProvider(settings: ProviderSettings): Provider {
       ...messagesCall(assignment),
     }),
   });
+}
+
+/** Anthropic's own clients take the address without /v1, and so people write it. */
+function withVersion(url: string): string {
+  return /\/v\d+$/.test(url) ? url : `${url}/v1`;
 }
 
 const mappedKeys = [...maxTokensKeys, 'stop', 'response_format', 'tools', 'tool_choice'];
@@ -86,7 +91,21 @@ function messagesCall(assignment: Assignment) {
   };
 }
 
-/** `message_start` counts the input, each `message_delta` what has been put out so far. */
+const eventTypes = [
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+  'ping',
+  'error',
+];
+
+/**
+ * `message_start` counts the input, each `message_delta` what has been put out so far. Events of other types may be added
+ * at any time: https://docs.claude.com/en/docs/build-with-claude/streaming
+ */
 const dialect: Dialect = {
   hear: (event) => {
     const { type, message, usage } = event;
@@ -97,6 +116,7 @@ const dialect: Dialect = {
       usage: isFields(counted) ? counted : undefined,
       model: typeof whole.model === 'string' ? whole.model : undefined,
       isLast: type === 'message_stop',
+      isUnknown: typeof type === 'string' && !eventTypes.includes(type),
     };
   },
   usageOf: anthropicUsage,

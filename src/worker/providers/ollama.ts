@@ -39,7 +39,8 @@ interface Server extends ModelServer {
  * Source: https://github.com/ollama/ollama/blob/main/docs/api.md
  */
 export function createOllama({ name, baseUrl, apiKey, model, timeouts }: ProviderSettings): Provider {
-  const base = baseOf(baseUrl ?? addressDefault);
+  // The address of its other API, which people have at hand.
+  const base = baseOf(baseUrl ?? addressDefault).replace(/\/v1$/, '');
   const server: Server = {
     name,
     base,

@@ -43,6 +43,20 @@ test('ollama: what GET /api/tags lists, under each name that it takes', async (t
   t.deepEqual(models?.toSorted(), ['llama3.2', 'llama3.2:latest', 'qwen3:8b']);
 });
 
+test('an address is taken as the other clients of its server want it', async (t) => {
+  const server = await serve(t, silent);
+  server.gets.set('/api/tags', tags('qwen3:8b'));
+  server.gets.set('/v1/models', modelList('a'));
+  server.gets.set('/prefix/v1/models', modelList('b'));
+  const probe = (name: string, path: string) => adapter({ name, baseUrl: server.url + path }).probe();
+  for (const path of ['', '/', '/v1', '/v1/']) {
+    t.deepEqual(await probe('ollama', path), ['qwen3:8b'], path);
+    t.deepEqual(await probe('anthropic', path), ['a'], path);
+    t.deepEqual(await probe('lmstudio', path), ['a'], path);
+  }
+  t.deepEqual(await probe('anthropic', '/prefix'), ['b']);
+});
+
 for (const name of ['lmstudio', 'llamacpp', 'vllm', 'ollama']) {
   test(`${name}: nobody there, a page, and another server are told apart from a list`, async (t) => {
     await t.throwsAsync(adapter({ name, baseUrl: 'http://127.0.0.1:9' }).models(), {

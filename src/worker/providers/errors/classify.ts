@@ -141,8 +141,10 @@ const rules: readonly Rule[] = [
   {
     errorClass: 'invalid_request',
     labels:
-      /^(invalid_request_error|invalid_argument|badrequesterror|bad_request|failed_precondition|request_too_large)$/,
-    statuses: [400, 413, 414, 422],
+      /^(invalid_request_error|invalid_argument|badrequesterror|bad_request|failed_precondition|request_too_large|not_supported_error)$/,
+    // llama.cpp, a 500: "tools param requires --jinja flag".
+    message: /\bparam requires\b/i,
+    statuses: [400, 413, 414, 422, 501],
   },
 ];
 

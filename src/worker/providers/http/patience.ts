@@ -94,11 +94,13 @@ export class Patience {
     this.#wait(ms);
   }
 
-  #wait(ms: number): void {
+  /** @param isSecondLook a process that stood still has its timers first, and then what came in meanwhile. */
+  #wait(ms: number, isSecondLook = false): void {
     this.#takeBackWait = this.#clock.after(ms, () => {
       const limit = this.#limit();
       const left = this.#since + limit.ms - this.#clock.monotonic();
       if (left > 0) this.#wait(left);
+      else if (!isSecondLook) this.#wait(0, true);
       else this.#fire(new HttpFailure('timeout', limit.message));
     });
   }

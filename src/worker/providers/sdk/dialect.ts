@@ -11,6 +11,8 @@ export interface Heard {
   model?: string | undefined;
   /** Nothing that matters comes after it. */
   isLast?: boolean;
+  /** An event of a kind that came to the protocol later: it does not matter what the SDK makes of it. */
+  isUnknown?: boolean;
 }
 
 /** How a provider speaks, as far as the SDK does not tell. */

@@ -88,6 +88,8 @@ class Answer {
   /** An error in the middle of the answer; it ends it. */
   #failure: WireFailure | null = null;
   #finish: LanguageModelV4FinishReason | null = null;
+  /** Of the event that the SDK reads now. */
+  #isUnknown = false;
 
   constructor(call: SdkCall, context: RunContext, patience: Patience, wire: SdkFetch) {
     this.#call = call;
@@ -182,6 +184,7 @@ class Answer {
       case 'error':
         // The SDK for compatible servers misses the reason of the end so; the end is judged below.
         if (InvalidResponseDataError.isInstance(part.error) && part.error.data === undefined) break;
+        if (this.#isUnknown) break;
         // What the provider says itself was heard before, as it came.
         this.#failure = malformedStream(this.#call.refuser.name, 'an event that is not of its protocol');
         break;
@@ -189,7 +192,8 @@ class Answer {
   }
 
   #hear(event: Fields): void {
-    const { error, usage, model, isLast } = this.#call.dialect.hear(event);
+    const { error, usage, model, isLast, isUnknown = false } = this.#call.dialect.hear(event);
+    this.#isUnknown = isUnknown;
     if (usage !== undefined) this.#rawUsage = { ...this.#rawUsage, ...given(usage) };
     if (model !== undefined && model !== '') this.#model = model;
     if (error !== undefined && error !== null) {
@@ -208,7 +212,7 @@ class Answer {
       done: this.#wire.isDone,
       either: hasReason || this.#wire.isDone,
     }[dialect.lastWord];
-    if (this.#wire.isGarbage) return malformedStream(refuser.name, 'something that is not its protocol');
+    if (this.#wire.garbage !== null) return this.#garbageFailure(this.#wire.garbage);
     if (!isWhole || finish === null) return incompleteStream(refuser.name);
     const reason = (finish.raw ?? finish.unified).toLowerCase();
     if (finish.unified === 'error') {
@@ -232,15 +236,23 @@ class Answer {
     return null;
   }
 
+  /** Some proxies put their errors where the stream should be, and say it is one. */
+  #garbageFailure(body: string): WireFailure {
+    return readErrorBody(body).isError
+      ? this.#classified({ status: null, headers: {}, body })
+      : malformedStream(this.#call.refuser.name, 'something that is not its protocol');
+  }
+
   #whole(): Outcome {
     const { modelName } = this.#call;
-    const finish = this.#finish;
+    const finish = this.#finish?.unified ?? 'other';
     return {
       ok: true,
       result: {
         output: this.#output,
         ...(this.#toolCalls.length === 0 ? {} : { tool_calls: this.#toolCalls }),
-        finish_reason: finishReasons[finish?.unified ?? 'other'],
+        // A tool that the job itself chose ends the answer with `stop` at OpenAI, any tool with some local servers.
+        finish_reason: finishReasons[finish === 'stop' && this.#toolCalls.length > 0 ? 'tool-calls' : finish],
         model: this.#model ?? modelName,
         usage: this.usage ?? {},
         ...(this.#rawUsage === null ? {} : { raw_usage: this.#rawUsage }),

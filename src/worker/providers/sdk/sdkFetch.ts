@@ -42,8 +42,8 @@ export class SdkFetch {
   isDone = false;
   /** An answer is coming in. */
   hasBegun = false;
-  /** It does not begin as a stream of events does. */
-  isGarbage = false;
+  /** The begin of an answer that does not begin as a stream of events does; null when it does. */
+  garbage: string | null = null;
   #body: Readable | null = null;
   #endStream = (): void => {};
 
@@ -112,7 +112,8 @@ export class SdkFetch {
         this.#endStream = () => end(null);
         body.on('data', (piece: Buffer) => {
           if (isOver) return;
-          if (lines.isNew) this.isGarbage = !eventPattern.test(piece.toString('latin1').trimStart());
+          if (lines.isNew && !eventPattern.test(piece.toString('latin1').trimStart())) this.garbage = '';
+          if (this.garbage !== null && this.garbage.length < errorBodyMax) this.garbage += piece.toString();
           controller.enqueue(piece);
           lines.add(piece);
           if (lines.isDone) {

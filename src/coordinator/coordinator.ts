@@ -1,9 +1,6 @@
-import { createActor } from 'xstate';
 import type { SupervisorEvent } from '../../machines/events.ts';
-import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import type { Config } from '../config/config.ts';
-import type { Pricing } from '../cost/pricing.ts';
-import type { Clock, Random } from '../domain/clock.ts';
+import type { Clock } from '../domain/clock.ts';
 import type { BreakdownName, CostBreakdown, CostSpan, CostSummary } from '../domain/costReport.ts';
 import { CoordinatorError, jobNotFound } from '../domain/errors.ts';
 import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
@@ -18,31 +15,16 @@ import type { Logger } from '../lib/log.ts';
 import type { Member } from '../routing/member.ts';
 import type { Plan } from '../routing/router.ts';
 import type { JobCounts, JobFilter, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
-import { Activity } from './activity.ts';
-import { Candidates } from './candidates.ts';
 import { costBreakdown, costSummary } from './costs.ts';
-import { Course } from './course.ts';
-import { Deadlines } from './deadlines.ts';
-import { Delays } from './delays.ts';
-import { Dispatcher } from './dispatcher.ts';
-import { EventBus, jobEventType } from './eventBus.ts';
-import { Inspector, inspectOption } from './inspector.ts';
-import { Intake, type PlannedRequest, planOrRefuse } from './intake.ts';
-import { JobCommands } from './jobCommands.ts';
-import { type Committed, JobHost } from './jobHost.ts';
-import { JobWaits } from './jobWaits.ts';
-import { LeaseKeeper } from './leaseKeeper.ts';
-import { Leases } from './leases.ts';
-import { Liveness } from './liveness.ts';
+import { type EventBus, jobEventType } from './eventBus.ts';
+import type { Inspector } from './inspector.ts';
+import { type PlannedRequest, planOrRefuse } from './intake.ts';
+import type { Committed } from './jobHost.ts';
 import { countMachines } from './machineCounts.ts';
-import { Outcomes } from './outcomes.ts';
-import { Providers } from './providers.ts';
-import { Retention } from './retention.ts';
+import { type CoordinatorOptions, createParts, type Parts } from './parts.ts';
 import { takeStats } from './stats.ts';
-import { WaitingReasons } from './waitingReason.ts';
 import { WorkerConnection } from './workerConnection.ts';
 import type { WorkerLink } from './workerSession.ts';
-import { Workers } from './workers.ts';
 
 /** After a restart a worker has this many heartbeat intervals to come back before its jobs count as stuck. */
 const returnIntervals = 2.5;
@@ -70,31 +52,13 @@ export interface RouteExplanation {
  */
 export class Coordinator {
   readonly bus: EventBus;
+  /** Sees every actor; null unless the coordinator was started for it. */
+  readonly inspector: Inspector | null;
   readonly #config: () => Config;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  /** Sees every actor; null unless the coordinator was started for it. */
-  readonly inspector: Inspector | null;
-  readonly #supervisor;
-  readonly #deadlines: Deadlines;
-  readonly #leases = new Leases();
-  readonly #workers: Workers;
-  readonly #providers: Providers;
-  readonly #host: JobHost;
-  readonly #intake: Intake;
-  readonly #outcomes: Outcomes;
-  readonly #keeper: LeaseKeeper;
-  readonly #candidates: Candidates;
-  readonly #dispatcher: Dispatcher;
-  readonly #liveness: Liveness;
-  readonly #waiting: WaitingReasons;
-  readonly #commands: JobCommands;
-  readonly #waits: JobWaits;
-  readonly #delays: Delays;
-  readonly #retention: Retention;
-  readonly #activity: Activity;
-  readonly #course: Course;
+  readonly #parts: Parts;
   readonly #startedAt: number;
   readonly #vitals: (() => Vitals) | null;
   readonly #followers = new Set<(committed: Committed) => void>();
@@ -102,122 +66,29 @@ export class Coordinator {
   #pending = 0;
   #isDismissing = false;
   /** A slot has become free. */
-  #onFree = (): void => this.#dispatcher.kick();
+  #onFree = (): void => this.#parts.dispatcher.kick();
 
-  constructor(options: {
-    config: () => Config;
-    store: Store;
-    clock: Clock;
-    random: Random;
-    logger: Logger;
-    pricing: Pricing;
-    /** What the process says of itself; null in the figures without it. */
-    vitals?: (() => Vitals) | undefined;
-    /** Have every event of every actor seen, for maintainers. */
-    inspects?: boolean | undefined;
-  }) {
-    const { config, store, clock, random, logger, pricing } = options;
+  constructor(options: CoordinatorOptions) {
+    const { config, store, clock, logger, vitals } = options;
     this.#config = config;
     this.#store = store;
     this.#clock = clock;
     this.#logger = logger;
-    const inspector = options.inspects === true ? new Inspector({ clock, logger }) : null;
-    this.inspector = inspector;
-    this.#supervisor = createActor(supervisorMachine, inspectOption(inspector, 'supervisor', 'supervisor'));
-    const leases = this.#leases;
-    const isAssigning = () => this.#supervisor.getSnapshot().hasTag('assigning');
-    const kick = () => this.#dispatcher.kick();
-    const host = () => this.#host;
-    const isAccepting = () => this.#supervisor.getSnapshot().hasTag('dispatching');
-    this.bus = new EventBus((error) => logger.error({ err: error }, 'a listener failed'));
-    const bus = this.bus;
-    this.#deadlines = new Deadlines(clock, (lateMs) => this.#afterStall(lateMs));
-    const deadlines = this.#deadlines;
-    this.#workers = new Workers({ store, clock, random, bus, leases, logger, inspector });
-    const workers = this.#workers;
-    this.#providers = new Providers({
-      config,
-      clock,
-      random,
-      deadlines,
-      logger,
-      bus,
-      leases,
-      inspector,
-      fleet: (provider) => workers.fleetOf(provider),
-      onAvailable: kick,
-    });
-    const providers = this.#providers;
-    this.#host = new JobHost({
-      store,
-      logger,
-      inspector,
-      onCommitted: (committed) => this.#committed(committed),
-    });
-    this.#intake = new Intake({
-      config,
-      clock,
-      random,
-      store,
-      host,
-      isDispatching: isAccepting,
+    this.#parts = createParts(options, {
       pending: () => this.#pending,
-    });
-    this.#delays = new Delays({ clock, deadlines, host, logger });
-    this.#retention = new Retention({ config, clock, deadlines, store, host, isAccepting, logger });
-    this.#outcomes = new Outcomes({
-      config,
-      clock,
-      random,
-      host,
-      providers,
-      pricing,
-      letGo: (ref, workerId) => this.#keeper.letGo(ref, workerId),
-    });
-    this.#commands = new JobCommands({ config, clock, store, host: this.#host, outcomes: this.#outcomes });
-    this.#waits = new JobWaits({ clock, bus });
-    this.#keeper = new LeaseKeeper({
-      config,
-      clock,
-      deadlines,
-      leases,
-      host,
-      workers,
-      providers,
-      costUntold: (job) => this.#outcomes.costUntold(job),
-      logger,
-      onFree: () => this.#onFree(),
-    });
-    const keeper = this.#keeper;
-    this.#candidates = new Candidates({ leases, providers, workers, priceOf: pricing.comparablePrice });
-    const candidates = this.#candidates;
-    this.#dispatcher = new Dispatcher({
-      clock,
-      store,
-      host,
-      candidates,
-      keeper,
-      workers,
-      providers,
-      isAssigning,
-      logger,
-    });
-    this.#liveness = new Liveness({
-      config,
-      clock,
-      deadlines,
-      workers,
-      onGone: (session) => {
+      committed: (committed) => this.#committed(committed),
+      slotFreed: () => this.#onFree(),
+      stalled: (lateMs) => this.#afterStall(lateMs),
+      workerGone: ({ workerId }) => {
         for (const connection of this.#connections) {
-          if (connection.workerId === session.workerId) connection.lost(false);
+          if (connection.workerId === workerId) connection.lost(false);
         }
       },
     });
-    this.#activity = new Activity(clock);
-    this.#course = new Course({ clock, activity: this.#activity, counts: () => store.counts() });
+    this.bus = this.#parts.bus;
+    this.inspector = this.#parts.inspector;
     this.#startedAt = clock.monotonic();
-    this.#vitals = options.vitals ?? null;
-    this.#waiting = new WaitingReasons({ candidates, leases, providers, workers, isAssigning });
+    this.#vitals = vitals ?? null;
   }
 
   /**
@@ -225,26 +96,26 @@ export class Coordinator {
    * @throws StoreLocked, StoreCorrupt, StoreFormatTooNew.
    */
   async start(): Promise<void> {
-    this.#supervisor.start();
+    this.#parts.supervisor.start();
     this.#supervise({ type: 'supervisor.open' });
     await this.#store.open();
-    await this.#workers.open();
+    await this.#parts.workers.open();
     this.#pending = (await this.#store.counts()).byStatus.pending;
     const running = await this.#store.runningJobs();
     for (const job of running) {
-      this.#host.adopt(job);
-      this.#keeper.adopt(job);
+      this.#parts.host.adopt(job);
+      this.#parts.keeper.adopt(job);
     }
-    for (const job of await this.#store.delayedJobs()) this.#delays.follow(job);
+    for (const job of await this.#store.delayedJobs()) this.#parts.delays.follow(job);
     this.#expectReturns();
-    this.#retention.start();
-    this.#course.start();
+    this.#parts.retention.start();
+    this.#parts.course.start();
     this.#supervise({ type: 'supervisor.recovered' });
     this.#logger.info({ running: running.length, pending: this.#pending }, 'coordinator accepts jobs');
   }
 
   get status(): SupervisorStatus {
-    return this.#supervisor.getSnapshot().value as SupervisorStatus;
+    return this.#parts.supervisor.getSnapshot().value as SupervisorStatus;
   }
 
   storeHealth(): StoreHealth {
@@ -258,7 +129,7 @@ export class Coordinator {
   async drain(graceMs: number): Promise<void> {
     this.#supervise({ type: 'supervisor.drain' });
     await this.#leasesEnded(graceMs);
-    await this.#dispatcher.idle();
+    await this.#parts.dispatcher.idle();
   }
 
   /**
@@ -267,20 +138,20 @@ export class Coordinator {
    */
   dismiss(): void {
     this.#isDismissing = true;
-    this.#waits.endAll();
-    for (const session of this.#workers.sessions())
+    this.#parts.waits.endAll();
+    for (const session of this.#parts.workers.sessions())
       session.close(closeCodes.restarting, 'the coordinator restarts');
   }
 
   /** Let go of everything. */
   async close(): Promise<void> {
     this.dismiss();
-    this.#retention.close();
-    this.#course.close();
-    this.#deadlines.close();
-    this.#host.close();
-    this.#workers.close();
-    this.#providers.close();
+    this.#parts.retention.close();
+    this.#parts.course.close();
+    this.#parts.deadlines.close();
+    this.#parts.host.close();
+    this.#parts.workers.close();
+    this.#parts.providers.close();
     await this.#store.close();
     this.#supervise({ type: 'supervisor.stop' });
   }
@@ -290,7 +161,7 @@ export class Coordinator {
    * @throws CoordinatorError draining, queue_full, invalid_request (nothing names a provider); StoreUnavailable.
    */
   async dispatch(request: JobRequest): Promise<JobView> {
-    return this.view(await this.#intake.accept(request));
+    return this.view(await this.#parts.intake.accept(request));
   }
 
   /**
@@ -298,7 +169,7 @@ export class Coordinator {
    * @throws CoordinatorError idempotency_conflict when the key stands for another request; as `dispatch` otherwise.
    */
   async dispatchOnce(key: string, request: JobRequest): Promise<{ view: JobView; isNew: boolean }> {
-    const { job, isNew } = await this.#intake.acceptOnce(key, request);
+    const { job, isNew } = await this.#parts.intake.acceptOnce(key, request);
     return { view: this.view(job), isNew };
   }
 
@@ -309,7 +180,7 @@ export class Coordinator {
 
   /** Accept all of the jobs in one commit, or none of them. @throws CoordinatorError draining, queue_full; StoreUnavailable. */
   dispatchAll(planned: readonly PlannedRequest[]): Promise<JobRecord[]> {
-    return this.#intake.acceptAll(planned);
+    return this.#parts.intake.acceptAll(planned);
   }
 
   /** Also one that was archived. @throws CoordinatorError job_not_found; StoreUnavailable. */
@@ -323,7 +194,9 @@ export class Coordinator {
 
   /** The job when it has ended, or as it is after `waitMs`. @throws CoordinatorError job_not_found. */
   async jobAtEnd(id: string, waitMs: number, signal: AbortSignal): Promise<JobView> {
-    await this.#waits.untilEnd(id, waitMs, signal, async () => isTerminal((await this.job(id)).job.state));
+    await this.#parts.waits.untilEnd(id, waitMs, signal, async () =>
+      isTerminal((await this.job(id)).job.state),
+    );
     return this.job(id);
   }
 
@@ -338,12 +211,12 @@ export class Coordinator {
 
   /** @throws CoordinatorError job_not_found; InvalidTransition when it has ended; StoreUnavailable. */
   async cancel(id: string): Promise<JobView> {
-    return this.view(await this.#commands.cancel(id));
+    return this.view(await this.#parts.commands.cancel(id));
   }
 
   /** @throws CoordinatorError job_not_found; InvalidTransition unless failed or stuck; StoreUnavailable. */
   async retry(id: string): Promise<JobView> {
-    return this.view(await this.#commands.retry(id));
+    return this.view(await this.#parts.commands.retry(id));
   }
 
   counts(): Promise<JobCounts> {
@@ -358,7 +231,7 @@ export class Coordinator {
 
   /** The last hour in steps of ten seconds, see `Course`. @param after epoch ms; only later ones. */
   statsHistory(after: number | null): StatsPoint[] {
-    return this.#course.points(after);
+    return this.#parts.course.points(after);
   }
 
   /** Everything in figures, at this moment: some 50 µs, however many jobs there are. */
@@ -366,10 +239,10 @@ export class Coordinator {
     return takeStats({
       store: this.#store,
       clock: this.#clock,
-      leases: this.#leases,
-      workers: this.#workers,
-      providers: this.#providers,
-      activity: this.#activity,
+      leases: this.#parts.leases,
+      workers: this.#parts.workers,
+      providers: this.#parts.providers,
+      activity: this.#parts.activity,
       status: () => this.status,
       startedAt: this.#startedAt,
       vitals: this.#vitals,
@@ -390,7 +263,7 @@ export class Coordinator {
   machineCounts(): Promise<MachineCounts> {
     return countMachines({
       store: this.#store,
-      workers: this.#workers,
+      workers: this.#parts.workers,
       providers: () => this.providers(),
       supervisor: this.status,
     });
@@ -398,7 +271,7 @@ export class Coordinator {
 
   /** Every provider that is configured, served or was met by a job. */
   providers(): ProviderView[] {
-    return this.#providers.views(this.#workers.connected().flatMap(({ providers }) => providers));
+    return this.#parts.providers.views(this.#parts.workers.connected().flatMap(({ providers }) => providers));
   }
 
   /**
@@ -409,35 +282,35 @@ export class Coordinator {
     if (!this.providers().some((provider) => provider.name === name)) {
       throw new CoordinatorError('not_found', `There is no provider ${name}`);
     }
-    return this.#providers.reset(name);
+    return this.#parts.providers.reset(name);
   }
 
   workers(): Promise<WorkerView[]> {
-    return this.#workers.views();
+    return this.#parts.workers.views();
   }
 
   /** @throws CoordinatorError worker_not_found. */
   worker(id: string): Promise<WorkerView> {
-    return this.#workers.view(id);
+    return this.#parts.workers.view(id);
   }
 
   /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
   async setWorkerPaused(id: string, paused: boolean): Promise<WorkerView> {
-    const view = await this.#workers.setPaused(id, paused);
-    if (!paused) this.#dispatcher.kick();
+    const view = await this.#parts.workers.setPaused(id, paused);
+    if (!paused) this.#parts.dispatcher.kick();
     return view;
   }
 
   /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
   async setWorkerConcurrency(id: string, concurrency: number): Promise<WorkerView> {
-    const view = await this.#workers.setConcurrency(id, concurrency);
-    this.#dispatcher.kick();
+    const view = await this.#parts.workers.setConcurrency(id, concurrency);
+    this.#parts.dispatcher.kick();
     return view;
   }
 
   /** @throws CoordinatorError worker_not_found, invalid_transition while it is connected; StoreUnavailable. */
   forgetWorker(id: string): Promise<void> {
-    return this.#workers.forget(id);
+    return this.#parts.workers.forget(id);
   }
 
   /** A worker has opened a connection; its hello is yet to come. */
@@ -446,12 +319,12 @@ export class Coordinator {
       {
         config: this.#config,
         clock: this.#clock,
-        workers: this.#workers,
-        keeper: this.#keeper,
-        outcomes: this.#outcomes,
-        leases: this.#leases,
-        liveness: this.#liveness,
-        dispatcher: this.#dispatcher,
+        workers: this.#parts.workers,
+        keeper: this.#parts.keeper,
+        outcomes: this.#parts.outcomes,
+        leases: this.#parts.leases,
+        liveness: this.#parts.liveness,
+        dispatcher: this.#parts.dispatcher,
         bus: this.bus,
         logger: this.#logger,
       },
@@ -470,17 +343,17 @@ export class Coordinator {
 
   /** The configuration is another one: what was decided by the old one is looked at again. */
   configChanged(): void {
-    this.#keeper.rewatchAll();
-    this.#dispatcher.kick();
+    this.#parts.keeper.rewatchAll();
+    this.#parts.dispatcher.kick();
   }
 
   /** What the routing would do with a job that was sent now. @throws CoordinatorError invalid_request. */
   explainRoute(request: JobRequest): RouteExplanation {
     const plan = planOrRefuse(request, this.#config());
     const [target, ...chain] = plan.candidates;
-    const members = this.#candidates.of({ target, chain });
+    const members = this.#parts.candidates.of({ target, chain });
     const lane = laneOf({ strategy: plan.strategy, target, chain });
-    return { plan, members, picked: this.#candidates.pick(plan, lane, members) };
+    return { plan, members, picked: this.#parts.candidates.pick(plan, lane, members) };
   }
 
   /** A job with what only this process knows of it; `position` is left out. */
@@ -488,8 +361,8 @@ export class Coordinator {
     const isPending = statusOf(job.state) === 'pending';
     return {
       job,
-      waiting: isPending ? { ...this.#waiting.explain(job), position: null } : null,
-      heartbeatAt: this.#leases.ofJob(job.id)?.beatWall ?? null,
+      waiting: isPending ? { ...this.#parts.waiting.explain(job), position: null } : null,
+      heartbeatAt: this.#parts.leases.ofJob(job.id)?.beatWall ?? null,
     };
   }
 
@@ -505,7 +378,7 @@ export class Coordinator {
 
   #supervise(event: SupervisorEvent): void {
     const before = this.status;
-    this.#supervisor.send(event);
+    this.#parts.supervisor.send(event);
     const { status: after } = this;
     this.bus.handled('supervisor', 'supervisor', { before, after, event: event.type, at: this.#clock.now() });
   }
@@ -516,10 +389,10 @@ export class Coordinator {
     const wasPending = before !== null && statusOf(before.state) === 'pending';
     const isPending = statusOf(after.state) === 'pending';
     if (isPending !== wasPending) this.#pending += isPending ? 1 : -1;
-    this.#keeper.follow(committed);
-    this.#activity.follow(committed);
+    this.#parts.keeper.follow(committed);
+    this.#parts.activity.follow(committed);
     this.#tellFollowers(committed);
-    this.#delays.follow(after);
+    this.#parts.delays.follow(after);
     this.bus.handled('job', after.id, {
       before: before?.state ?? null,
       after: after.state,
@@ -528,15 +401,15 @@ export class Coordinator {
     });
     const type = jobEventType(before, after);
     if (type !== null) this.bus.publish({ type, at: after.life.updatedAt, job: after });
-    if (after.state === 'pending.ready') this.#dispatcher.kick();
+    if (after.state === 'pending.ready') this.#parts.dispatcher.kick();
   }
 
   /** Workers that held leases at the restart have a while to come back; then their jobs are stuck. */
   #expectReturns(): void {
     const waitMs = returnIntervals * this.#config().jobs.heartbeatIntervalSeconds * 1000;
-    for (const workerId of new Set([...this.#leases.all()].map((lease) => lease.workerId))) {
-      this.#deadlines.set(this.#clock.monotonic() + waitMs, () => {
-        if (this.#workers.session(workerId) === null) this.#keeper.workerLost(workerId);
+    for (const workerId of new Set([...this.#parts.leases.all()].map((lease) => lease.workerId))) {
+      this.#parts.deadlines.set(this.#clock.monotonic() + waitMs, () => {
+        if (this.#parts.workers.session(workerId) === null) this.#parts.keeper.workerLost(workerId);
       });
     }
   }
@@ -546,13 +419,14 @@ export class Coordinator {
       { late_ms: Math.round(lateMs) },
       'the coordinator stood still; every lease gets fresh grace',
     );
-    this.#liveness.refreshAll();
-    this.#keeper.refreshAll();
+    this.#parts.liveness.refreshAll();
+    this.#parts.keeper.refreshAll();
   }
 
   /** Resolves when no connected worker holds a lease, or after `graceMs`. */
   #leasesEnded(graceMs: number): Promise<void> {
-    const isDone = () => this.#workers.sessions().every(({ workerId }) => this.#leases.held(workerId) === 0);
+    const isDone = () =>
+      this.#parts.workers.sessions().every(({ workerId }) => this.#parts.leases.held(workerId) === 0);
     if (isDone()) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancelTimer = this.#clock.after(graceMs, resolve);

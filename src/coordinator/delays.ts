@@ -14,11 +14,11 @@ const storeRetryMs = 500;
 export class Delays {
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
-  readonly #host: () => JobHost;
+  readonly #host: JobHost;
   readonly #logger: Logger;
   readonly #byJob = new Map<string, Deadline>();
 
-  constructor(options: { clock: Clock; deadlines: Deadlines; host: () => JobHost; logger: Logger }) {
+  constructor(options: { clock: Clock; deadlines: Deadlines; host: JobHost; logger: Logger }) {
     this.#clock = options.clock;
     this.#deadlines = options.deadlines;
     this.#host = options.host;
@@ -51,7 +51,7 @@ export class Delays {
       return;
     }
     this.#byJob.delete(job.id);
-    this.#host()
+    this.#host
       .apply(job.id, () => [{ type: 'job.due', at: this.#clock.now() }])
       .catch((error: unknown) => {
         this.#logger.error(

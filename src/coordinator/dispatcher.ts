@@ -34,7 +34,7 @@ interface Claim {
 export class Dispatcher {
   readonly #clock: Clock;
   readonly #store: Store;
-  readonly #host: () => JobHost;
+  readonly #host: JobHost;
   readonly #candidates: Candidates;
   readonly #keeper: LeaseKeeper;
   readonly #workers: Workers;
@@ -51,7 +51,7 @@ export class Dispatcher {
   constructor(options: {
     clock: Clock;
     store: Store;
-    host: () => JobHost;
+    host: JobHost;
     candidates: Candidates;
     keeper: LeaseKeeper;
     workers: Workers;
@@ -134,7 +134,7 @@ export class Dispatcher {
     } finally {
       // Whatever was decided and is not durable has not happened.
       for (const { step, lease, release } of claims.values()) {
-        this.#host().abandon(step);
+        this.#host.abandon(step);
         this.#keeper.unreserve(lease);
         release();
       }
@@ -164,7 +164,7 @@ export class Dispatcher {
           };
         });
       const why = `${candidates.length > 1 ? `${job.life.strategy}: ` : ''}${worker.name} had a free slot`;
-      const step = this.#host().step(job, {
+      const step = this.#host.step(job, {
         type: 'job.assigned',
         at,
         workerId: worker.id,
@@ -177,7 +177,7 @@ export class Dispatcher {
       const lease = this.#keeper.reserve(job, worker.id, provider);
       this.#providers.sent(provider);
       this.#candidates.took(lane);
-      claims.set(job.id, { step, lease, model, release: this.#host().hold(job.id) });
+      claims.set(job.id, { step, lease, model, release: this.#host.hold(job.id) });
       return step.change;
     };
   }
@@ -187,7 +187,7 @@ export class Dispatcher {
    * second of two retries, changes nothing, and nobody else would say that the job can be had now.
    */
   #isInFlight(jobId: string): boolean {
-    const end = this.#host().inFlight(jobId);
+    const end = this.#host.inFlight(jobId);
     if (end === null) return false;
     if (this.#awaited.has(end)) return true;
     this.#awaited.add(end);
@@ -200,7 +200,7 @@ export class Dispatcher {
 
   /** The claim is durable: out with the assignment. */
   #hand({ step, lease, release, model }: Claim): void {
-    const { after, effects } = this.#host().settle(step);
+    const { after, effects } = this.#host.settle(step);
     release();
     if (!effects.some(({ type }) => type === 'handToWorker')) return;
     const session = this.#workers.session(lease.workerId);

@@ -29,7 +29,7 @@ export class Intake {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #store: Store;
-  readonly #host: () => JobHost;
+  readonly #host: JobHost;
   readonly #isDispatching: () => boolean;
   readonly #pending: () => number;
   readonly #keys = new KeyedQueue();
@@ -41,7 +41,7 @@ export class Intake {
     clock: Clock;
     random: Random;
     store: Store;
-    host: () => JobHost;
+    host: JobHost;
     isDispatching: () => boolean;
     /** Jobs that are pending in the store. */
     pending: () => number;
@@ -112,7 +112,7 @@ export class Intake {
         });
         if (jobs.length % jobsPerTurn === 0) await nextTurn();
       }
-      return await this.#host().createAll(jobs);
+      return await this.#host.createAll(jobs);
     } finally {
       this.#entering -= planned.length;
     }
@@ -123,7 +123,7 @@ export class Intake {
     const plan = planOrRefuse(request, this.#config());
     this.#entering += 1;
     try {
-      return await this.#host().create({
+      return await this.#host.create({
         id,
         request,
         input: inputOf(request, plan, this.#clock.now()),

@@ -23,7 +23,7 @@ export class LeaseKeeper {
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #leases: Leases;
-  readonly #host: () => JobHost;
+  readonly #host: JobHost;
   readonly #workers: Workers;
   readonly #providers: Providers;
   /** What an attempt costs that ends without its worker's word. */
@@ -38,7 +38,7 @@ export class LeaseKeeper {
     clock: Clock;
     deadlines: Deadlines;
     leases: Leases;
-    host: () => JobHost;
+    host: JobHost;
     workers: Workers;
     providers: Providers;
     costUntold: (job: JobRecord) => Cost;
@@ -300,7 +300,7 @@ export class LeaseKeeper {
 
   /** Send an event only to a job that is in `state`, which the live actor knows: most heartbeats change nothing. */
   #tell(lease: Lease, event: JobEvent, state: 'running.active' | 'running.stuck'): void {
-    if (this.#host().liveState(lease.jobId) === state || this.#host().liveState(lease.jobId) === null) {
+    if (this.#host.liveState(lease.jobId) === state || this.#host.liveState(lease.jobId) === null) {
       this.#try(lease.jobId, event);
     }
   }
@@ -312,7 +312,7 @@ export class LeaseKeeper {
 
   /** Apply an event that nobody waits for; when the store refuses it, again a little later. */
   #try(jobId: string, event: JobEvent, complete: (job: JobRecord) => JobEvent = () => event): void {
-    this.#host()
+    this.#host
       .apply(jobId, (job) => [complete(job)])
       .catch((error: unknown): undefined => {
         this.#logger.error({ job_id: jobId, event: event.type, error: messageOf(error) }, 'change put off');

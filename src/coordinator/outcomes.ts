@@ -66,7 +66,7 @@ export class Outcomes {
   readonly #config: () => Config;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #host: () => JobHost;
+  readonly #host: JobHost;
   readonly #providers: Providers;
   readonly #pricing: Pricing;
   /** Called when the worker has said its last word on a lease that only waited for it. */
@@ -76,7 +76,7 @@ export class Outcomes {
     config: () => Config;
     clock: Clock;
     random: Random;
-    host: () => JobHost;
+    host: JobHost;
     providers: Providers;
     pricing: Pricing;
     letGo: (ref: LeaseRef, workerId: string) => void;
@@ -102,7 +102,7 @@ export class Outcomes {
   ): Promise<{ accepted: boolean; reason?: AckReason }> {
     let reason = 'lease_lost' as AckReason;
     let repeated = false;
-    const applied = await this.#host().apply(ref.jobId, (job) => {
+    const applied = await this.#host.apply(ref.jobId, (job) => {
       const attempt = job.life.attempts.find(({ lease }) => lease === ref.lease);
       if (attempt === undefined) return [];
       if (attempt.workerId !== session.workerId) {
@@ -130,7 +130,7 @@ export class Outcomes {
   }
 
   async #reportUsage(ref: LeaseRef, outcome: Outcome): Promise<void> {
-    await this.#host().apply(ref.jobId, (job) => {
+    await this.#host.apply(ref.jobId, (job) => {
       const attempt = job.life.attempts.find(({ lease }) => lease === ref.lease);
       return attempt === undefined ? [] : this.#lateUsage(attempt, outcome, this.#clock.now());
     });

@@ -27,7 +27,7 @@ export class Retention {
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #store: Store;
-  readonly #host: () => JobHost;
+  readonly #host: JobHost;
   readonly #isAccepting: () => boolean;
   readonly #logger: Logger;
   #isClosed = false;
@@ -37,7 +37,7 @@ export class Retention {
     clock: Clock;
     deadlines: Deadlines;
     store: Store;
-    host: () => JobHost;
+    host: JobHost;
     isAccepting: () => boolean;
     logger: Logger;
   }) {
@@ -75,8 +75,8 @@ export class Retention {
     const releases: (() => void)[] = [];
     try {
       const count = await this.#store.archive(rule, (job) => {
-        if (this.#host().inFlight(job.id) !== null || mayStillCost(job, now)) return false;
-        releases.push(this.#host().hold(job.id));
+        if (this.#host.inFlight(job.id) !== null || mayStillCost(job, now)) return false;
+        releases.push(this.#host.hold(job.id));
         return true;
       });
       if (count > 0) this.#logger.info({ jobs: count }, 'moved ended jobs to the archive');

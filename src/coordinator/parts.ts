@@ -1,0 +1,154 @@
+import { createActor } from 'xstate';
+import { supervisorMachine } from '../../machines/supervisorMachine.ts';
+import type { Config } from '../config/config.ts';
+import type { Pricing } from '../cost/pricing.ts';
+import type { Clock, Random } from '../domain/clock.ts';
+import type { Vitals } from '../domain/stats.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Store } from '../store/store.ts';
+import { Activity } from './activity.ts';
+import { Candidates } from './candidates.ts';
+import { Course } from './course.ts';
+import { Deadlines } from './deadlines.ts';
+import { Delays } from './delays.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { EventBus } from './eventBus.ts';
+import { Inspector, inspectOption } from './inspector.ts';
+import { Intake } from './intake.ts';
+import { JobCommands } from './jobCommands.ts';
+import { type Committed, JobHost } from './jobHost.ts';
+import { JobWaits } from './jobWaits.ts';
+import { LeaseKeeper } from './leaseKeeper.ts';
+import { Leases } from './leases.ts';
+import { Liveness } from './liveness.ts';
+import { Outcomes } from './outcomes.ts';
+import { Providers } from './providers.ts';
+import { Retention } from './retention.ts';
+import { WaitingReasons } from './waitingReason.ts';
+import type { WorkerSession } from './workerSession.ts';
+import { Workers } from './workers.ts';
+
+/** What a coordinator is made with. */
+export interface CoordinatorOptions {
+  config: () => Config;
+  store: Store;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  pricing: Pricing;
+  /** What the process says of itself; null in the figures without it. */
+  vitals?: (() => Vitals) | undefined;
+  /** Have every event of every actor seen, for maintainers. */
+  inspects?: boolean | undefined;
+}
+
+/** What its parts tell the coordinator. */
+export interface PartsHost {
+  /** Jobs that are pending in the store. */
+  pending(): number;
+  /** A change of a job is durable. */
+  committed(committed: Committed): void;
+  /** A slot has become free. */
+  slotFreed(): void;
+  /** The event loop stood still for this long, ms. */
+  stalled(lateMs: number): void;
+  /** A worker has been silent for too long. */
+  workerGone(session: WorkerSession): void;
+}
+
+export type Parts = ReturnType<typeof createParts>;
+
+/** Make the parts of a coordinator and let each know those that it works with. Nothing is started or opened yet. */
+export function createParts(options: CoordinatorOptions, told: PartsHost) {
+  const { config, store, clock, random, logger, pricing } = options;
+  const inspector = options.inspects === true ? new Inspector({ clock, logger }) : null;
+  const supervisor = createActor(supervisorMachine, inspectOption(inspector, 'supervisor', 'supervisor'));
+  const isAccepting = () => supervisor.getSnapshot().hasTag('dispatching');
+  const isAssigning = () => supervisor.getSnapshot().hasTag('assigning');
+  const bus = new EventBus((error) => logger.error({ err: error }, 'a listener failed'));
+  const deadlines = new Deadlines(clock, (lateMs) => told.stalled(lateMs));
+  const leases = new Leases();
+  const workers = new Workers({ store, clock, random, bus, leases, logger, inspector });
+  const providers = new Providers({
+    config,
+    clock,
+    random,
+    deadlines,
+    logger,
+    bus,
+    leases,
+    inspector,
+    fleet: (provider) => workers.fleetOf(provider),
+    onAvailable: () => dispatcher.kick(),
+  });
+  const host = new JobHost({
+    store,
+    logger,
+    inspector,
+    onCommitted: (committed) => told.committed(committed),
+  });
+  const outcomes = new Outcomes({
+    config,
+    clock,
+    random,
+    host,
+    providers,
+    pricing,
+    letGo: (ref, workerId) => keeper.letGo(ref, workerId),
+  });
+  const keeper = new LeaseKeeper({
+    config,
+    clock,
+    deadlines,
+    leases,
+    host,
+    workers,
+    providers,
+    costUntold: (job) => outcomes.costUntold(job),
+    logger,
+    onFree: () => told.slotFreed(),
+  });
+  const candidates = new Candidates({ leases, providers, workers, priceOf: pricing.comparablePrice });
+  const dispatcher: Dispatcher = new Dispatcher({
+    clock,
+    store,
+    host,
+    candidates,
+    keeper,
+    workers,
+    providers,
+    isAssigning,
+    logger,
+  });
+  const pending = () => told.pending();
+  const activity = new Activity(clock);
+  return {
+    inspector,
+    supervisor,
+    bus,
+    deadlines,
+    leases,
+    workers,
+    providers,
+    host,
+    intake: new Intake({ config, clock, random, store, host, isDispatching: isAccepting, pending }),
+    delays: new Delays({ clock, deadlines, host, logger }),
+    retention: new Retention({ config, clock, deadlines, store, host, isAccepting, logger }),
+    outcomes,
+    commands: new JobCommands({ config, clock, store, host, outcomes }),
+    waits: new JobWaits({ clock, bus }),
+    keeper,
+    candidates,
+    dispatcher,
+    liveness: new Liveness({
+      config,
+      clock,
+      deadlines,
+      workers,
+      onGone: (session) => told.workerGone(session),
+    }),
+    waiting: new WaitingReasons({ candidates, leases, providers, workers, isAssigning }),
+    activity,
+    course: new Course({ clock, activity, counts: () => store.counts() }),
+  };
+}

@@ -62,7 +62,7 @@ export class KeyRing {
    */
   authenticate(authorization: string | undefined): Principal | string {
     if (authorization === undefined || authorization === '') return 'no Authorization header';
-    const key = /^Bearer (\S+)$/i.exec(authorization)?.[1];
+    const key = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
     if (key === undefined) return 'the Authorization header must be: Bearer <key>';
     if (this.#environmentHash !== null && isEqual(hashSecret(key), this.#environmentHash)) {
       return { keyId: environmentKeyId, role: 'admin', secretHash: this.#environmentHash };

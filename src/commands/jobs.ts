@@ -137,13 +137,13 @@ function watchCommand(io: Io): Command {
     });
 }
 
-const wholeId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const wholeId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const candidatesMax = 20;
 
 /** The id that was meant: itself, or that of the one job whose id has this part. @throws CommandFailure (refused). */
 async function findJobId(client: Client, ref: string): Promise<string> {
-  if (wholeId.test(ref)) return ref;
   const part = ref.toLowerCase();
+  if (wholeId.test(part)) return part;
   const { jobs } = await client.jobs({ q: part, limit: candidatesMax });
   const fitting = jobs.filter(({ id }) => id.includes(part));
   const [first, second] = fitting;

@@ -10,7 +10,8 @@ import { version } from '../lib/version.ts';
 export function health(coordinator: Coordinator): Middleware {
   const startedAt = performance.now();
   return (ctx, next) => {
-    if (ctx.path !== '/health' || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next();
+    // With a slash at the end too, as every other route.
+    if (!/^\/health\/?$/.test(ctx.path) || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next();
     ctx.state.route = '/health';
     const store = coordinator.storeHealth();
     const accepts = coordinator.status === 'accepting' || coordinator.status === 'paused';

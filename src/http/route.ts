@@ -54,7 +54,8 @@ export type Route = JsonRoute | StreamRoute;
  * @throws at start, when a route has no role that exists.
  */
 export function routing(routes: readonly Route[], readBody: Middleware): Middleware {
-  const router = new Router();
+  // Case counts: a proxy that keeps /api/keys for some must not be passed by /API/keys.
+  const router = new Router({ sensitive: true });
   for (const route of routes) {
     if (!(route.role in rolesByName)) throw new Error(`${route.method} ${route.path} declares no role`);
     const handler: Middleware = async (ctx) => ('stream' in route ? stream(ctx, route) : respond(ctx, route));

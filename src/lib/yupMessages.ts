@@ -15,7 +15,7 @@ setLocale({
     defined: 'is required',
   },
   string: {
-    min: ({ min }) => `must have at least ${min} characters`,
+    min: ({ min }) => (min === 1 ? 'must not be empty' : `must have at least ${min} characters`),
     max: ({ max }) => `must have at most ${max} characters`,
   },
   number: {

@@ -51,6 +51,20 @@ test('what is not there is 404, what is not offered 405 with Allow', async (t) =
   t.deepEqual([...allow].sort(), ['GET', 'HEAD', 'POST']);
 });
 
+test('a slash at the end changes nothing, the case of a path does, and spaces before a key do not', async (t) => {
+  const { url } = await setupApi(t);
+  // Not through `api`: the document names none of these paths.
+  const statusOf = async (path: string, authorization?: string): Promise<number> =>
+    (await fetch(url + path, authorization === undefined ? {} : { headers: { authorization } })).status;
+  t.is(await statusOf('/health/'), 200);
+  t.is(await statusOf('/health/x'), 401);
+  const bearer = `Bearer ${environmentKey}`;
+  t.is(await statusOf('/api/jobs/', bearer), 200);
+  for (const path of ['/API/jobs', '/api/Jobs', '/Metrics']) t.is(await statusOf(path, bearer), 404, path);
+  // RFC 9110, 11.4: one or more spaces part the scheme from what it takes.
+  t.is(await statusOf('/api/jobs', `bearer   ${environmentKey}`), 200);
+});
+
 test('a bad dispatch names every field at fault and leaves no trace', async (t) => {
   const { api } = await setupApi(t);
   const cases: [unknown, string][] = [

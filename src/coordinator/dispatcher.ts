@@ -41,8 +41,8 @@ export class Dispatcher {
   readonly #providers: Providers;
   readonly #isAssigning: () => boolean;
   readonly #logger: Logger;
-  /** Jobs that are left alone until a time, monotonic ms. */
-  readonly #spared = new Map<string, number>();
+  /** Jobs that are left alone, each with the list by which it was spared last. */
+  readonly #spared = new Map<string, readonly string[]>();
   /** Ends of events in flight after which another pass is due. */
   readonly #awaited = new Set<Promise<void>>();
   #running: Promise<void> | null = null;
@@ -82,11 +82,10 @@ export class Dispatcher {
    */
   spare(jobIds: readonly string[]): void {
     if (jobIds.length === 0) return;
-    const until = this.#clock.monotonic() + spareMs;
-    for (const id of jobIds) this.#spared.set(id, until);
+    for (const id of jobIds) this.#spared.set(id, jobIds);
     this.#clock.after(spareMs, () => {
-      const now = this.#clock.monotonic();
-      for (const [id, end] of this.#spared) if (end <= now) this.#spared.delete(id);
+      // Not by the time: a timer may come a little before it, and nobody would look again.
+      for (const id of jobIds) if (this.#spared.get(id) === jobIds) this.#spared.delete(id);
       this.kick();
     });
   }

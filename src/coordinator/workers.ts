@@ -138,8 +138,9 @@ export class Workers {
   }
 
   /**
-   * Forget a worker that is disconnected.
-   * @throws CoordinatorError worker_not_found; invalid_transition while it is connected.
+   * Forget a worker that is disconnected. Not while its jobs wait for its return: under its name it would be another
+   * worker then, whose outcomes of them are refused.
+   * @throws CoordinatorError worker_not_found; invalid_transition while it is connected or has jobs.
    */
   async forget(id: string): Promise<void> {
     const entry = this.#entry(id);
@@ -147,6 +148,13 @@ export class Workers {
       throw new CoordinatorError(
         'invalid_transition',
         'The worker is connected; stop it first, then delete it',
+      );
+    }
+    const held = this.#leases.ofWorker(id).length;
+    if (held > 0) {
+      throw new CoordinatorError(
+        'invalid_transition',
+        `${held} of its jobs wait for the worker's return; retry or cancel them first, or wait until they are taken back`,
       );
     }
     const { promise, resolve } = Promise.withResolvers<void>();

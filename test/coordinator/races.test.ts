@@ -1,7 +1,9 @@
 import test from 'ava';
-import { InvalidTransition, StoreUnavailable } from '../../src/domain/errors.ts';
+import { CoordinatorError, InvalidTransition, StoreUnavailable } from '../../src/domain/errors.ts';
 import { FailingFiles, systemError } from '../store/failingFiles.ts';
 import { request, setup } from '../support/coordinator.ts';
+import { FakeClock } from '../support/fakeClock.ts';
+import { temporaryFolder } from '../support/folder.ts';
 
 test('of a result and a cancel that come together the first stands, and the other is told so', async (t) => {
   const { coordinator, worker } = await setup(t);
@@ -131,4 +133,43 @@ test('a worker that comes back while it is removed is there afterwards, and gets
   const { job } = await coordinator.dispatch(request());
   t.is((await back.job()).job_id, job.id);
   await t.throwsAsync(coordinator.forgetWorker(id), { message: /no worker/ });
+});
+
+test('a job that was left to the worker that came back for it is handed out, though the timer comes a little early', async (t) => {
+  // As those of Node may, measured by the clock that cannot be set.
+  class EarlyClock extends FakeClock {
+    override after(delayMs: number, task: () => void): () => void {
+      return super.after(delayMs - 0.5, task);
+    }
+  }
+  const clock = new EarlyClock();
+  const { coordinator, worker, jobAs } = await setup(t, {}, { folder: temporaryFolder(t), clock });
+  const slow = await worker({ name: 'slow' });
+  const { job } = await coordinator.dispatch(request());
+  const { lease } = await slow.job();
+  clock.advance(30_000);
+  clock.advance(120_000);
+  await jobAs(job.id, 'pending');
+  const back = await worker({ name: 'slow' }, [{ jobId: job.id, lease }]);
+  clock.advance(500);
+  t.like(await back.job(), { job_id: job.id, lease: lease + 1 });
+});
+
+test('a worker is not forgotten while its jobs wait for its return, and then goes on with them', async (t) => {
+  const { coordinator, worker, jobAs } = await setup(t);
+  const gone = await worker({ name: 'box' });
+  const { job } = await coordinator.dispatch(request());
+  const assigned = await gone.job();
+  gone.drop();
+  await jobAs(job.id, 'running.stuck');
+  await t.throwsAsync(coordinator.forgetWorker(gone.id), {
+    instanceOf: CoordinatorError,
+    message: /1 of its jobs wait/,
+  });
+  const back = await worker({ name: 'box' }, [{ jobId: job.id, lease: assigned.lease }]);
+  await back.complete(assigned);
+  t.like(back.ack, { accepted: true });
+  back.drop();
+  await coordinator.forgetWorker(back.id);
+  t.deepEqual(await coordinator.workers(), []);
 });

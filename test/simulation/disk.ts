@@ -169,9 +169,22 @@ export class SimDisk {
     const torn = inode.settle(dice.chance(0.3) ? 0 : dice.int(0, inode.pending.length));
     if (isLast && torn !== null && 'bytes' in torn && dice.chance(0.7)) {
       const cut = cutOf(torn.bytes.length, dice);
+      const before = Buffer.from(inode.durable.view());
       apply(inode.durable, { position: torn.position, bytes: torn.bytes.subarray(0, cut) });
+      if (dice.chance(0.5)) this.#reorder(inode, before, torn.position);
     }
     inode.seen.set(inode.durable);
+  }
+
+  /** Sectors of a write reach the disk in any order: some that should have come earlier are still as they were before it. */
+  #reorder({ durable }: Inode, before: Buffer, from: number): void {
+    const share = this.#dice.int(1, 9) / 10;
+    for (let at = from - (from % sectorBytes); at < durable.length; at += sectorBytes) {
+      if (!this.#dice.chance(share)) continue;
+      const old = Buffer.alloc(Math.min(sectorBytes, durable.length - at));
+      before.copy(old, 0, at, at + old.length);
+      durable.write(old, at);
+    }
   }
 
   /** After an error of a sync the system may have dropped what it could not write: a later look finds the old bytes. */

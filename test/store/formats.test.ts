@@ -50,3 +50,38 @@ test('a folder of format 1 opens with everything in it, and is of the present fo
   t.is((await again.job('new'))?.ordinal, 8);
   t.like(await manifest(), { format: formatVersion, lastOrdinal: 8 });
 });
+
+test('a folder of format 2 opens with everything in it, and is of the present format from then on', async (t) => {
+  const path = await emptyFolder(t);
+  await cp(join(fixtures, 'format-2'), path, { recursive: true });
+  const store = await openStore(t, path);
+  const { jobs } = await store.jobs(queryOf());
+  t.deepEqual(
+    jobs.map(({ ordinal, state }) => [ordinal, state]),
+    [
+      [11, 'pending.ready'],
+      [10, 'pending.ready'],
+      [9, 'pending.ready'],
+      [8, 'pending.ready'],
+      [7, 'pending.delayed'],
+      [6, 'pending.ready'],
+      [4, 'cancelled'],
+      [3, 'failed'],
+      [2, 'pending.ready'],
+      [1, 'completed'],
+    ],
+  );
+  t.is((await store.archivedJob(idOf(5)))?.state, 'completed', 'it is archived');
+  const [costs] = await store.costBuckets(0, epoch + 86_400_000_000, 'model');
+  t.is(costs?.amounts.attempts, 2);
+  const manifest = async () => JSON.parse(await readFile(join(path, 'coordinator.json'), 'utf8'));
+  t.like(await manifest(), { format: formatVersion });
+
+  await Promise.all(['a', 'b', 'c'].map((id) => store.commit([creation(id, { at: epoch + 12 })])));
+  await store.checkpoint();
+  const state = await stateOf(store);
+  await store.close();
+  const again = await openStore(t, path);
+  t.deepEqual(await stateOf(again), state);
+  t.is((await again.job('c'))?.ordinal, 14);
+});

@@ -14,42 +14,56 @@ export function charactersOf(texts: RecordTexts): number {
 }
 
 /**
- * Records as lines of the journal, in order, as one buffer or several that follow one another. Short ones share a
+ * Records as lines of the journal, in order, as one buffer or several that follow one another; they are one group. Short ones share a
  * buffer; while a long one is encoded, the event loop gets its turns.
  */
 export async function encodeRecords(firstSeq: number, records: readonly RecordTexts[]): Promise<Buffer[]> {
   const parts: Buffer[] = [];
   let short: RecordTexts[] = [];
   let characters = 0;
+  const endShort = (end: number): void => {
+    parts.push(encodeShort({ seq: end - short.length, group: firstSeq }, short, characters));
+    short = [];
+    characters = 0;
+  };
   for (const [index, texts] of records.entries()) {
     const own = charactersOf(texts);
     if (characters + own > partCharactersMax) {
-      parts.push(encodeShort(firstSeq + index - short.length, short, characters));
-      short = [];
-      characters = 0;
+      endShort(firstSeq + index);
     }
     if (texts.length > 1 && own > partCharactersMax) {
-      parts.push(...(await encodeLong(firstSeq + index, texts)));
+      parts.push(...(await encodeLong(numbersOf(firstSeq + index, firstSeq), texts)));
     } else {
       short.push(texts);
       characters += own;
     }
   }
-  if (short.length > 0) parts.push(encodeShort(firstSeq + records.length - short.length, short, characters));
+  if (short.length > 0) endShort(firstSeq + records.length);
   return parts;
 }
 
 const headStart = '{"seq":';
+const groupStart = ',"group":';
 const sumStart = ',"sum":"';
 const noSum = '00000000';
 const changesStart = '","changes":';
-/** What a record has besides its changes: its head with 16 digits, brackets and the end of the line. */
-const frameBytes = headStart.length + 16 + sumStart.length + noSum.length + changesStart.length + 4;
+/** What a record has besides its changes: its head with numbers of 16 digits, brackets and the end of the line. */
+const frameBytes =
+  headStart.length + 16 + groupStart.length + 16 + sumStart.length + noSum.length + changesStart.length + 4;
 /** Bytes that a character of a string takes in UTF-8 at most. */
 const bytesOfCharacter = 3;
 
+/** The numbers of a record, as they stand in its head and under its checksum; the first of a group needs no second one. */
+function numbersOf(seq: number, group: number): string {
+  return seq === group ? String(seq) : `${seq}${groupStart}${group}`;
+}
+
 /** Several records in one buffer: each text is encoded once, straight to its place, and summed there. */
-function encodeShort(firstSeq: number, records: readonly RecordTexts[], characters: number): Buffer {
+function encodeShort(
+  first: { seq: number; group: number },
+  records: readonly RecordTexts[],
+  characters: number,
+): Buffer {
   const into = Buffer.allocUnsafe(characters * bytesOfCharacter + records.length * frameBytes);
   let at = 0;
   const put = (text: string): void => {
@@ -57,9 +71,9 @@ function encodeShort(firstSeq: number, records: readonly RecordTexts[], characte
   };
   for (const [index, texts] of records.entries()) {
     put(headStart);
-    const seqAt = at;
-    put(String(firstSeq + index));
-    const sumOfSeq = crc32(into.subarray(seqAt, at));
+    const numbersAt = at;
+    put(numbersOf(first.seq + index, first.group));
+    const sumOfNumbers = crc32(into.subarray(numbersAt, at));
     put(sumStart);
     const sumAt = at;
     put(noSum);
@@ -71,16 +85,16 @@ function encodeShort(firstSeq: number, records: readonly RecordTexts[], characte
       put(change);
     }
     put(']');
-    into.write(hex(crc32(into.subarray(changesAt, at), sumOfSeq)), sumAt);
+    into.write(hex(crc32(into.subarray(changesAt, at), sumOfNumbers)), sumAt);
     put('}\n');
   }
   return into.subarray(0, at);
 }
 
 /** One record in parts: the same bytes that `encodeShort` gives. */
-async function encodeLong(seq: number, texts: RecordTexts): Promise<Buffer[]> {
+async function encodeLong(numbers: string, texts: RecordTexts): Promise<Buffer[]> {
   const parts: Buffer[] = [];
-  let sum = crc32(String(seq));
+  let sum = crc32(numbers);
   for (let from = 0; from < texts.length; ) {
     if (from > 0) await nextTurn();
     const part = encodePart(texts, from);
@@ -89,7 +103,7 @@ async function encodeLong(seq: number, texts: RecordTexts): Promise<Buffer[]> {
     from = part.end;
   }
   return [
-    Buffer.from(`${headStart}${seq}${sumStart}${hex(sum)}${changesStart}`),
+    Buffer.from(`${headStart}${numbers}${sumStart}${hex(sum)}${changesStart}`),
     ...parts,
     Buffer.from('}\n'),
   ];

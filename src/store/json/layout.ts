@@ -3,8 +3,9 @@ import { join } from 'node:path';
 /**
  * Of `coordinator.json` and the files it names. A higher number is refused: it was written by a newer version.
  * 2: jobs leave for the archive, so that ordinals have gaps; cost has files of its own, and the ledger is differences.
+ * 3: a record of the journal says which group it was written with.
  */
-export const formatVersion = 2;
+export const formatVersion = 3;
 
 /** Jobs a segment file holds: at some 2.5 KB each 25 MB, rewritten in a quarter of a second when one of them changes. */
 export const segmentJobsMax = 10_000;

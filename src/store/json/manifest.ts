@@ -107,10 +107,10 @@ function decodeManifest(path: string, text: string): Manifest {
   if (sumOf(manifest) !== manifest.sum) {
     throw new StoreCorrupt(path, 0, `its checksum is not the one it was written with; ${whatToDo}`);
   }
-  return manifest.format < formatVersion ? completed(manifest) : manifest;
+  return manifest.format === 1 ? completed(manifest) : manifest;
 }
 
-/** A manifest of an older format with what has been added since; its format stays the old one until it is signed. */
+/** A manifest of format 1 with what has been added since; its format stays the old one until it is signed. */
 function completed(manifest: Manifest): Manifest {
   const last = manifest.segments[manifest.segments.length - 1];
   return {

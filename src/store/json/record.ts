@@ -38,12 +38,9 @@ export interface StoredJobChange extends JobChange {
 /** A record of the journal, checked. */
 export interface JournalRecord {
   seq: number;
+  /** The first record of those that were written and made durable together with this one; itself in format 1 and 2. */
+  group: number;
   changes: StoredChange[];
-}
-
-/** CRC-32 of the sequence number followed by the text of the changes, as 8 hex digits. */
-function sumOf(seq: number, changes: Uint8Array): string {
-  return hex(crc32(changes, crc32(String(seq))));
 }
 
 /** A checksum as it is written: 8 hex digits. */
@@ -51,14 +48,15 @@ export function hex(sum: number): string {
   return sum.toString(16).padStart(8, '0');
 }
 
-const head = /^\{"seq":(\d{1,16}),"sum":"([0-9a-f]{8})","changes":$/;
-/** `{"seq":`, 16 digits, `,"sum":"`, 8 digits, `","changes":` */
-const headBytesMax = 7 + 16 + 8 + 8 + 12;
+const head = /^\{"seq":((\d{1,16})(?:,"group":(\d{1,16}))?),"sum":"([0-9a-f]{8})","changes":$/;
+/** `{"seq":`, 16 digits, `,"group":`, 16 digits, `,"sum":"`, 8 digits, `","changes":` */
+const headBytesMax = 7 + 16 + 9 + 16 + 8 + 8 + 12;
 const headEnd = '"changes":';
 const closingBrace = 0x7d;
 
 /**
- * Read a line of the journal back. The checksum is taken of the bytes themselves, before they are decoded.
+ * Read a line of the journal back. The checksum, CRC-32 of the numbers as they stand there followed by the changes, is
+ * taken of the bytes themselves, before they are decoded.
  * @throws Error that says what is wrong with it.
  */
 export function decodeRecord(line: Buffer): JournalRecord {
@@ -66,8 +64,9 @@ export function decodeRecord(line: Buffer): JournalRecord {
   const changesAt = start.indexOf(headEnd) + headEnd.length;
   const match = head.exec(start.slice(0, changesAt));
   if (match === null || line[line.length - 1] !== closingBrace) throw new Error('it is not a record');
-  const seq = Number(match[1]);
+  const [, numbers = '', seq, group = seq, sum] = match;
   const changes = line.subarray(changesAt, -1);
-  if (sumOf(seq, changes) !== match[2]) throw new Error('its checksum is not the one it was written with');
-  return { seq, changes: JSON.parse(changes.toString('utf8')) };
+  if (hex(crc32(changes, crc32(numbers))) !== sum)
+    throw new Error('its checksum is not the one it was written with');
+  return { seq: Number(seq), group: Number(group), changes: JSON.parse(changes.toString('utf8')) };
 }

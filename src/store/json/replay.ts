@@ -4,6 +4,7 @@ import { readLines } from '../../lib/lines.ts';
 import { StoreCorrupt } from '../store.ts';
 import type { Files } from './files.ts';
 import { firstSeqOf, journalName } from './layout.ts';
+import { isLostWrite } from './lostWrite.ts';
 import { whatToDo } from './manifest.ts';
 import { decodeRecord, type JournalRecord } from './record.ts';
 
@@ -21,7 +22,7 @@ export interface Replayed {
   nextSeq: number;
   /** Up to the end of its last whole record. */
   goodBytes: number;
-  /** What stands after that: a record whose write a crash cut off. Never acknowledged, since that needs the newline on disk. */
+  /** What stands after that: records whose write a crash cut off. Never acknowledged, since that needs all of it on disk. */
   tornBytes: number;
 }
 
@@ -43,9 +44,9 @@ export async function listJournal(files: Files, folder: string): Promise<Journal
 
 /**
  * Read one file of the journal and show every record to `onRecord`, in order, with the bytes of its line; after some
- * hundreds of them `pause` is awaited. A file of any size is read in constant memory. Bytes after the last newline are
- * not records; whether they may be there is the caller's to judge.
- * @throws StoreCorrupt for a damaged record, a gap in the sequence, or a record that `onRecord` threw at.
+ * hundreds of them `pause` is awaited. A file of any size is read in constant memory. Bytes after the last newline, and
+ * what a lost write left (`isLostWrite`), are not records; whether they may be there is the caller's to judge.
+ * @throws StoreCorrupt for any other damaged record, a gap in the sequence, or a record that `onRecord` threw at.
  */
 export async function replayFile(
   files: Files,
@@ -71,6 +72,9 @@ export async function replayFile(
           if (record.seq !== nextSeq) throw new Error(`record ${record.seq} stands where ${nextSeq} should`);
           onRecord(record, bytes.length);
         } catch (error) {
+          if (await isLostWrite(file, offset, nextSeq)) {
+            return { nextSeq, goodBytes: offset, tornBytes: (await file.size()) - offset };
+          }
           throw new StoreCorrupt(path, offset, `${messageOf(error)}; ${whatToDo}`);
         }
         nextSeq += 1;

@@ -137,7 +137,7 @@ async function replay(
   let torn: Torn | null = null;
   for (const file of needed) {
     if (torn !== null)
-      throw new StoreCorrupt(torn.path, torn.goodBytes, `it ends within a record; ${whatToDo}`);
+      throw new StoreCorrupt(torn.path, torn.goodBytes, `it ends within its records; ${whatToDo}`);
     if (file.firstSeq !== nextSeq) throw missingRecords(layout.journal, nextSeq, file.firstSeq - 1);
     const replayed = await replayFile(files, layout.journal, file.name, ({ seq, changes }) => {
       if (seq <= manifest.seq) return;
@@ -164,7 +164,7 @@ async function replay(
   return { active, nextSeq, sealed };
 }
 
-/** A record at the end of the journal whose write a crash cut off. */
+/** Records at the end of the journal whose write a crash cut off. */
 interface Torn {
   path: string;
   goodBytes: number;
@@ -173,8 +173,8 @@ interface Torn {
 
 /**
  * Make durable what was read: a process that was killed may have left it in the system's memory alone, and what is built
- * upon it now would outlast it when the power fails. A torn record is cut off the last file before; in an earlier one,
- * which was whole when the next was begun, it would be damage.
+ * upon it now would outlast it when the power fails. Torn records are cut off the last file before; in an earlier one,
+ * which was whole when the next was begun, they would be damage.
  */
 async function settle(files: Files, path: string, torn: Torn | null, logger: Logger): Promise<void> {
   const file = await files.open(path, 'edit');
@@ -187,7 +187,7 @@ async function settle(files: Files, path: string, torn: Torn | null, logger: Log
   if (torn === null) return;
   logger.warn(
     { file: path, offset: torn.goodBytes, bytes: torn.tornBytes },
-    'cut off the end of the journal: a record that was being written when the process ended and was never acknowledged',
+    'cut off the end of the journal: what was being written when the process ended and was never acknowledged',
   );
 }
 

@@ -140,6 +140,24 @@ export function testBrokenAnswers(subject: WireSubject, test: WireTest): void {
     if (apiKey !== null) t.false(error.message.includes(apiKey));
   });
 
+  test('a server that speaks no TLS, or no HTTP, is told as such', async (t) => {
+    const { server, job } = await setupWire(t, subject);
+    const secure = subject.make(server.url.replace('http:', 'https:'));
+    const noTls = failureOf(await begin(secure, job).outcome).error;
+    t.like(noTls, { class: 'network', code: 'EPROTO' });
+    t.regex(noTls.message, /it does not speak TLS: should the address begin with http:\/\/ \(EPROTO\)$/);
+    const other = createServer(
+      (socket) => void socket.on('error', () => {}).end('220 mail.example ESMTP\r\n'),
+    );
+    other.listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    t.teardown(() => void other.close());
+    const mail = subject.make(`http://127.0.0.1:${(other.address() as AddressInfo).port}`);
+    const { error } = failureOf(await begin(mail, job).outcome);
+    t.is(error.class, 'network', error.message);
+    t.regex(error.message, /what it answered is no HTTP \(HPE_|the connection broke off/);
+  });
+
   test('a server that takes the request and says nothing is given up after the first wait', async (t) => {
     const { server, job } = await setupWire(t, subject, silent);
     const clock = new FakeClock();

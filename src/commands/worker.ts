@@ -26,8 +26,8 @@ interface Flags {
 
 const examples = `
 Examples:
-  $ SVC_API_KEY=… svc worker --provider echo
-  $ SVC_API_KEY=… svc worker --provider echo --concurrency 8 --name lab-1 --tag eu --coordinator https://svc.example
+  SVC_API_KEY=… svc worker --provider echo
+  SVC_API_KEY=… svc worker --provider echo --concurrency 8 --name lab-1 --tag eu --coordinator https://svc.example
 
 Environment:
   SVC_API_KEY          the worker's key at the coordinator (role worker)
@@ -50,7 +50,7 @@ Exit codes:
 /** `svc worker`: run jobs of a coordinator with the providers that this machine has. */
 export function workerCommand(): Command {
   return new Command('worker')
-    .description('run jobs of a coordinator with the providers of this machine')
+    .description('Run jobs of a coordinator with the providers of this machine')
     .option('--provider <name>', `a provider to serve (${providerNames().join(', ')}); repeatable`, collect)
     .option('--concurrency <n>', 'jobs at once; 0 takes none (default: 1; for echo alone 4)', wholeNumber)
     .option('--name <name>', 'unique among workers (default: the host name)')

@@ -12,17 +12,19 @@ export interface ConfigChange {
 
 /**
  * `next`, but with everything of `now` that only a restart can change: the coordinator listens at an address, has its
- * store open, the places in the queue were made from the priorities, and the workers were told the interval of their
- * heartbeats when they connected.
+ * store open, the places in the queue were made from the priorities, the workers were told the interval of their heartbeats
+ * when they connected, and Node is told the bounds of connections once.
  */
 export function withFixed(next: Config, now: Config): Config {
   const { priorities, heartbeatIntervalSeconds } = now.jobs;
+  const { maxConnections, headTimeoutSeconds, bodyTimeoutSeconds } = now.http;
   return {
     ...next,
     host: now.host,
     port: now.port,
     store: now.store,
     jobs: { ...next.jobs, priorities, heartbeatIntervalSeconds },
+    http: { ...next.http, maxConnections, headTimeoutSeconds, bodyTimeoutSeconds },
   };
 }
 

@@ -57,6 +57,7 @@ test('what only a restart can change keeps its value and its source, and is name
 port: 2
 store: { path: elsewhere }
 log: { level: warn }
+http: { max_connections: 9, head_timeout_seconds: 9, body_timeout_seconds: 9, unread_timeout_seconds: 9 }
 jobs: { priorities: { normal: 0, high: 9, top: 10 }, heartbeat_interval_seconds: 2, timeout_seconds: 7 }
 `,
   );
@@ -65,6 +66,9 @@ jobs: { priorities: { normal: 0, high: 9, top: 10 }, heartbeat_interval_seconds:
     'host',
     'port',
     'store.path',
+    'http.max_connections',
+    'http.head_timeout_seconds',
+    'http.body_timeout_seconds',
     'jobs.heartbeat_interval_seconds',
     'jobs.priorities.high',
     'jobs.priorities.top',
@@ -73,6 +77,7 @@ jobs: { priorities: { normal: 0, high: 9, top: 10 }, heartbeat_interval_seconds:
   t.deepEqual(first.needsRestart.toSorted(), waiting.toSorted());
   t.deepEqual(first.changed, [
     { key: 'jobs.timeout_seconds', from: 600, to: 7 },
+    { key: 'http.unread_timeout_seconds', from: 60, to: 9 },
     { key: 'log.level', from: 'info', to: 'warn' },
   ]);
   t.is(live.current.store, store);

@@ -151,15 +151,18 @@ test.serial('a worker tells neither its key, nor the key of a provider, nor what
   const worker = new SvcProcess(args, { cwd: temporaryFolder(t), env });
   t.teardown(() => worker.kill());
   const done = (await dispatch(coordinator)).json as { id: string };
-  const failed = (await dispatch(coordinator, { params: { echo: { fail: 'invalid_request' } } })).json as {
+  // As providers do, it says in its refusal what it was asked.
+  const echo_fail = { class: 'invalid_request', message: `cannot answer: ${content.prompt}` };
+  const failed = (await dispatch(coordinator, { params: { stop: content.params, echo_fail } })).json as {
     id: string;
   };
-  for (const { id } of [done, failed]) {
-    await until('the job ends', async () => {
-      const { status } = await coordinator.client.job(id);
-      return ['completed', 'failed', 'cancelled'].includes(status);
-    });
+  for (const [id, end] of [
+    [done.id, 'completed'],
+    [failed.id, 'failed'],
+  ] as const) {
+    await until(`the job is ${end}`, async () => (await coordinator.client.job(id)).status === end);
   }
+  t.regex((await coordinator.client.job(failed.id)).error?.message ?? '', /cannot answer/);
   worker.signal('SIGTERM');
   await worker.exited;
   coordinator.process.signal('SIGTERM');

@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
 import test from 'ava';
 import fc from 'fast-check';
+import { jobStatuses } from '../../src/domain/states.ts';
 import { type ApiBundle, environmentKey, setupApi } from '../support/api.ts';
 import { fuzzOptions, holdsNothingInside, oddText, oddValue, someOf, valuesOf } from '../support/fuzz.ts';
 import { operations, resolved } from '../support/openapi.ts';
@@ -23,6 +24,51 @@ interface Sent {
 /** Waits that are over at once: what is tried is the reading of them. */
 const waits = fc.constantFrom('0', '0.01', '-1', '301', 'x', '', '1e9');
 
+/** Jobs of which each has a prompt: of those that the schema allows, too many have none and go no further. */
+const withPrompt = (value: unknown) => ({ prompt: 'a', provider: 'echo', ...Object(value) });
+
+/** Bodies that get behind the validation, among those that are drawn from the schema. */
+function wellFormed(
+  path: string,
+  drawn: fc.Arbitrary<unknown>,
+  ids: readonly string[],
+): fc.Arbitrary<unknown> {
+  switch (path) {
+    case '/api/jobs':
+    case '/api/route/explain':
+      return drawn.map(withPrompt);
+    case '/api/jobs/batch':
+      return fc.oneof(
+        fc.array(drawn, { minLength: 1, maxLength: 4 }).map((all) => ({ jobs: all.map(jobOfBatch) })),
+        drawn,
+      );
+    case '/api/jobs/cancel':
+    case '/api/jobs/retry':
+      return fc.oneof(
+        fc.subarray([...ids], { minLength: 1 }).map((some) => ({ ids: some })),
+        fc.constantFrom(...jobStatuses, 'none').map((status) => ({ filter: { status } })),
+        drawn,
+      );
+    default:
+      return drawn;
+  }
+}
+
+/** What is drawn is a whole batch; its first job, when it has one. */
+function jobOfBatch(batch: unknown): unknown {
+  const { jobs } = Object(batch) as { jobs?: unknown };
+  return withPrompt(Array.isArray(jobs) ? jobs[0] : {});
+}
+
+/** Where a body that is well formed must be taken now and then. */
+const reached = new Set([
+  '/api/jobs',
+  '/api/jobs/batch',
+  '/api/jobs/cancel',
+  '/api/jobs/retry',
+  '/api/route/explain',
+]);
+
 function sentOf(
   { method, path, pointer, operation }: (typeof operations)[number],
   ids: string[],
@@ -36,9 +82,7 @@ function sentOf(
   const [media = '', content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   const schema = (content as { schema?: object } | undefined)?.schema;
   const drawn = schema === undefined ? oddValue : valuesOf(schema);
-  // Of a job either the prompt or the messages must be there, which its schema says in a way that is not drawn from.
-  const isJob = method === 'POST' && path === '/api/jobs';
-  const json = isJob ? drawn.map((value) => ({ prompt: 'a', provider: 'echo', ...Object(value) })) : drawn;
+  const json = wellFormed(path, drawn, ids);
   const body =
     content === undefined
       ? fc.constant(undefined)
@@ -106,14 +150,21 @@ function answerTo(port: number, agent: Agent, sent: Sent): Promise<{ status: num
   });
 }
 
+/** Ids of what there is: jobs that run, are stuck and completed, a worker that is connected and one that has gone, a key. */
 async function withJobs(bundle: ApiBundle): Promise<string[]> {
   const ids = ['none', '01900000-0000-7000-8000-000000000000', 'job', 'echo'];
-  for (let i = 0; i < 3; i += 1) {
+  for (let i = 0; i < 4; i += 1) {
     const { json } = await bundle.api('POST', '/api/jobs', { prompt: 'a', provider: 'echo' });
     ids.push(String(json.id));
   }
+  const hand = await bundle.worker({ name: 'hand', concurrency: 2 });
+  await hand.complete(await hand.job());
+  await hand.job(3);
+  const gone = await bundle.worker({ name: 'gone' });
+  await gone.job();
+  gone.drop();
   const { json } = await bundle.api('POST', '/api/keys', { role: 'viewer' });
-  return [...ids, String(json.id)];
+  return [...ids, hand.id, gone.id, String(json.id)];
 }
 
 for (const operation of operations) {
@@ -135,7 +186,7 @@ for (const operation of operations) {
     );
     t.log([...statuses].sort().join());
     // A test that only ever sends what is refused at the door would try little.
-    if (path === '/api/jobs') t.true([...statuses].some((status) => status < 300));
+    if (reached.has(path)) t.true([...statuses].some((status) => status < 300));
     t.is((await bundle.api('GET', '/api/jobs')).status, 200);
   });
 }

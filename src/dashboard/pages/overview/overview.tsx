@@ -77,12 +77,8 @@ function Tiles({ stats }: { stats: WireStats }): JSX.Element {
         hint={`${compact(jobs.by_status.failed)} in all`}
         tone={lately.failed > 0 ? 'bad' : null}
       />
-      <Tile
-        label="Wait, median"
-        value={duration(wait.p50_ms)}
-        hint={`95 % within ${duration(wait.p95_ms)}`}
-      />
-      <Tile label="Run, median" value={duration(run.p50_ms)} hint={`95 % within ${duration(run.p95_ms)}`} />
+      <Tile label="Wait, median" value={duration(wait.p50_ms)} hint={within(wait.p95_ms)} />
+      <Tile label="Run, median" value={duration(run.p50_ms)} hint={within(run.p95_ms)} />
       <Tile label="Tokens a second" value={speed(tokens.output)} hint={`${speed(tokens.input)} read`} />
       <CostTile />
     </div>
@@ -141,8 +137,12 @@ function duration(ms: number | null): string {
   return ms === null ? '–' : humanDuration(ms);
 }
 
+function within(ms: number | null): string {
+  return ms === null ? 'nothing ran lately' : `95 % within ${humanDuration(ms)}`;
+}
+
 function speed(tokens: number): string {
-  return tokens < 10 ? tokens.toFixed(1) : compact(Math.round(tokens));
+  return tokens > 0 && tokens < 10 ? tokens.toFixed(1) : compact(Math.round(tokens));
 }
 
 function AttentionList({ stats }: { stats: WireStats }): JSX.Element {

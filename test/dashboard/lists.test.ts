@@ -196,6 +196,28 @@ test('filters in an address are those of the API, and what it does not know is p
     newest: 'n',
   });
   t.is(readFilters(new URLSearchParams('within=100y')).within, '');
+  const stuck = askFor(readFilters(new URLSearchParams('state=running.stuck')), now);
+  t.deepEqual(stuck, { state: 'running.stuck' });
+  t.deepEqual(filterBody(stuck), { state: 'running.stuck' });
+  t.is(readFilters(new URLSearchParams('state=pending.queued')).state, '');
+});
+
+test('a job stands in the state that its status, its worker and its wait tell', (t) => {
+  const waiting = { detail: '', until: null, position: null };
+  const cases: [string, Partial<WireJob>][] = [
+    ['pending.ready', { status: 'pending', waiting: { ...waiting, reason: 'no_worker' } }],
+    ['pending.delayed', { status: 'pending', waiting: { ...waiting, reason: 'delayed' } }],
+    ['running.active', { status: 'running' }],
+    ['running.stuck', { status: 'running', stuck: true }],
+  ];
+  for (const [name] of cases) {
+    const filters = readFilters(new URLSearchParams({ state: name }));
+    const fitting = cases.filter(([, more]) => isMatch(job(1, more), filters));
+    t.deepEqual(
+      fitting.map(([state]) => state),
+      [name],
+    );
+  }
 });
 
 test('a job belongs to the list as each filter says', (t) => {

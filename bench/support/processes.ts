@@ -11,8 +11,9 @@ import { type Bench, temporaryFolder } from './scenario.ts';
 export const apiKey = randomBytes(24).toString('hex');
 export const svc = join(import.meta.dirname, '../../src/svc.ts');
 
-/** How long a process may take to be ready, and a seeder to be done, ms. */
+/** How long a process may take to be ready, and a seeder to store a million jobs, ms. */
 const readyMsMax = 120_000;
+const seedMsMax = 900_000;
 /** How long a process may take to end by itself before it is killed, ms. */
 const endMsMax = 10_000;
 const logTail = 2_000;
@@ -102,7 +103,7 @@ export async function seedFolder(bench: Bench, seed: Partial<Seed>): Promise<str
   bench.say(`storing ${total} jobs`);
   const child = forkChild({ ...bench, profileFolder: null }, 'seedProcess.ts', JSON.stringify(whole));
   bench.defer(() => endChild(child.process, () => child.process.kill('SIGKILL')));
-  await child.reply('ready');
+  await child.reply('ready', seedMsMax);
   await endChild(child.process, () => {});
   return dataDir;
 }
@@ -110,7 +111,7 @@ export async function seedFolder(bench: Bench, seed: Partial<Seed>): Promise<str
 export interface Child {
   process: ChildProcess;
   /** The next reply of this type. @throws when the process ends, or says nothing for too long. */
-  reply<T extends Reply['type']>(type: T): Promise<Extract<Reply, { type: T }>>;
+  reply<T extends Reply['type']>(type: T, msMax?: number): Promise<Extract<Reply, { type: T }>>;
 }
 
 /** A process of the bench, with a folder of its own. @param file beside this one. */
@@ -125,7 +126,7 @@ export function forkChild(bench: Bench, file: string, setup: string): Child {
     stdio: ['ignore', log, log, 'ipc'],
   });
   closeSync(log);
-  const reply = <T extends Reply['type']>(type: T) =>
+  const reply = <T extends Reply['type']>(type: T, msMax = readyMsMax) =>
     new Promise<Extract<Reply, { type: T }>>((resolve, reject) => {
       const end = (problem: string) => {
         settle();
@@ -137,7 +138,7 @@ export function forkChild(bench: Bench, file: string, setup: string): Child {
         settle();
         resolve(message as Extract<Reply, { type: T }>);
       };
-      const timer = setTimeout(() => end(`said nothing for ${readyMsMax} ms`), readyMsMax);
+      const timer = setTimeout(() => end(`said nothing for ${msMax} ms`), msMax);
       const settle = () => {
         clearTimeout(timer);
         child.off('message', onMessage);

@@ -1,4 +1,5 @@
-import type { WireCostSummary, WireJob } from '../../src/domain/wire.ts';
+import type { WireCostSummary } from '../../src/domain/wire/cost.ts';
+import type { WireJob } from '../../src/domain/wire/job.ts';
 import { apiKey } from '../support/processes.ts';
 import { ask } from './ask.ts';
 import type { SoakLoad } from './load.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WireWorkerList } from '../../src/domain/wire.ts';
+import type { WireWorkerList } from '../../src/domain/wire/worker.ts';
 import { LeanSubscriber } from '../support/leanSubscriber.ts';
 import { apiKey, type SvcProcess, spawnSvc } from '../support/processes.ts';
 import type { Bench } from '../support/scenario.ts';

@@ -113,12 +113,14 @@ test.serial(
 );
 
 test.serial('a coordinator that stands still under load takes no lease from anybody for it', async (t) => {
-  const { coordinator } = await setup(t, { heartbeat_interval_seconds: 2, reap_stale_after_seconds: 4 }, 4);
+  // It stands longer than a lease may be silent, two intervals, and the worker gives the connection up after three, counted
+  // from the last frame before. So what is over of the third is all the time that a busy machine may be late by: with an
+  // interval of 2 seconds the worker came back anew at times, and an assignment on its way to the old connection was lost.
+  const { coordinator } = await setup(t, { heartbeat_interval_seconds: 4, reap_stale_after_seconds: 8 }, 4);
   const ids = await Promise.all(Array.from({ length: 12 }, () => slowJob(coordinator, 1_500)));
   await until('four run', async () => (await coordinator.client.jobs({ status: 'running' })).total === 4);
   coordinator.process.signal('SIGSTOP');
-  // Longer than a lease may be silent, and too short for the worker to give the connection up.
-  await delay(5_000);
+  await delay(8_500);
   coordinator.process.signal('SIGCONT');
   for (const id of ids) {
     const { attempts } = await jobWhen(coordinator, id, isCompleted);

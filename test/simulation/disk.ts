@@ -182,7 +182,7 @@ export class SimDisk {
     for (let at = from - (from % sectorBytes); at < durable.length; at += sectorBytes) {
       if (!this.#dice.chance(share)) continue;
       const old = Buffer.alloc(Math.min(sectorBytes, durable.length - at));
-      before.copy(old, 0, at, at + old.length);
+      before.subarray(at).copy(old);
       durable.write(old, at);
     }
   }

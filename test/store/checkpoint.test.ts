@@ -204,6 +204,40 @@ test('a checkpoint that fails changes nothing, is shown, and is tried again late
   t.deepEqual(await stateOf(await openStore(t, path)), state);
 });
 
+test('a checkpoint for which no file can be opened, at any of its steps, is made later, and commits go on (S9)', async (t) => {
+  let isOver = false;
+  let failing = 0;
+  while (!isOver) {
+    failing += 1;
+    const path = await emptyFolder(t);
+    const files = new FailingFiles();
+    const clock = createTestClock();
+    const store = await openStore(t, path, { files, clock });
+    await firstPart(store);
+    await store.checkpoint();
+    await secondPart(store);
+    let opens = 0;
+    files.before = ({ name }) => {
+      if (name !== 'open') return;
+      opens += 1;
+      if (opens >= failing) throw systemError('EMFILE');
+    };
+    // Sealing the journal opens one too: then the checkpoint is not begun.
+    await store.checkpoint().catch(() => {});
+    isOver = opens < failing;
+    t.is(store.health().status, 'ok');
+    await store.commit([creation('meanwhile')]);
+    files.before = () => {};
+    clock.advance(60_000);
+    await store.checkpoint();
+    t.like(store.health(), { detail: null, journalBytes: 0 });
+    const state = await stateOf(store);
+    await store.close();
+    t.deepEqual(await stateOf(await openStore(t, path)), state, `open ${failing}`);
+  }
+  t.true(failing > 5, `${failing} opens`);
+});
+
 test('leftovers of a crash are removed, other files are left alone', async (t) => {
   const { path, state } = await checkpointed(t);
   await writeFile(join(path, 'coordinator.json.77-1.tmp'), '{');

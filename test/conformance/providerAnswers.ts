@@ -52,6 +52,21 @@ export function testAnswers(subject: WireSubject, test: WireTest): void {
     t.true((await run.outcome).ok);
   });
 
+  if (dialect.contentType.startsWith('text/event-stream')) {
+    test('server-sent events are read in each form that they may have', async (t) => {
+      const { server, provider, turn, job } = await setupWire(t, subject);
+      server.answer(({ asked, response }) => {
+        const script = dialect.script(turn, asked.body);
+        const pieces = [...script.begin(), ...turn.text.map((text) => script.text(text)), ...script.end()];
+        const signsOfLife = ': a comment\n\nid: 7\nretry: 1000\n\n';
+        const events = pieces.map((piece, index) => (index % 2 === 0 ? piece : signsOfLife + piece)).join('');
+        response.writeHead(200, { 'content-type': dialect.contentType });
+        response.end(`\ufeff${events.replaceAll('data: ', 'data:').replaceAll('\n', '\r\n')}`);
+      });
+      t.is(resultOf(await begin(provider, job).outcome).output, turn.text.join(''));
+    });
+  }
+
   test('an answer that is compressed is read all the same', async (t) => {
     const { provider, turn, job } = await setupWire(t, subject, gzipped(dialect, turnOf(subject)));
     t.is(resultOf(await begin(provider, job).outcome).output, turn.text.join(''));

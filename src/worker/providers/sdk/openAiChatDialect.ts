@@ -9,10 +9,12 @@ import { countOf, tokenUsage } from './tokenUsage.ts';
  */
 export function openAiChatDialect(lastWord: Dialect['lastWord']): Dialect {
   return {
-    hear: ({ error, usage, model }) => ({
+    hear: ({ error, usage, model, choices }) => ({
       ...(error === undefined || error === null ? {} : { error: { error } }),
       usage: isFields(usage) ? usage : undefined,
       model: typeof model === 'string' ? model : undefined,
+      // Some proxies have pings of their own, such as `{"type": "ping"}`.
+      isUnknown: choices === undefined,
     }),
     usageOf: openAiChatUsage,
     lastWord,

@@ -1,6 +1,7 @@
 import {
   APICallError,
   InvalidResponseDataError,
+  JSONParseError,
   type LanguageModelV4,
   type LanguageModelV4CallOptions,
   type LanguageModelV4FinishReason,
@@ -151,6 +152,7 @@ class Answer {
   #take(part: LanguageModelV4StreamPart): void {
     switch (part.type) {
       case 'raw':
+        this.#isUnknown = false;
         if (isFields(part.rawValue)) this.#hear(part.rawValue);
         break;
       case 'text-delta':
@@ -184,7 +186,8 @@ class Answer {
       case 'error':
         // The SDK for compatible servers misses the reason of the end so; the end is judged below.
         if (InvalidResponseDataError.isInstance(part.error) && part.error.data === undefined) break;
-        if (this.#isUnknown) break;
+        // An event without data is a sign of life: https://html.spec.whatwg.org/multipage/server-sent-events.html
+        if (this.#isUnknown || (JSONParseError.isInstance(part.error) && part.error.text === '')) break;
         // What the provider says itself was heard before, as it came.
         this.#failure = malformedStream(this.#call.refuser.name, 'an event that is not of its protocol');
         break;

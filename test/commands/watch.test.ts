@@ -1,0 +1,34 @@
+import test from 'ava';
+import { adminKey, startCoordinator, startWorker } from '../support/process.ts';
+import { svc } from './cli.ts';
+
+test('a job that runs is watched over a restart of the coordinator, a line for each state, without its output', async (t) => {
+  const first = await startCoordinator(t);
+  startWorker(t, { url: first.url });
+  const { id } = await first.client.dispatch({
+    prompt: 'p',
+    provider: 'echo',
+    params: { echo_output: 'word '.repeat(3000), echo_delay_ms: 600_000 },
+  });
+  let restarted: Promise<unknown> | null = null;
+  const { code, stdout, stderr } = await svc(t, ['jobs', 'watch', id, '--url', first.url], {
+    env: { SVC_API_KEY: adminKey },
+    onOutput: (text) => {
+      if (!text.includes('running')) return;
+      restarted ??= first.process
+        .kill()
+        .then(() => first.again())
+        .then(({ client }) => client.cancel(id));
+    },
+  });
+  await restarted;
+  t.is(code, 1);
+  t.is(stderr, `error: job ${id} was cancelled\n`);
+  const states = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(/\s+/)[1]);
+  t.is(states.at(-1), 'cancelled');
+  t.true(states.includes('running'));
+  t.notRegex(stdout, /word/);
+});

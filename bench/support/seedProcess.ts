@@ -95,4 +95,4 @@ await store.checkpoint();
 for (const [provider, count] of lanes) await dispatch(provider, count - Math.round(count * share));
 await coordinator.close();
 process.send?.({ type: 'ready', url: '' });
-process.disconnect();
+process.disconnect?.();

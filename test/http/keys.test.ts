@@ -107,6 +107,15 @@ test('a ticket is taken once, within 30 seconds', (t) => {
   t.is(tickets.redeem('never issued'), null);
 });
 
+test('of more than 10,000 tickets that wait the oldest go', (t) => {
+  const tickets = new Tickets({ clock: new FakeClock(), random: seededRandom() });
+  const principal = { keyId: 'k', role: 'viewer', secretHash: 'h' } as const;
+  const issued = Array.from({ length: 10_001 }, () => tickets.issue(principal).ticket);
+  t.is(tickets.redeem(issued[0] ?? ''), null);
+  t.deepEqual(tickets.redeem(issued[1] ?? ''), principal);
+  t.deepEqual(tickets.redeem(issued[10_000] ?? ''), principal);
+});
+
 test('revoking a worker’s key ends its socket and fails its jobs in the spec’s words; retry brings them back', async (t) => {
   const { coordinator, worker, jobAs } = await setupApi(t);
   const hand = await worker({ concurrency: 2 });

@@ -102,7 +102,7 @@ class Machine {
   }
 }
 
-/** Some of everything that writes: commits of one and of many, two checkpoints, jobs to the archive. */
+/** Some of everything that writes: commits of one, of many and many at once, two checkpoints, jobs to the archive. */
 async function work(machine: Machine, store: JsonStore): Promise<void> {
   const ids = Array.from({ length: 9 }, (_, i) => `job-${i}`);
   await store.commit([{ kind: 'worker', life: workerLife('w') }]);
@@ -120,6 +120,9 @@ async function work(machine: Machine, store: JsonStore): Promise<void> {
   await store.checkpoint();
   await store.archive({ endedBefore: Number.POSITIVE_INFINITY, keep: 0, limit: 9 }, () => true);
   await machine.move(store, ids.slice(4, 6), 'completed');
+  // A group of records over several pages, which the end of the power may tear anywhere.
+  const shared = Array.from({ length: 12 }, (_, index) => creation(`shared-${index}`));
+  await Promise.all(shared.map((one) => machine.commit(store, [one])));
 }
 
 /** What the next process does, so that it builds upon what it has found. */
@@ -155,6 +158,25 @@ for (const hasDurableWrites of [true, false]) {
     });
   }
 }
+
+test('a power failure in the write of a group, whichever of its sectors it keeps, refuses no start and loses nothing acknowledged (S17)', async (t) => {
+  for (const hasDurableWrites of [true, false]) {
+    const whole = new Machine(0, hasDurableWrites);
+    await whole.live(null, (store) => work(whole, store));
+    // The group is the last that is written.
+    for (let diesAt = whole.steps - 3; diesAt <= whole.steps; diesAt += 1) {
+      for (let seed = 1; seed <= 25; seed += 1) {
+        const machine = new Machine(seed, hasDurableWrites);
+        await machine.live(diesAt, (store) => work(machine, store));
+        machine.disk.loseThePower();
+        await machine.live(null, async (store) => {
+          t.deepEqual(await machine.missing(store), [], `step ${diesAt}, seed ${seed}`);
+          await goOn(machine, store, 'after');
+        });
+      }
+    }
+  }
+});
 
 test('what a failed sync refused is not found by the next process, and what was acknowledged is (S8, P5)', async (t) => {
   for (const hasDurableWrites of [true, false]) {

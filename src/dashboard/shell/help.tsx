@@ -10,6 +10,8 @@ export const isHelpOpen = signal(false);
 export function Help(): JSX.Element | null {
   if (!isHelpOpen.value) return null;
   const seen = new Map(shortcuts.value.map((shortcut) => [shortcut.keys, shortcut.label]));
+  // What can be done here first, then the pages, whose shortcuts are of two keys.
+  const ordered = [...seen].sort(([a], [b]) => a.split(' ').length - b.split(' ').length);
   return (
     <Dialog
       title="Keyboard"
@@ -24,7 +26,7 @@ export function Help(): JSX.Element | null {
           </dt>
           <dd>Go to a page or a job</dd>
         </div>
-        {[...seen].map(([keys, label]) => (
+        {ordered.map(([keys, label]) => (
           <div key={keys}>
             <dt>
               {keys.split(' ').map((key) => (

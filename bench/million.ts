@@ -1,9 +1,11 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { memoryOf, peakMemoryOf } from './peers/processTree.ts';
 import { bodiesOf, served } from './support/jobs.ts';
 import { dispatchLoad, rateOf } from './support/load.ts';
 import { seedFolder, startCoordinator } from './support/processes.ts';
-import { type Figure, type Scenario, told } from './support/scenario.ts';
+import { type Figure, type Scenario, temporaryFolder, told } from './support/scenario.ts';
 import { WorkerClient } from './support/workerClient.ts';
 
 const gibibyte = 1024 ** 3;
@@ -20,8 +22,10 @@ export const million: Scenario = {
   async run(bench) {
     const jobs = bench.quick ? 20_000 : 1_000_000;
     const dataDir = await seedFolder(bench, { pending: { [served]: jobs }, promptBytes });
+    const configFile = join(temporaryFolder(bench), 'svc.config.json');
+    writeFileSync(configFile, JSON.stringify({ jobs: { max_pending: jobs + worked } }));
     const startedAt = performance.now();
-    const coordinator = await startCoordinator(bench, dataDir);
+    const coordinator = await startCoordinator(bench, dataDir, configFile);
     const startMs = performance.now() - startedAt;
     const afterStart = memoryOf(coordinator.pid);
     const bodies = bodiesOf(served, promptBytes);

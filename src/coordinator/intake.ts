@@ -6,7 +6,6 @@ import { CoordinatorError, jobNotFound } from '../domain/errors.ts';
 import type { JobRecord, JobRequest } from '../domain/job.ts';
 import { canonicalJson } from '../lib/canonicalJson.ts';
 import { KeyedQueue } from '../lib/keyedQueue.ts';
-import { nextTurn } from '../lib/nextTurn.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
 import type { IdempotencyRecord, Store } from '../store/store.ts';
 import { uuidv7 } from './ids.ts';
@@ -14,8 +13,6 @@ import type { JobHost, NewJob } from './jobHost.ts';
 
 /** How long the job of an idempotency key is remembered: a day, as the API promises. */
 const idempotencyMs = 86_400_000;
-/** Jobs of a batch that are prepared between two turns of the event loop: some 2 ms. */
-const jobsPerTurn = 1_000;
 
 /** A request and where it may run. */
 export interface PlannedRequest {
@@ -101,20 +98,18 @@ export class Intake {
     this.#admit(planned.length);
     this.#entering += planned.length;
     try {
-      const jobs: NewJob[] = [];
-      // One time for all: they are one commit.
-      const createdAt = this.#clock.now();
-      for (const { request, plan } of planned) {
-        jobs.push({
-          id: uuidv7(this.#clock, this.#random),
-          request,
-          input: inputOf(request, plan, createdAt),
-        });
-        if (jobs.length % jobsPerTurn === 0) await nextTurn();
-      }
-      return await this.#host.createAll(jobs);
+      return await this.#host.createAll(this.#jobsOf(planned));
     } finally {
       this.#entering -= planned.length;
+    }
+  }
+
+  *#jobsOf(planned: readonly PlannedRequest[]): Generator<NewJob> {
+    // One time for all: they are one commit.
+    const createdAt = this.#clock.now();
+    for (const { request, plan } of planned) {
+      const id = uuidv7(this.#clock, this.#random);
+      yield { id, request, input: inputOf(request, plan, createdAt) };
     }
   }
 

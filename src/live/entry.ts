@@ -15,7 +15,8 @@ export class Entry implements Message {
   readonly jobId: string | null;
   readonly #at: number;
   readonly #data: () => unknown;
-  readonly #bytes = new Map<Encoding, Buffer>();
+  /** Made when the first subscriber wants it: most entries are forgotten before that. */
+  #bytes: Map<Encoding, Buffer> | null = null;
   #json: string | null = null;
   #weight: number;
   /** Told when the entry takes more memory; set by the feed while it remembers the entry. */
@@ -63,6 +64,7 @@ export class Entry implements Message {
   }
 
   bytes(encoding: Encoding): Buffer {
+    this.#bytes ??= new Map();
     const known = this.#bytes.get(encoding);
     if (known !== undefined) return known;
     const bytes = encoding(this);
@@ -74,7 +76,7 @@ export class Entry implements Message {
   /** Let go of the text: whoever wants it again has it made again. */
   release(): void {
     this.#json = null;
-    this.#bytes.clear();
+    this.#bytes = null;
   }
 
   /** The same, saying that others before it were left out. */

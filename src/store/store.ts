@@ -27,10 +27,11 @@ export interface Store {
 
   /**
    * Make the changes durable, all or none.
+   * @param changes are gone through once, with turns of the event loop in between when they are many.
    * @returns the jobs that are new, in the order of their changes.
    * @throws VersionConflict, KeyTaken, StoreUnavailable (503, retryable).
    */
-  commit(changes: readonly Change[]): Promise<JobRecord[]>;
+  commit(changes: Iterable<Change>): Promise<JobRecord[]>;
 
   /** A job that has not been archived. */
   job(id: string): Promise<JobRecord | undefined>;

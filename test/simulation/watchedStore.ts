@@ -18,10 +18,11 @@ export function watchedStore(store: Store, watch: StoreWatch): Store {
     health: () => store.health(),
     failed: store.failed,
     commit: async (changes) => {
-      const end = watch.begin(changes);
+      const all = [...changes];
+      const end = watch.begin(all);
       let isDurable = false;
       try {
-        const made = await store.commit(changes);
+        const made = await store.commit(all);
         isDurable = true;
         return made;
       } finally {

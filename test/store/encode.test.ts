@@ -15,7 +15,7 @@ const asOne = (seq: number, group: number, texts: readonly string[]) => {
 test('a long record has the bytes that it would have in one piece, wherever it stands', async (t) => {
   const long = Array.from({ length: 300 }, (_, id) => change(id, 10_000));
   const records = [[change(1, 3)], long, [], [change(2, 3), change(3, 3)], long];
-  const bytes = Buffer.concat(await encodeRecords(7, records));
+  const bytes = await encodeRecords(7, records);
   t.is(bytes.toString(), records.map((texts, index) => asOne(7 + index, 7, texts)).join(''));
   const second = bytes.subarray(bytes.indexOf('\n') + 1);
   const { seq, group, changes } = decodeRecord(second.subarray(0, second.indexOf('\n')));
@@ -24,8 +24,7 @@ test('a long record has the bytes that it would have in one piece, wherever it s
   t.is(changes.length, long.length);
 });
 
-test('short records share one buffer, and the event loop has its turns while a long one is encoded', async (t) => {
-  t.is((await encodeRecords(1, [[change(1, 9)], [change(2, 9)]])).length, 1);
+test('the event loop has its turns while a long record is encoded', async (t) => {
   let turns = 0;
   let isOver = false;
   const count = () => {

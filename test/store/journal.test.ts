@@ -119,7 +119,7 @@ test('a record that does not fit the jobs before it refuses', async (t) => {
     ordinal: 1,
   });
   const before = await readFile(journal, 'utf8');
-  await writeFile(journal, Buffer.concat([Buffer.from(before), ...(await encodeRecords(2, [[change]]))]));
+  await writeFile(journal, Buffer.concat([Buffer.from(before), await encodeRecords(2, [[change]])]));
   const store = createJsonStore({ path, clock: createTestClock(), headStart });
   const error = await t.throwsAsync<StoreCorrupt>(store.open(), { instanceOf: StoreCorrupt });
   t.is(error?.offset, Buffer.byteLength(before));
@@ -161,7 +161,7 @@ test('whole records of a refused group are not found by a restart, even when cut
   const files = new FailingFiles();
   const store = await openStore(t, path, { files });
   await store.commit([creation('a')]);
-  const line = Buffer.concat(await encodeRecords(2, [[JSON.stringify(creation('b'))]])).length;
+  const line = (await encodeRecords(2, [[JSON.stringify(creation('b'))]])).length;
   files.writeBytesMax = line + 10;
   let writes = 0;
   files.before = ({ name }) => {

@@ -29,7 +29,7 @@ for (let seq = 1; seq <= records; seq += recordsPerWrite) {
     const change = creation(`01890a5d-ac96-774b-bcce-${String(n).padStart(12, '0')}`, { request });
     texts.push([JSON.stringify(change)]);
   }
-  for (const part of await encodeRecords(seq, texts)) await journal.writeFile(part);
+  await journal.writeFile(await encodeRecords(seq, texts));
 }
 const { size } = await journal.stat();
 await journal.close();

@@ -49,14 +49,11 @@ export class Journal {
    */
   async append(records: readonly RecordTexts[]): Promise<void> {
     if (this.#isDirty) await this.#repair();
-    const parts = await encodeRecords(this.#nextSeq, records);
-    let end = this.#active.bytes;
+    const bytes = await encodeRecords(this.#nextSeq, records);
+    const begin = this.#active.bytes;
     this.#isDirty = true;
     try {
-      for (const part of parts) {
-        await this.#write(part, end);
-        end += part.length;
-      }
+      await this.#write(bytes, begin);
       if (this.#file.writesAreDurable !== true) await this.#sync();
     } catch (error) {
       if (error instanceof SyncFailed) {
@@ -79,7 +76,7 @@ export class Journal {
       throw error;
     }
     this.#isDirty = false;
-    this.#active.bytes = end;
+    this.#active.bytes = begin + bytes.length;
     this.#nextSeq += records.length;
   }
 

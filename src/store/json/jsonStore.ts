@@ -192,12 +192,14 @@ class FolderStore implements JsonStore {
     return { status: 'ok', detail, journalBytes };
   }
 
-  async commit(changes: readonly Change[]): Promise<JobRecord[]> {
+  async commit(changes: Iterable<Change>): Promise<JobRecord[]> {
     const batch = this.#open().commits.begin();
+    let added = 0;
     try {
-      for (const [index, change] of changes.entries()) {
-        if (index > 0 && index % changesPerTurn === 0) await nextTurn();
+      for (const change of changes) {
+        if (added > 0 && added % changesPerTurn === 0) await nextTurn();
         batch.add(change);
+        added += 1;
       }
     } catch (error) {
       batch.abandon();

@@ -47,8 +47,6 @@ export interface WireSubject {
   takesSchema: boolean;
   /** Whether its model streams what it thinks. */
   showsThinking: boolean;
-  /** Whether a connection is used again after a whole answer. */
-  keepsConnection: boolean;
 }
 
 /** One test's server and adapter. */

@@ -210,6 +210,7 @@ pageTests({ slots: 3, prepare }, (stage) => {
   test.serial('a job is found by words of its prompt from anywhere', async (t) => {
     const { page } = await stage().open(t);
     await page.keyboard.press('Control+k');
+    await page.locator('.palette-input:focus').waitFor();
     await page.keyboard.type('Answer 3');
     await page.getByRole('option', { name: /Answer 3/ }).waitFor();
     await page.keyboard.press('Enter');

@@ -37,5 +37,4 @@ testWire({
   takesTools: true,
   takesSchema: true,
   showsThinking: true,
-  keepsConnection: true,
 });

@@ -35,7 +35,6 @@ const subject = (dialect: Dialect, model: string, more: Partial<WireSubject> = {
   takesTools: true,
   takesSchema: true,
   showsThinking: true,
-  keepsConnection: true,
   ...more,
 });
 

@@ -31,7 +31,6 @@ const subject: WireSubject = {
   takesTools: true,
   takesSchema: true,
   showsThinking: true,
-  keepsConnection: true,
 };
 
 testWire(subject);

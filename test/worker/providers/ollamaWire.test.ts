@@ -31,5 +31,4 @@ testWire({
   takesTools: true,
   takesSchema: true,
   showsThinking: true,
-  keepsConnection: false,
 });

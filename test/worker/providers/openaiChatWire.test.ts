@@ -45,5 +45,4 @@ testWire({
   takesTools: true,
   takesSchema: true,
   showsThinking: false,
-  keepsConnection: true,
 });

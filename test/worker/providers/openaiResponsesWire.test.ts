@@ -27,5 +27,4 @@ testWire({
   takesTools: true,
   takesSchema: true,
   showsThinking: true,
-  keepsConnection: true,
 });

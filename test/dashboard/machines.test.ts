@@ -49,6 +49,7 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     await page.waitForURL(/\/jobs\?state=pending\.ready$/);
     await page.locator('tbody .job-row .title-cell').first().waitFor();
     const { total } = await stage().site.client.jobs({ state: 'pending.ready' });
+    t.true(total >= 7);
     await page.locator(`table[aria-rowcount="${total + 1}"]`).waitFor();
     await page.getByRole('button', { name: /^State: Ready to start/ }).click();
     await page.waitForURL(/\/jobs$/);

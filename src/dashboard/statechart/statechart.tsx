@@ -71,7 +71,11 @@ export function Statechart(props: Props): JSX.Element {
               state={state}
               {...props}
               current={current}
-              told={(path) => (told.value = path)}
+              onEnter={(path) => (told.value = path)}
+              onLeave={(path) => {
+                // What the pointer leaves because the page moves under it may be another one than what is told now.
+                if (told.value === path) told.value = null;
+              }}
             />
           ))}
           {ordered.map(({ edge, index }) => (
@@ -110,9 +114,14 @@ function nameOf({ path, name }: ChartState): string {
 }
 
 function StateBox(
-  props: Props & { state: ChartState; current: string | null; told(path: string | null): void },
+  props: Props & {
+    state: ChartState;
+    current: string | null;
+    onEnter(path: string): void;
+    onLeave(path: string): void;
+  },
 ): JSX.Element {
-  const { state, current, notes, hrefOf, told } = props;
+  const { state, current, notes, hrefOf, onEnter, onLeave } = props;
   const { path, box, kind, isEnd } = state;
   const note = notes?.get(path);
   const isCurrent = path === current;
@@ -128,10 +137,10 @@ function StateBox(
   ];
   const inner = inset(box, 3);
   const handlers = {
-    onPointerEnter: () => told(path),
-    onPointerLeave: () => told(null),
-    onFocus: () => told(path),
-    onBlur: () => told(null),
+    onPointerEnter: () => onEnter(path),
+    onPointerLeave: () => onLeave(path),
+    onFocus: () => onEnter(path),
+    onBlur: () => onLeave(path),
   };
   const drawn = (
     <>

@@ -1,9 +1,6 @@
+import { type Fields, isFields } from '../lib/fields.ts';
 import { concurrencyMax, millisecondsMax, nameLengthMax, tokensMax } from './limits.ts';
 
-type Fields = Record<string, unknown>;
-
-const isMap = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isWhole = (value: unknown, min: number, max: number): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
 const isLeftOutOr = (value: unknown, isRight: (value: unknown) => boolean): boolean =>
@@ -19,7 +16,7 @@ const isMilliseconds = (value: unknown): boolean =>
   isLeftOutOr(value, (ms) => typeof ms === 'number' && ms >= 0 && ms <= millisecondsMax);
 
 const isUsage = (value: unknown): boolean =>
-  isMap(value) &&
+  isFields(value) &&
   isTokens(value.input_tokens) &&
   isTokens(value.output_tokens) &&
   isTokens(value.cached_input_tokens) &&
@@ -28,7 +25,7 @@ const isUsage = (value: unknown): boolean =>
   isTokens(value.total_tokens);
 
 const isResult = (value: unknown): boolean =>
-  isMap(value) &&
+  isFields(value) &&
   typeof value.output === 'string' &&
   value.tool_calls === undefined &&
   isLeftOutOr(
@@ -61,7 +58,7 @@ export function isPlainFrame(frame: Fields): boolean {
         models === undefined &&
         Array.isArray(running) &&
         running.length <= concurrencyMax &&
-        running.every((one: unknown) => isMap(one) && isLease(one))
+        running.every((one: unknown) => isFields(one) && isLease(one))
       );
     }
     default:

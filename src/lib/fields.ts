@@ -10,7 +10,7 @@ export function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
 
-/** @returns null when the text is no JSON, or no object. */
+/** @returns null when the text is no JSON, or no object; why is not told, for the parser's message quotes the text, which may be a prompt. */
 export function parseFields(text: string): Fields | null {
   try {
     const parsed: unknown = JSON.parse(text);

@@ -1,5 +1,6 @@
 import { type Schema, ValidationError } from 'yup';
 import './yupMessages.ts';
+import { type Fields, parseFields } from './fields.ts';
 import { isDeeperThan } from './jsonDepth.ts';
 
 /**
@@ -10,23 +11,18 @@ import { isDeeperThan } from './jsonDepth.ts';
  */
 export function frameReader<F extends { type: string }>(
   schemas: Record<F['type'], Schema>,
-  { depthMax, isPlain }: { depthMax: number; isPlain?: (frame: Record<string, unknown>) => boolean },
+  { depthMax, isPlain }: { depthMax: number; isPlain?: (frame: Fields) => boolean },
 ): (text: string) => F | string {
   const isType = (type: unknown): type is F['type'] =>
     typeof type === 'string' && Object.hasOwn(schemas, type);
   return (text) => {
     if (isDeeperThan(text, depthMax)) return `a frame must not nest deeper than ${depthMax} levels`;
-    let frame: unknown;
-    try {
-      frame = JSON.parse(text);
-    } catch {
-      return 'a frame must be one JSON object';
-    }
-    if (typeof frame !== 'object' || frame === null || Array.isArray(frame))
-      return 'a frame must be one JSON object';
-    const type = 'type' in frame ? frame.type : undefined;
+    const fields = parseFields(text);
+    if (fields === null) return 'a frame must be one JSON object';
+    const { type } = fields;
     if (!isType(type)) return `a frame must have a type: one of ${Object.keys(schemas).join(', ')}`;
-    if (isPlain?.(frame as Record<string, unknown>) === true) return frame as F;
+    const frame: unknown = fields;
+    if (isPlain?.(fields) === true) return frame as F;
     try {
       schemas[type].validateSync(frame, { strict: true, abortEarly: false });
     } catch (error) {

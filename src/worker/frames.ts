@@ -6,8 +6,8 @@ import type {
   CoordinatorFrame,
   WireLease,
 } from '../domain/workerProtocol.ts';
+import { type Fields, isFields, parseFields } from '../lib/fields.ts';
 
-type Fields = Record<string, unknown>;
 /** Told what is wrong with a frame, in words that hold nothing of its content. */
 export type Report = (problem: string) => void;
 
@@ -17,7 +17,7 @@ export type Report = (problem: string) => void;
  * @returns the frame, or null when there is nothing to act on. An `assign` holds the well-formed jobs of the frame.
  */
 export function parseFrame(text: string, report: Report): CoordinatorFrame | null {
-  const fields = parseObject(text);
+  const fields = parseFields(text);
   if (!fields) {
     report('the frame is not a JSON object');
     return null;
@@ -42,21 +42,6 @@ const readers = new Map<string, (fields: Fields, report: Report) => CoordinatorF
   ['error', readError],
 ]);
 
-function parseObject(text: string): Fields | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The parser's message quotes the text, which may be a prompt: it is not passed on.
-    return null;
-  }
-  return isObject(value) ? value : null;
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
@@ -73,7 +58,7 @@ function lease(fields: Fields): WireLease | null {
 /** Entries that are no lease are left out: stopping the others matters more. */
 function leases(value: unknown): WireLease[] {
   if (!Array.isArray(value)) return [];
-  return value.flatMap((item: unknown) => (isObject(item) ? (lease(item) ?? []) : []));
+  return value.flatMap((item: unknown) => (isFields(item) ? (lease(item) ?? []) : []));
 }
 
 function readWelcome(fields: Fields): CoordinatorFrame | null {
@@ -95,7 +80,7 @@ function readAssign(fields: Fields, report: Report): CoordinatorFrame | null {
   if (!Array.isArray(fields.jobs)) return null;
   const jobs: Assignment[] = [];
   for (const item of fields.jobs as unknown[]) {
-    const job = isObject(item) ? assignment(item) : null;
+    const job = isFields(item) ? assignment(item) : null;
     if (job) jobs.push(job);
     // Not run and in no heartbeat, the coordinator takes it back by itself.
     else report('an assigned job lacks a field or has one of the wrong type');
@@ -110,7 +95,7 @@ function assignment(fields: Fields): Assignment | null {
   const input = textOrNull(fields.input);
   const model = textOrNull(fields.model);
   const messages = messageList(fields.messages);
-  if (!of || !isText(provider) || !isCount(attempt) || !isObject(params)) return null;
+  if (!of || !isText(provider) || !isCount(attempt) || !isFields(params)) return null;
   if (prompt === undefined || input === undefined || model === undefined || messages === undefined)
     return null;
   if (typeof timeout !== 'number' || !(timeout >= 0)) return null;
@@ -129,7 +114,7 @@ function messageList(value: unknown): Message[] | null | undefined {
 }
 
 function isMessage(value: unknown): value is Message {
-  return isObject(value) && isText(value.role) && ('content' in value || Array.isArray(value.tool_calls));
+  return isFields(value) && isText(value.role) && ('content' in value || Array.isArray(value.tool_calls));
 }
 
 const abortReasons: readonly AbortFrame['reason'][] = ['cancelled', 'timed_out', 'lease_lost'];

@@ -1,13 +1,12 @@
 import type { Config } from '../../../config/config.ts';
 import type { DispatchBody } from '../../../domain/wire/job.ts';
+import { isFields } from '../../../lib/fields.ts';
 import { isTime } from '../../../lib/isoTime.ts';
 import { metadataMax, nameLengthMax, tagsMax, timeoutSecondsMax } from './limits.ts';
 
 type Known = Required<DispatchBody>;
 type Check = (value: unknown, config: Config) => boolean;
 
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isName = (value: unknown): boolean =>
   typeof value === 'string' && value !== '' && value.length <= nameLengthMax;
 
@@ -16,7 +15,9 @@ const checks: { [K in keyof Known]: Check } = {
   messages: (value) =>
     Array.isArray(value) &&
     value.length > 0 &&
-    value.every((one) => isMap(one) && isName(one.role) && one.content !== undefined && one.content !== null),
+    value.every(
+      (one) => isFields(one) && isName(one.role) && one.content !== undefined && one.content !== null,
+    ),
   input: (value) => typeof value === 'string',
   provider: isName,
   model: isName,
@@ -27,9 +28,9 @@ const checks: { [K in keyof Known]: Check } = {
     value.length <= tagsMax &&
     value.every(isName) &&
     new Set(value).size === value.length,
-  params: isMap,
+  params: isFields,
   metadata: (value) => {
-    if (!isMap(value)) return false;
+    if (!isFields(value)) return false;
     const texts = Object.values(value);
     return texts.length <= metadataMax && texts.every((text) => typeof text === 'string');
   },
@@ -43,7 +44,7 @@ const checks: { [K in keyof Known]: Check } = {
  * a property test holds that the schema accepts everything that this does.
  */
 export function isPlainJob(body: unknown, config: Config): body is DispatchBody {
-  if (!isMap(body) || (body.prompt === undefined) === (body.messages === undefined)) return false;
+  if (!isFields(body) || (body.prompt === undefined) === (body.messages === undefined)) return false;
   for (const key of Object.keys(body)) {
     if (!Object.hasOwn(checks, key) || !checks[key as keyof Known](body[key], config)) return false;
   }

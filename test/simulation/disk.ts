@@ -42,12 +42,21 @@ class Bytes {
 /** A change of a file that is not on the disk yet. */
 type Change = { position: number; bytes: Buffer } | { length: number };
 
+/** Of every disk together. */
+let inodeCount = 0;
+
 /** A file: what a process sees of it, and what a power failure leaves. */
 class Inode {
+  readonly identity: string;
   readonly seen = new Bytes();
   readonly durable = new Bytes();
   /** In order. The sure ones are on the disk, and stand here because something before them is not. */
   pending: { change: Change; isSure: boolean }[] = [];
+
+  constructor() {
+    inodeCount += 1;
+    this.identity = String(inodeCount);
+  }
 
   /** @param isSure a write that is durable when it returns: it covers its own range, and nothing that was written before. */
   change(change: Change, isSure = false): void {
@@ -266,10 +275,19 @@ export class SimFiles implements Files {
     });
   }
 
+  identityAt(path: string): Promise<string | null> {
+    return this.#do(
+      'identityAt',
+      path,
+      () => this.#disk.folder(dirname(path)).names.get(basename(path))?.identity ?? null,
+    );
+  }
+
   #handle(path: string, inode: Inode, writesAreDurable: boolean): OpenFile {
     return {
       writesAreDurable,
       size: () => this.#do('size', path, () => inode.seen.length),
+      identity: () => this.#do('identity', path, () => inode.identity),
       read: (into, position) =>
         this.#do('read', path, () => {
           if (this.#dice.chance(this.#disk.faults.readErrors)) throw systemError('EIO');

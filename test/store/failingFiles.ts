@@ -6,10 +6,12 @@ export interface Operation {
     | 'makeFolder'
     | 'list'
     | 'open'
+    | 'identityAt'
     | 'rename'
     | 'remove'
     | 'syncFolder'
     | 'size'
+    | 'identity'
     | 'read'
     | 'write'
     | 'truncate'
@@ -48,6 +50,11 @@ export class FailingFiles implements Files {
     return nodeFiles.list(path);
   }
 
+  async identityAt(path: string): Promise<string | null> {
+    this.#begin('identityAt', path);
+    return nodeFiles.identityAt(path);
+  }
+
   async rename(from: string, to: string): Promise<void> {
     this.#begin('rename', to);
     await nodeFiles.rename(from, to);
@@ -71,6 +78,10 @@ export class FailingFiles implements Files {
       size: async () => {
         this.#begin('size', path);
         return file.size();
+      },
+      identity: async () => {
+        this.#begin('identity', path);
+        return file.identity();
       },
       read: async (into, position) => {
         this.#begin('read', path);

@@ -118,6 +118,14 @@ export class Commits {
     });
   }
 
+  /** The store can no longer be trusted: nothing is acknowledged from now on. */
+  fail(error: Error): void {
+    if (this.#failure !== null) return;
+    this.#failure = error;
+    this.#options.logger.fatal({ err: error }, 'the store has failed; nothing is acknowledged any more');
+    this.#tellFailed(error);
+  }
+
   /** Wait for the commits under way; later ones are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -203,6 +211,8 @@ export class Commits {
       try {
         if (this.#failure !== null) throw this.#failure;
         await this.#options.journal.append(group.map(({ texts }) => texts));
+        // The journal may have been found lost meanwhile.
+        if (this.#failure !== null) throw this.#failure;
       } catch (error) {
         this.#refuse(group, error);
         continue;
@@ -252,7 +262,7 @@ export class Commits {
       }
     } catch (error) {
       // The record is on disk and memory could not follow: a bug, after which memory is not to be trusted.
-      this.#fail(new Error(`a durable change could not be applied: ${messageOf(error)}`, { cause: error }));
+      this.fail(new Error(`a durable change could not be applied: ${messageOf(error)}`, { cause: error }));
       for (const { reject } of group) reject(new StoreUnavailable('the store has failed', error));
       return;
     }
@@ -283,17 +293,10 @@ export class Commits {
 
   #refuse(group: readonly Waiting[], error: unknown): void {
     for (const { ids } of group) this.#giveBack(ids);
-    if (error instanceof SyncFailed) this.#fail(error);
+    if (error instanceof SyncFailed) this.fail(error);
     else if (this.#failure === null) this.#suffer(messageOf(error));
     const refusal = new StoreUnavailable(`the change could not be made durable: ${messageOf(error)}`, error);
     for (const { reject } of group) reject(refusal);
-  }
-
-  #fail(error: Error): void {
-    if (this.#failure !== null) return;
-    this.#failure = error;
-    this.#options.logger.fatal({ err: error }, 'the store has failed; nothing is acknowledged any more');
-    this.#tellFailed(error);
   }
 
   #suffer(detail: string): void {

@@ -13,6 +13,17 @@ export class SyncFailed extends Error {
   }
 }
 
+/** The file of the journal is not what was written any more: somebody else has removed, replaced or cut it. */
+export class JournalLost extends Error {
+  /** @param seen what is there instead, after the path. */
+  constructor(path: string, seen: string) {
+    super(
+      `${path} ${seen} while it was in use. Keep everything else from changing the data folder, and restore it from a backup before the next start, see docs/operations.md`,
+    );
+    this.name = 'JournalLost';
+  }
+}
+
 /** The end of the journal, where records are appended. One call at a time. */
 export class Journal {
   readonly #files: Files;
@@ -21,6 +32,8 @@ export class Journal {
   #active: JournalFile;
   #nextSeq: number;
   #hasFailed = false;
+  /** How much of the active file has been found to be in its place. */
+  #inspectedBytes: number;
   /** Whether there may be bytes after the last good record, of a write that failed. */
   #isDirty = false;
 
@@ -29,6 +42,7 @@ export class Journal {
     this.#folder = folder;
     this.#file = file;
     this.#active = active;
+    this.#inspectedBytes = active.bytes;
     this.#nextSeq = nextSeq;
   }
 
@@ -81,11 +95,38 @@ export class Journal {
   }
 
   /**
+   * See whether a start would find what was written. It may be called beside everything else.
+   * @returns what is wrong; null when all is well, and when appends have gone on in a new file meanwhile.
+   * @throws what the file system said when it cannot be seen.
+   */
+  async inspect(): Promise<JournalLost | null> {
+    const file = this.#file;
+    // Before the look: what is appended meanwhile only makes the file longer.
+    const { name, bytes } = this.#active;
+    const path = join(this.#folder, name);
+    try {
+      const [found, identity] = await Promise.all([this.#files.identityAt(path), file.identity()]);
+      const gap = await gapIn(file, Math.max(0, this.#inspectedBytes - 1), bytes);
+      if (this.#file !== file) return null;
+      this.#inspectedBytes = bytes;
+      if (found === null) return new JournalLost(path, 'or a folder above it was removed or renamed');
+      if (found !== identity) return new JournalLost(path, 'was replaced by another file');
+      return gap === null ? null : new JournalLost(path, `was cut at byte ${gap} or before`);
+    } catch (error) {
+      if (this.#file !== file) return null;
+      throw error;
+    }
+  }
+
+  /**
    * Go on in a new file. @param onSealed is told of the one before, which is never written again.
-   * @throws what the file system said; unless `onSealed` was called, appends go on in the old file then.
+   * @throws JournalLost, and what the file system said; unless `onSealed` was called, appends go on in the old file then.
    */
   async rotate(onSealed: (sealed: JournalFile) => void): Promise<void> {
     if (this.#isDirty) await this.#repair();
+    // The last look at it: in a folder that was made anew the next file would be all right.
+    const lost = await this.inspect();
+    if (lost !== null) throw lost;
     const name = journalName(this.#nextSeq);
     const path = join(this.#folder, name);
     const file = await this.#files.open(path, 'append');
@@ -100,6 +141,7 @@ export class Journal {
     const sealedFile = this.#file;
     this.#file = file;
     this.#active = { name, firstSeq: this.#nextSeq, bytes: 0 };
+    this.#inspectedBytes = 0;
     onSealed(sealed);
     await sealedFile.close();
   }
@@ -163,4 +205,23 @@ export class Journal {
     this.#hasFailed = true;
     return new SyncFailed(join(this.#folder, this.#active.name), error);
   }
+}
+
+/** Bytes of the journal that are looked through in one turn of the event loop. */
+const inspectedAtOnce = 256 * 1024;
+
+/**
+ * Where records are missing between two places of the journal; null when none are. An append to a file that somebody has
+ * cut leaves zeros between, which no record has: by its length alone such a file is whole.
+ */
+async function gapIn(file: OpenFile, from: number, to: number): Promise<number | null> {
+  const bytes = Buffer.allocUnsafe(Math.min(inspectedAtOnce, to - from));
+  for (let at = from; at < to; ) {
+    const count = await file.read(bytes.subarray(0, to - at), at);
+    if (count === 0) return at;
+    const zero = bytes.subarray(0, count).indexOf(0);
+    if (zero >= 0) return at + zero;
+    at += count;
+  }
+  return null;
 }

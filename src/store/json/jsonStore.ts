@@ -34,6 +34,7 @@ import { codeOf, type Files, nodeFiles } from './files.ts';
 import { scanJobs } from './jobScan.ts';
 import { searchJobs } from './jobSearch.ts';
 import { Journal } from './journal.ts';
+import { JournalWatch } from './journalWatch.ts';
 import { type Layout, layoutOf } from './layout.ts';
 import { Memory } from './memory.ts';
 import { restore } from './restore.ts';
@@ -85,6 +86,7 @@ interface Parts {
   lock: FolderLock;
   journal: Journal;
   commits: Commits;
+  watch: JournalWatch;
   checkpointer: Checkpointer;
   archive: Archive;
 }
@@ -162,7 +164,14 @@ class FolderStore implements JsonStore {
         logger: this.#logger,
       });
       await archive.open();
-      this.#parts = { lock, journal, commits, checkpointer, archive };
+      const watch = new JournalWatch({
+        journal,
+        clock,
+        logger: this.#logger,
+        onLost: (lost) => commits.fail(lost),
+      });
+      this.#parts = { lock, journal, commits, watch, checkpointer, archive };
+      watch.start();
       checkpointer.start();
     } catch (error) {
       await lock.release();
@@ -329,6 +338,7 @@ class FolderStore implements JsonStore {
     const parts = this.#parts;
     if (parts === null) return;
     try {
+      await parts.watch.close();
       await parts.commits.close();
       await parts.checkpointer.close();
       await parts.archive.close();

@@ -3,9 +3,9 @@ import { readWorkerEnvironment, type WorkerEnvironment } from '../config/workerE
 import { messageOf } from '../domain/errors.ts';
 import { providerSettings } from '../worker/layers.ts';
 import { ProviderRefused, ProviderUnreachable } from '../worker/provider.ts';
+import { keyVariableOf, UnusableKey } from '../worker/providerKeys.ts';
 import { createProvider, providerNames } from '../worker/providers/index.ts';
 import type { ProviderSettings } from '../worker/providers/providerSettings.ts';
-import { SettingsError } from '../worker/settings.ts';
 import { type Finding, fault, ok } from './finding.ts';
 
 const title = 'Provider';
@@ -56,8 +56,8 @@ async function checkProvider(name: string, sources: Sources): Promise<Finding> {
   try {
     settings = providerSettings(name, sources, null);
   } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    return fault(title, error.message, `export ${keyVariable(name, sources)}=<key>`);
+    if (!(error instanceof UnusableKey)) throw error;
+    return fault(title, error.message, exportLine(error.variable));
   }
   const provider = createProvider(settings);
   if (provider === null) {
@@ -68,7 +68,9 @@ async function checkProvider(name: string, sources: Sources): Promise<Finding> {
     return found(settings, await provider.probe());
   } catch (error) {
     if (error instanceof ProviderRefused) {
-      return fault(title, error.message, `export ${keyVariable(name, sources)}=<key>`);
+      const named = sources.local.config.providers[name]?.apiKeyEnv ?? null;
+      const variable = keyVariableOf(name, settings.baseUrl, named);
+      return fault(title, error.message, variable === null ? nameVariableLine(name) : exportLine(variable));
     }
     if (error instanceof ProviderUnreachable) {
       const { problem, advice } = error;
@@ -78,10 +80,12 @@ async function checkProvider(name: string, sources: Sources): Promise<Finding> {
   }
 }
 
-/** Where the worker looks for the key. */
-function keyVariable(name: string, { local }: Sources): string {
-  const usual = `${name === 'google' ? 'GEMINI' : name.toUpperCase().replace(/\W/g, '_')}_API_KEY`;
-  return local.config.providers[name]?.apiKeyEnv ?? usual;
+function exportLine(variable: string): string {
+  return `export ${variable}=<key>`;
+}
+
+function nameVariableLine(name: string): string {
+  return `providers: { ${name}: { api_key_env: <the variable that holds its key> } }`;
 }
 
 function found({ name, model }: ProviderSettings, models: readonly string[] | null): Finding {

@@ -18,13 +18,14 @@ export function isLoopback(host: string): boolean {
 
 /**
  * Whether a host is one's own machine or in its network: loopback, link-local and private addresses (RFC 1918, RFC 4193),
- * and names that no public DNS has.
- * @param hostname as `URL.hostname` gives it: an IPv6 address in brackets.
+ * and names that no public DNS has: without a dot, such as that of a container, or under `localhost` (RFC 6761), `local`
+ * (RFC 6762), `home.arpa` (RFC 8375) or `internal` (ICANN, 2024).
+ * @param hostname as `URL.hostname` gives it: in small letters, an IPv6 address in brackets.
  */
 export function isOwnHost(hostname: string): boolean {
   return (
-    /(^|\.)localhost$/.test(hostname) ||
-    hostname === 'host.docker.internal' ||
+    /^[^.:]+$/.test(hostname) ||
+    /\.(localhost|local|home\.arpa|internal)$/.test(hostname) ||
     /^(0\.0\.0\.0$|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)[\d.]*$/.test(hostname) ||
     /^\[(::1|f[cd][0-9a-f]{2}:.*|fe[89ab][0-9a-f]:.*)\]$/.test(hostname)
   );

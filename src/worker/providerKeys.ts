@@ -19,35 +19,53 @@ const usualKeys: Readonly<Record<string, UsualKey>> = {
   },
 };
 
+/** A provider cannot be asked: its key is not there, or is none that a header can carry. */
+export class UnusableKey extends SettingsError {
+  /** Where the key is looked for. */
+  readonly variable: string;
+
+  constructor(message: string, variable: string) {
+    super(message);
+    this.variable = variable;
+  }
+}
+
 /**
- * The key of a provider: from the variable that the configuration names, else from its usual one, if the requests go to
- * the host that it is for.
- * @param baseUrl null: the provider's own.
- * @returns null when the provider can do without.
- * @throws SettingsError when the variable that is named is not set, a provider that needs a key has none, or the key is
- * none that a header can carry.
+ * The variable that the key of a provider is looked for in: the one that the configuration names, else its usual one, if
+ * the requests go to the host that it is for.
+ * @param baseUrl null: the provider's own. @param named `api_key_env`. @returns null: none, no key is sent.
+ */
+export function keyVariableOf(name: string, baseUrl: string | null, named: string | null): string | null {
+  return named ?? usualKeyOf(name, baseUrl)?.variables[0] ?? null;
+}
+
+/**
+ * The key of a provider, from the variable of `keyVariableOf` or, for some, a second usual one.
+ * @returns null when no key is sent.
+ * @throws UnusableKey.
  */
 export function providerKey(
   name: string,
   baseUrl: string | null,
-  keyVariable: string | null,
+  named: string | null,
   env: NodeJS.ProcessEnv,
 ): string | null {
-  if (keyVariable !== null) {
-    const key = keyIn(env, keyVariable);
-    if (key !== null) return key;
-    throw new SettingsError(
-      `no key for ${name}: providers.${name}.api_key_env names ${keyVariable}, which is not set`,
-    );
-  }
+  const variables = named === null ? (usualKeyOf(name, baseUrl)?.variables ?? []) : [named];
+  const [first] = variables;
+  if (first === undefined) return null;
+  const key = variables.map((each) => keyIn(env, each)).find((value) => value !== null);
+  if (key !== undefined) return key;
+  const advice =
+    named === null
+      ? `set ${first}, or name another variable in providers.${name}.api_key_env`
+      : `providers.${name}.api_key_env names ${named}, which is not set`;
+  throw new UnusableKey(`no key for ${name}: ${advice}`, first);
+}
+
+function usualKeyOf(name: string, baseUrl: string | null): UsualKey | null {
   const usual = Object.hasOwn(usualKeys, name) ? usualKeys[name] : undefined;
   if (usual === undefined) return null;
-  if (baseUrl !== null && new URL(baseUrl).hostname !== usual.host) return null;
-  const key = usual.variables.map((each) => keyIn(env, each)).find((value) => value !== null);
-  if (key !== undefined) return key;
-  throw new SettingsError(
-    `no key for ${name}: set ${usual.variables[0]}, or name another variable in providers.${name}.api_key_env`,
-  );
+  return baseUrl === null || new URL(baseUrl).hostname === usual.host ? usual : null;
 }
 
 /** A key without the end of the line that a file of secrets leaves behind it. */
@@ -55,5 +73,5 @@ function keyIn(env: NodeJS.ProcessEnv, name: string): string | null {
   const key = variable(env, name)?.trim() ?? '';
   if (key === '') return null;
   if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw new SettingsError(`the key in ${name} must be made of printable ASCII characters without spaces`);
+  throw new UnusableKey(`the key in ${name} must be made of printable ASCII characters without spaces`, name);
 }

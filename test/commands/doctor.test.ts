@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { version } from '../../src/lib/version.ts';
 import { type Answer, deadUrl, type Fixture, problem, serve, wireWorker } from '../client/server.ts';
+import { serve as serveProvider } from '../conformance/providerWire.ts';
+import { refused, silent } from '../fixtures/providers/answers.ts';
 import { fakeOllama } from '../fixtures/providers/ollama.ts';
 import { emptyFolder, svc } from './cli.ts';
 
@@ -198,6 +200,26 @@ test('a provider that is not there, has not the model, or has no key is a fault 
     const { code, lines } = await providerLines(t, yaml);
     t.is(code, 1);
     t.regex(lines, expected);
+  }
+});
+
+test('a key that is refused is mended where the worker looks for it', async (t) => {
+  const server = await serveProvider(t, silent);
+  server.notFound = refused({ title: '', status: 401, body: 'no such key', class: 'auth' });
+  const cases: [name: string, more: string, fix: RegExp][] = [
+    ['mine', ', api_key_env: MY_KEY', /mend it: export MY_KEY=<key>$/m],
+    ['mine', '', /mend it: providers: \{ mine: \{ api_key_env: </],
+    // Its usual variable holds a key for another host, which is not sent to this one.
+    ['openai', '', /mend it: providers: \{ openai: \{ api_key_env: </],
+  ];
+  for (const [name, more, fix] of cases) {
+    const yaml = `worker: { providers: [${name}] }\nproviders: { ${name}: { base_url: "${server.url}/v1"${more} } }\n`;
+    const { code, lines } = await providerLines(t, yaml, {
+      MY_KEY: 'wrong',
+      OPENAI_API_KEY: 'for another host',
+    });
+    t.is(code, 1);
+    t.regex(lines, fix);
   }
 });
 

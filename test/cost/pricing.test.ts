@@ -256,6 +256,10 @@ test('providers on one’s own machines are free, whatever they are called', (t)
     'http://[::1]:8000',
     'http://[fd12:3456::1]/v1',
     'http://host.docker.internal:11434',
+    'http://gpu-box:8000/v1',
+    'http://GPU-Box.local:11434',
+    'http://vllm.models.svc.cluster.local/v1',
+    'http://nas.home.arpa',
   ])
     t.deepEqual(costAt(url), known(0), url);
   for (const url of [
@@ -266,6 +270,8 @@ test('providers on one’s own machines are free, whatever they are called', (t)
     'http://10.example.com',
     'http://[2001:db8::1]/',
     'https://localhost.example.com',
+    'https://internal.example.com',
+    'https://gpu-box.notlocal',
   ])
     t.deepEqual(costAt(url), unknown, url);
 });

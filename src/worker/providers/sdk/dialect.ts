@@ -11,6 +11,8 @@ export interface Heard {
   model?: string | undefined;
   /** Nothing that matters comes after it. */
   isLast?: boolean;
+  /** What has come is an answer, though a count or a last word may follow: a server that then says nothing is not waited for. */
+  isWhole?: boolean;
   /** An event of a kind that came to the protocol later: it does not matter what the SDK makes of it. */
   isUnknown?: boolean;
 }
@@ -19,6 +21,8 @@ export interface Heard {
 export interface Dialect {
   hear(event: Fields): Heard;
   usageOf(raw: Fields): Partial<WireUsage>;
+  /** The events of an answer that came whole and not as a stream; null when it is no answer. Left out: none is taken whole. */
+  eventsOf?(answer: Fields): Fields[] | null;
   /**
    * Which word makes an answer whole: the reason of its end, or OpenAI's `[DONE]`, or either of them.
    */

@@ -8,17 +8,37 @@ import { countOf, tokenUsage } from './tokenUsage.ts';
  * its own, at OpenRouter beside `finish_reason: "error"`.
  */
 export function openAiChatDialect(lastWord: Dialect['lastWord']): Dialect {
+  let hasReason = false;
   return {
-    hear: ({ error, usage, model, choices }) => ({
-      ...(error === undefined || error === null ? {} : { error: { error } }),
-      usage: isFields(usage) ? usage : undefined,
-      model: typeof model === 'string' ? model : undefined,
-      // Some proxies have pings of their own, such as `{"type": "ping"}`.
-      isUnknown: choices === undefined,
-    }),
+    hear: ({ error, usage, model, choices }) => {
+      hasReason ||= listOf(choices).some(({ finish_reason: reason }) => typeof reason === 'string');
+      return {
+        ...(error === undefined || error === null ? {} : { error: { error } }),
+        usage: isFields(usage) ? usage : undefined,
+        model: typeof model === 'string' ? model : undefined,
+        isWhole: lastWord !== 'done' && hasReason,
+        // Some proxies have pings of their own, such as `{"type": "ping"}`.
+        isUnknown: choices === undefined,
+      };
+    },
     usageOf: openAiChatUsage,
+    eventsOf: (answer) => {
+      const choices = listOf(answer.choices).filter(({ message }) => isFields(message));
+      return choices.length === 0 ? null : [{ ...answer, choices: choices.map(asChunk) }];
+    },
     lastWord,
   };
+}
+
+/** A choice of a whole answer as that of a chunk: its message is the one delta, and tool calls are numbered there. */
+function asChunk({ message, ...choice }: Fields): Fields {
+  const { tool_calls: calls, ...delta } = fieldsOf(message);
+  const numbered = listOf(calls).map((call, index) => ({ index, ...call }));
+  return { ...choice, delta: { ...delta, ...(numbered.length === 0 ? {} : { tool_calls: numbered }) } };
+}
+
+function listOf(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isFields) : [];
 }
 
 /**

@@ -45,7 +45,7 @@ export interface SdkCall {
 export async function runSdk(call: SdkCall, context: RunContext): Promise<Outcome> {
   if (context.signal.aborted) return abortedOutcome();
   const patience = new Patience(context.clock, call.timeouts, context.signal);
-  const wire = new SdkFetch(patience, call.amend);
+  const wire = new SdkFetch(patience, context.clock, call);
   const answer = new Answer(call, context, patience, wire);
   try {
     const { stream } = await call.model(wire.fetch).doStream({
@@ -62,7 +62,7 @@ export async function runSdk(call: SdkCall, context: RunContext): Promise<Outcom
     return { ok: false, error: failure, usage: answer.usage };
   } finally {
     patience.end();
-    wire.close(context.clock);
+    wire.close();
   }
 }
 
@@ -195,7 +195,7 @@ class Answer {
   }
 
   #hear(event: Fields): void {
-    const { error, usage, model, isLast, isUnknown = false } = this.#call.dialect.hear(event);
+    const { error, usage, model, isLast, isWhole, isUnknown = false } = this.#call.dialect.hear(event);
     this.#isUnknown = isUnknown;
     if (usage !== undefined) this.#rawUsage = { ...this.#rawUsage, ...given(usage) };
     if (model !== undefined && model !== '') this.#model = model;
@@ -203,6 +203,7 @@ class Answer {
       this.#failure = this.#classified({ status: null, headers: {}, body: error });
     }
     if (isLast === true) this.#wire.endStream();
+    else if (isWhole === true && !isUnknown) this.#wire.endWhenQuiet();
   }
 
   /** Why what has come is no answer; null when it is one. */

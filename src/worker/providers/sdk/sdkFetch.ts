@@ -8,10 +8,13 @@ import { HttpFailure, httpFailureOf } from '../http/httpFailure.ts';
 import { openStream } from '../http/openStream.ts';
 import type { Patience } from '../http/patience.ts';
 import { beginOf, tooLongLine } from '../http/readBody.ts';
+import type { Dialect } from './dialect.ts';
 
 const errorBodyMax = 64 * 1024;
 /** After the last event the end of the body is on its way; then the connection can be used again. */
 const lingerMs = 500;
+/** A count of the tokens comes with the end of the answer or right behind it. */
+const quietMs = 5_000;
 
 /** The request was answered, and not with a stream. Thrown through the SDK, which hands it on as it is. */
 export class NoStream extends Error {
@@ -26,6 +29,13 @@ export class NoStream extends Error {
   }
 }
 
+/** What of a call the fetch has a part in. */
+interface FetchCall {
+  /** The body that the SDK made → the body that is sent. */
+  amend: (body: Fields) => Fields;
+  dialect: Dialect;
+}
+
 /**
  * What an SDK of a provider is given in place of `fetch`, for one run: it keeps our timeouts and none of Node's, follows
  * no redirect, and closes the socket when the run is stopped. It remembers how the connection ended, whatever the SDK
@@ -33,7 +43,8 @@ export class NoStream extends Error {
  */
 export class SdkFetch {
   readonly #patience: Patience;
-  readonly #amend: (body: Fields) => Fields;
+  readonly #clock: Clock;
+  readonly #call: FetchCall;
   /** Why there is no answer, or not the whole; null as long as there is no trouble. */
   failure: HttpFailure | null = null;
   /** The answer that was no stream. */
@@ -46,11 +57,12 @@ export class SdkFetch {
   garbage: string | null = null;
   #body: Readable | null = null;
   #endStream = (): void => {};
+  #takeBackEnd = (): void => {};
 
-  /** @param amend the body that the SDK made → the body that is sent. */
-  constructor(patience: Patience, amend: (body: Fields) => Fields) {
+  constructor(patience: Patience, clock: Clock, call: FetchCall) {
     this.#patience = patience;
-    this.#amend = amend;
+    this.#clock = clock;
+    this.#call = call;
   }
 
   /** @throws NoStream, HttpFailure. */
@@ -65,10 +77,12 @@ export class SdkFetch {
       });
       const contentType = String(headers['content-type'] ?? '').toLowerCase();
       if (status !== 200 || /^(application\/json|text\/html)/.test(contentType)) {
-        const text = await beginOf(body, errorBodyMax);
+        const text = await beginOf(body, status === 200 ? frameBytesMax : errorBodyMax);
+        const events = status === 200 ? this.#wholeAnswer(text) : null;
+        if (events !== null) return streamResponse(events);
         throw new NoStream({ status, headers, body: text }, contentType.split(';')[0] ?? '');
       }
-      return new Response(this.#stream(body), { status, headers: { 'content-type': 'text/event-stream' } });
+      return streamResponse(this.#stream(body));
     } catch (error) {
       if (error instanceof NoStream) this.noStream = error;
       else this.failure = httpFailureOf(error);
@@ -81,18 +95,35 @@ export class SdkFetch {
     this.#endStream();
   }
 
-  /** The run is over. A connection that does not come to its end by itself is closed. @param clock of the run. */
-  close(clock: Clock): void {
+  /** The same, unless more comes soon, which calls it again. */
+  endWhenQuiet(): void {
+    this.#takeBackEnd();
+    this.#takeBackEnd = this.#clock.after(quietMs, () => this.#endStream());
+  }
+
+  /** The run is over. A connection that does not come to its end by itself is closed. */
+  close(): void {
+    this.#takeBackEnd();
     const body = this.#body;
     if (body === null || body.closed || body.readableEnded) return;
-    const takeBack = clock.after(lingerMs, () => body.destroy());
+    const takeBack = this.#clock.after(lingerMs, () => body.destroy());
     body.once('close', takeBack);
     body.resume();
   }
 
   #bodyOf(body: unknown): string {
     if (typeof body !== 'string') throw new TypeError('the SDK gave no text to send');
-    return JSON.stringify(this.#amend(parseFields(body) ?? {}));
+    return JSON.stringify(this.#call.amend(parseFields(body) ?? {}));
+  }
+
+  /** Some servers do not stream, whatever they are asked for. @returns what they would have streamed; null when it is no answer. */
+  #wholeAnswer(text: string): string | null {
+    const answer = parseFields(text);
+    const events = answer === null ? null : (this.#call.dialect.eventsOf?.(answer) ?? null);
+    if (events === null) return null;
+    this.hasBegun = true;
+    this.isDone = true;
+    return events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
   }
 
   #stream(body: Readable): ReadableStream<Uint8Array> {
@@ -136,6 +167,10 @@ export class SdkFetch {
       },
     });
   }
+}
+
+function streamResponse(events: string | ReadableStream<Uint8Array>): Response {
+  return new Response(events, { headers: { 'content-type': 'text/event-stream' } });
 }
 
 /** The SDKs make a header of the key also when there is none. */

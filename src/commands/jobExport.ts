@@ -2,25 +2,18 @@ import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Command, Option } from 'commander';
-import type { ExportFilters } from '../client/client.ts';
 import { messageOf } from '../domain/errors.ts';
-import { jobStatuses } from '../domain/states.ts';
 import type { WireJob } from '../domain/wire/job.ts';
 import { type Cell, csvLine } from '../lib/csv.ts';
 import { plainText, safeJson } from '../lib/plainText.ts';
-import { collect, createCommand, time } from './command.ts';
+import { createCommand } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import type { Io } from './io.ts';
+import { type FilterFlags, filtersOf, withFilters } from './jobFilters.ts';
 import { ranBy, tokensOf } from './jobText.ts';
 
-interface ExportFlags extends ConnectionOptions {
-  status?: string;
-  provider?: string;
-  model?: string;
-  tag?: string[];
-  since?: string;
-  until?: string;
+interface ExportFlags extends ConnectionOptions, FilterFlags {
   archived?: true;
   format: 'ndjson' | 'csv';
   output?: string;
@@ -28,17 +21,13 @@ interface ExportFlags extends ConnectionOptions {
 
 /** `svc jobs export`: every job that fits, to standard output or to a file. */
 export function exportCommand(io: Io): Command {
-  return createCommand('export', 'Write jobs as NDJSON or CSV, the newest first', [
+  const command = createCommand('export', 'Write jobs as NDJSON or CSV, the newest first', [
     'svc jobs export --since 2026-11-01 --archived > november.ndjson',
     'svc jobs export --status failed --format csv --output failed.csv',
+    'svc jobs export --state running.stuck',
     "svc jobs export | jq -r '.result.output'",
-  ])
-    .option('--status <status>', `${jobStatuses.join(', ')}; several with commas`)
-    .option('--provider <name>', 'as it was asked for')
-    .option('--model <name>', 'as it was asked for')
-    .option('--tag <label>', 'a tag it carries; repeatable', collect)
-    .option('--since <time>', 'created then or later, such as 2026-11-21 or 2026-11-21T09:00:00Z', time)
-    .option('--until <time>', 'created before', time)
+  ]);
+  return withFilters(command)
     .option('--archived', 'archived jobs too, after the others')
     .addOption(
       new Option('--format <format>', 'ndjson has everything; csv is for tables')
@@ -49,14 +38,14 @@ export function exportCommand(io: Io): Command {
     .action(async (_options: ExportFlags, command: Command) => {
       const flags = command.optsWithGlobals<ExportFlags>();
       const client = await connect(flags, io);
-      const count = await write(client.exportJobs(filtersOf(flags)), flags, io);
+      const count = await write(
+        client.exportJobs({ ...filtersOf(flags), archived: flags.archived }),
+        flags,
+        io,
+      );
       if (flags.output !== undefined)
         io.err.line(`${count} ${count === 1 ? 'job' : 'jobs'} in ${flags.output}`);
     });
-}
-
-function filtersOf({ status, provider, model, tag, since, until, archived }: ExportFlags): ExportFilters {
-  return { status, provider, model, tags: tag, createdAfter: since, createdBefore: until, archived };
 }
 
 /** @returns how many jobs were written. @throws CommandFailure when the file cannot be written; as the client does. */

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import type { Client, JobFilters } from '../client/client.ts';
-import { innerStates, jobStatuses } from '../domain/states.ts';
+import type { Client } from '../client/client.ts';
 import type { WireJob, WireJobList } from '../domain/wire/job.ts';
 import { safeJson } from '../lib/plainText.ts';
 import { actCommand } from './act.ts';
-import { collect, count, createCommand, time } from './command.ts';
+import { count, createCommand } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { type Io, processIo } from './io.ts';
 import { exportCommand } from './jobExport.ts';
+import { type FilterFlags, filtersOf, withFilters } from './jobFilters.ts';
 import { jobSheet } from './jobSheet.ts';
 import { jobTable } from './jobTable.ts';
 import { shortId, statusText } from './jobText.ts';
@@ -16,10 +16,9 @@ import { listCommand } from './list.ts';
 import { printOutput } from './run.ts';
 import { watchJob, watchJobs } from './watch.ts';
 
-interface ListFlags extends ConnectionOptions, Omit<JobFilters, 'q' | 'tags' | 'include'> {
-  query?: string;
-  tag?: string[];
-  json?: true;
+interface ListFlags extends ConnectionOptions, FilterFlags {
+  limit?: number;
+  offset?: number;
 }
 
 interface OneFlags extends ConnectionOptions {
@@ -53,25 +52,14 @@ function jobListCommand(io: Io): Command {
     'svc jobs list',
     'svc jobs list --status failed,cancelled --limit 200',
     'svc jobs list --state running.stuck',
-    'svc jobs list --tag invoices --created-after 2026-11-01',
+    'svc jobs list --tag invoices --since 2026-11-01',
     'svc jobs list --query rivers --json',
-  ])
-    .option('--status <status>', `${jobStatuses.join(', ')}; several with commas`)
-    .option('--state <state>', `${innerStates.join(', ')}; several with commas`)
-    .option('--provider <name>', 'as it was asked for')
-    .option('--model <name>', 'as it was asked for')
-    .option('--worker <id>', 'the worker that runs or ran it')
-    .option('--tag <label>', 'a tag it carries; repeatable', collect)
-    .option('--priority <label>', 'its priority')
-    .option('--tier <label>', 'its tier')
-    .option('--query <text>', 'text in the prompt or the id')
-    .option('--created-after <time>', 'such as 2026-11-21 or 2026-11-21T09:00:00Z', time)
-    .option('--created-before <time>', 'the same', time)
+  ]);
+  withFilters(command)
     .option('--limit <n>', '1 to 1000 (default: 50)', count(1, 1000))
     .option('--offset <n>', 'how many to pass over', count(0));
   return listCommand<WireJobList, WireJob, ListFlags>(io, command, {
-    ask: (client, { url: _url, keyFile: _keyFile, json: _json, query, tag, ...filters }) =>
-      client.jobs({ ...filters, q: query, tags: tag }),
+    ask: (client, flags) => client.jobs({ ...filtersOf(flags), limit: flags.limit, offset: flags.offset }),
     rows: ({ jobs }) => jobs,
     none: 'No jobs.',
     table: jobTable,

@@ -20,15 +20,9 @@ test('an export is NDJSON on standard output, as the API shows the jobs', async 
   const jobs = Array.from({ length: 10_000 }, (_, n) => wireJob({ id: `job-${n}`, prompt: `Prompt ${n} ü` }));
   const { url, seen } = await serve(t, exportOf(jobs));
   const filters = [
-    '--status',
-    'failed',
-    '--tag',
-    'a',
-    '--since',
-    '2026-11-01',
-    '--until',
-    '2026-12-01',
-    '--archived',
+    ...['--status', 'failed', '--state', 'running.stuck', '--tag', 'a', '--worker', jobId],
+    ...['--provider', 'echo', '--model', 'm', '--priority', 'high', '--tier', 'gold', '--query', 'rivers'],
+    ...['--since', '2026-11-01', '--until', '2026-12-01', '--archived'],
   ];
   const { code, stdout, stderr } = await svc(t, ['jobs', 'export', ...filters, '--url', url]);
   t.is(code, 0, stderr);
@@ -42,7 +36,14 @@ test('an export is NDJSON on standard output, as the API shows the jobs', async 
   );
   t.deepEqual(Object.fromEntries(seen[0]?.query ?? []), {
     status: 'failed',
+    state: 'running.stuck',
     tag: 'a',
+    worker: jobId,
+    provider: 'echo',
+    model: 'm',
+    priority: 'high',
+    tier: 'gold',
+    q: 'rivers',
     created_after: '2026-11-01T00:00:00.000Z',
     created_before: '2026-12-01T00:00:00.000Z',
     archived: 'true',

@@ -62,7 +62,7 @@ test('filters reach the API', async (t) => {
     '--offset',
     '10',
   ];
-  const times = ['--created-after', '2026-11-01', '--created-before', '2026-11-21T09:00:00+01:00'];
+  const times = ['--since', '2026-11-01', '--until', '2026-11-21T09:00:00+01:00'];
   const { code, stdout, stderr } = await svc(t, [
     'jobs',
     'list',

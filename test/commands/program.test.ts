@@ -51,7 +51,7 @@ const wrong: [args: string[], stderr: RegExp][] = [
   [['jobs', 'lst'], /unknown command 'lst'[\s\S]*Did you mean list/],
   [['jobs', 'list', '--stat', 'x'], /unknown option '--stat'[\s\S]*svc jobs list --help shows how/],
   [['jobs', 'list', '--limit', '0'], /whole number from 1 to 1000/],
-  [['jobs', 'list', '--created-after', 'soon'], /must be a time such as/],
+  [['jobs', 'list', '--since', 'soon'], /must be a time such as/],
   [['jobs', 'get'], /missing required argument 'id'/],
   [['run'], /a prompt is needed, or --file; svc run --help shows how/],
   [['run', 'x', '--wait', '-1'], /number of seconds/],

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import type { JobFilters } from '../client/client.ts';
+import { innerStates, jobStatuses } from '../domain/states.ts';
+import { collect, time } from './command.ts';
+
+/** What jobs are chosen by on the command line. */
+export interface FilterFlags {
+  status?: string;
+  state?: string;
+  provider?: string;
+  model?: string;
+  worker?: string;
+  tag?: string[];
+  priority?: string;
+  tier?: string;
+  query?: string;
+  since?: string;
+  until?: string;
+}
+
+/** Give `command` the options that choose jobs. */
+export function withFilters(command: Command): Command {
+  return command
+    .option('--status <status>', `${jobStatuses.join(', ')}; several with commas`)
+    .option('--state <state>', `${innerStates.join(', ')}; several with commas`)
+    .option('--provider <name>', 'as it was asked for')
+    .option('--model <name>', 'as it was asked for')
+    .option('--worker <id>', 'the worker that runs or ran it')
+    .option('--tag <label>', 'a tag it carries; repeatable', collect)
+    .option('--priority <label>', 'its priority')
+    .option('--tier <label>', 'its tier')
+    .option('--query <text>', 'text in the prompt or the id')
+    .option('--since <time>', 'created then or later, such as 2026-11-21 or 2026-11-21T09:00:00Z', time)
+    .option('--until <time>', 'created before', time);
+}
+
+/** The same as the client takes them. */
+export function filtersOf({
+  status,
+  state,
+  provider,
+  model,
+  worker,
+  tag,
+  priority,
+  tier,
+  query,
+  since,
+  until,
+}: FilterFlags): JobFilters {
+  const plain = { status, state, provider, model, worker, priority, tier };
+  return { ...plain, tags: tag, q: query, createdAfter: since, createdBefore: until };
+}

@@ -34,11 +34,11 @@ export class WaitingReasons {
   explain(job: JobRecord): Reason {
     const { life } = job;
     if (life.delayedUntil !== null) {
-      return reason(
-        'delayed',
-        'It waits until not_before, or for the back-off after a failed attempt',
-        life.delayedUntil,
-      );
+      const detail =
+        life.attempts.length === 0
+          ? 'It was asked to start no earlier (not_before)'
+          : 'Its last attempt failed, and there is a pause before the next';
+      return reason('delayed', detail, life.delayedUntil);
     }
     if (!this.#isAssigning()) return reason('draining', 'The coordinator is not handing out jobs now');
     const candidates = this.#candidates.of(life);

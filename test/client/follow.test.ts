@@ -1,18 +1,12 @@
 import test from 'ava';
 import { ApiError, createClient, Unreachable, WaitTimedOut } from '../../src/client/client.ts';
-import { type Running, startCoordinator, startWorker } from '../support/process.ts';
+import { type Running, startLongJob } from '../support/process.ts';
 import { completedJob, deadUrl, jobId, problem, serve, streamOf, wireJob } from './server.ts';
 
 const apiKey = '0123456789abcdef';
 
 test('a job is followed with its output as it comes, over a kill of the coordinator', async (t) => {
-  const first = await startCoordinator(t);
-  startWorker(t, { url: first.url });
-  const { id } = await first.client.dispatch({
-    prompt: 'p',
-    provider: 'echo',
-    params: { echo_output: 'word '.repeat(3000), echo_delay_ms: 600_000 },
-  });
+  const { id, ...first } = await startLongJob(t);
   const states: string[] = [];
   let heard = 0;
   let heardAfter = 0;

@@ -1,15 +1,9 @@
 import test from 'ava';
-import { adminKey, startCoordinator, startWorker } from '../support/process.ts';
+import { adminKey, startLongJob } from '../support/process.ts';
 import { svc } from './cli.ts';
 
 test('a job that runs is watched over a restart of the coordinator, a line for each state, without its output', async (t) => {
-  const first = await startCoordinator(t);
-  startWorker(t, { url: first.url });
-  const { id } = await first.client.dispatch({
-    prompt: 'p',
-    provider: 'echo',
-    params: { echo_output: 'word '.repeat(3000), echo_delay_ms: 600_000 },
-  });
+  const { id, ...first } = await startLongJob(t);
   let restarted: Promise<unknown> | null = null;
   const { code, stdout, stderr } = await svc(t, ['jobs', 'watch', id, '--url', first.url], {
     env: { SVC_API_KEY: adminKey },

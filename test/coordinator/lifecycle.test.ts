@@ -138,6 +138,7 @@ test('a transient failure is tried again after a back-off, at most max_attempts 
     const waiting = await coordinator.job(job.id);
     t.is(waiting.job.state, 'pending.delayed');
     t.is(waiting.waiting?.reason, 'delayed');
+    t.is(waiting.waiting?.detail, 'Its last attempt failed, and there is a pause before the next');
     t.is(waiting.job.life.enqueuedAt, job.life.enqueuedAt);
     for (let second = 0; second < 3; second += 1) {
       clock.advance(1_000);
@@ -155,7 +156,8 @@ test('a job that is not due waits until then', async (t) => {
   const notBefore = clock.now() + 5_000;
   const { job, waiting } = await coordinator.dispatch(request({ notBefore }));
   t.is(job.state, 'pending.delayed');
-  t.like(waiting, { reason: 'delayed', until: notBefore });
+  const detail = 'It was asked to start no earlier (not_before)';
+  t.like(waiting, { reason: 'delayed', until: notBefore, detail });
   clock.advance(5_000);
   hand.connection.heard();
   t.is((await hand.job()).job_id, job.id);

@@ -225,6 +225,21 @@ export function startWorker(
   return ended(t, new SvcProcess(command, { cwd: temporaryFolder(t), env: { SVC_API_KEY: adminKey } }));
 }
 
+/**
+ * A coordinator with an echo worker, and a job that says 3,000 words at its begin and then goes on for ten minutes.
+ * @returns the job's id too.
+ */
+export async function startLongJob(t: ExecutionContext): Promise<Running & { id: string }> {
+  const running = await startCoordinator(t);
+  startWorker(t, running);
+  const { id } = await running.client.dispatch({
+    prompt: 'p',
+    provider: 'echo',
+    params: { echo_output: 'word '.repeat(3000), echo_delay_ms: 600_000 },
+  });
+  return { ...running, id };
+}
+
 /** Start `svc …args` with a configuration file of its own; it is killed when the test ends. */
 export function startSvc(
   t: ExecutionContext,

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Config } from '../../src/config/config.ts';
 import type { Committed } from '../../src/coordinator/jobHost.ts';
 import { addAmounts, amountNames, type CostAmounts, noAmounts } from '../../src/domain/cost.ts';
 import { type JobRecord, laneOf, lastAttempt } from '../../src/domain/job.ts';
 import { isTerminal, statusOf } from '../../src/domain/states.ts';
 import type { Change, Demand, JobChange } from '../../src/store/store.ts';
 import type { Runs } from './fleet.ts';
-import { type Bounds, faultsOfJob, faultsOfStep } from './jobChecks.ts';
+import { faultsOfJob, faultsOfStep } from './jobChecks.ts';
+import type { Knobs } from './knobs.ts';
 
 /** What a client was told of what it asked for: done for ever, not done, or nothing (either is right then). */
 export type Told = 'ok' | 'refused' | 'unknown';
@@ -31,7 +31,7 @@ export class Checker {
   /** Worker → its slots, those of before a change included while that may still count. */
   readonly #slots = new Map<string, { now: number; before: number; since: number }>();
   readonly #runs: Runs;
-  readonly #config: () => Config;
+  readonly #knobs: Knobs;
   readonly #now: () => number;
   #claimed: JobRecord[] = [];
   #lastOffer: JobRecord | null = null;
@@ -42,9 +42,9 @@ export class Checker {
   /** Job → how often it was found waiting for no reason. */
   readonly #starving = new Map<string, number>();
 
-  constructor(runs: Runs, config: () => Config, now: () => number) {
+  constructor(runs: Runs, knobs: Knobs, now: () => number) {
     this.#runs = runs;
-    this.#config = config;
+    this.#knobs = knobs;
     this.#now = now;
   }
 
@@ -152,7 +152,7 @@ export class Checker {
       slots === undefined ? 0 : Math.max(slots.now, this.#now() - slots.since < 100 ? slots.before : 0);
     if (held('workerId') >= most)
       this.breach(`job ${job.id} is given to ${attempt.workerId}, whose ${most} slots are taken`);
-    const ceiling = this.#config().providers[attempt.provider]?.rateLimit?.maxConcurrent ?? null;
+    const ceiling = this.#knobs.config.providers[attempt.provider]?.rateLimit?.maxConcurrent ?? null;
     if (ceiling !== null && held('provider') >= ceiling)
       this.breach(`job ${job.id} is given to ${attempt.provider}, which runs ${ceiling} already`);
     this.#claimed.push({ ...job, state: decision.state, life: decision.life });
@@ -164,9 +164,15 @@ export class Checker {
    */
   look(isFree: (provider: string) => boolean): void {
     for (const job of this.#ready.keys()) {
-      const { provider } = job.life.target;
+      const { provider, worker } = job.life.target;
       const isMoving = this.#now() - (this.#assignedAt.get(provider) ?? Number.NEGATIVE_INFINITY) < 5_000;
-      if (this.#busy.has(job.id) || job.life.chain.length > 0 || isMoving || !isFree(provider)) {
+      if (
+        this.#busy.has(job.id) ||
+        job.life.chain.length > 0 ||
+        worker !== null ||
+        isMoving ||
+        !isFree(provider)
+      ) {
         this.#starving.delete(job.id);
         continue;
       }
@@ -219,7 +225,7 @@ export class Checker {
     this.jobs.set(job.id, job);
     if (job.state === 'pending.ready') this.#ready.set(job, laneOf(job.life));
     if (statusOf(job.state) === 'running') this.#running.add(job);
-    for (const fault of faultsOfJob(job, (lease) => this.#runs.of(job.id, lease), this.#bounds))
+    for (const fault of faultsOfJob(job, (lease) => this.#runs.of(job.id, lease), this.#knobs.bounds))
       this.breach(`job ${job.id} ${fault}`);
     const name = job.request.metadata.name ?? '';
     const other = this.#idByName.get(name);
@@ -230,14 +236,9 @@ export class Checker {
       this.breach(`${name} was refused and is there as ${job.id}`);
   }
 
-  get #bounds(): Bounds {
-    const { jobs } = this.#config();
-    return { maxReaps: jobs.maxReaps, maxAttempts: jobs.maxAttempts, maxRateLimitRetries: 3 };
-  }
-
   #comesBefore(a: JobRecord, b: JobRecord): boolean {
     const place = ({ life }: JobRecord) =>
-      life.enqueuedAt - (this.#config().jobs.priorities[life.priority] ?? 0) * 1000;
+      life.enqueuedAt - (this.#knobs.config.jobs.priorities[life.priority] ?? 0) * 1000;
     return place(a) < place(b) || (place(a) === place(b) && a.ordinal < b.ordinal);
   }
 }

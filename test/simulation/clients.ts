@@ -3,6 +3,7 @@ import { CoordinatorError, InvalidTransition } from '../../src/domain/errors.ts'
 import type { JobRequest } from '../../src/domain/job.ts';
 import { isTerminal, statusOf } from '../../src/domain/states.ts';
 import { request } from '../support/coordinator.ts';
+import type { BulkChanges } from './bulkChanges.ts';
 import type { Checker, Told } from './checker.ts';
 import type { Dice } from './dice.ts';
 import { providerNames } from './fleet.ts';
@@ -25,7 +26,7 @@ export class Clients {
   readonly #checker: Checker;
   readonly #history: History;
   readonly #wallNow: () => number;
-  readonly #setCeiling: (ceiling: number | null) => void;
+  readonly #bulk: BulkChanges;
   readonly #keys = new Map<string, { name: string; request: JobRequest; id: string | null }>();
   readonly #ids: string[] = [];
   #count = 0;
@@ -36,15 +37,14 @@ export class Clients {
     checker: Checker;
     history: History;
     wallNow: () => number;
-    /** Configure how many requests `alpha` may run at once. */
-    setCeiling: (ceiling: number | null) => void;
+    bulk: BulkChanges;
   }) {
     this.#dice = options.dice;
     this.#ask = options.ask;
     this.#checker = options.checker;
     this.#history = options.history;
     this.#wallNow = options.wallNow;
-    this.#setCeiling = options.setCeiling;
+    this.#bulk = options.bulk;
   }
 
   /** One thing that some client does. */
@@ -56,19 +56,18 @@ export class Clients {
     else if (choice < 70) this.#change('cancel');
     else if (choice < 80) this.#change('retry');
     else if (choice < 88) this.#read();
-    else if (choice < 96) this.#turnWorker();
-    else if (choice < 98)
+    else if (choice < 95) this.#turnWorker();
+    else if (choice < 97)
       this.#ask(
         'reset alpha',
         async (coordinator) => coordinator.resetProvider('alpha'),
         () => {},
       );
-    else this.#setCeiling(this.#dice.pick([null, 1, 3]));
+    else this.#changeMany();
   }
 
   /** Everything that was turned is turned back, so that the work can end. */
   turnBack(workerIds: readonly string[]): void {
-    this.#setCeiling(null);
     for (const id of workerIds) {
       this.#ask(
         `resume ${id}`,
@@ -114,7 +113,7 @@ export class Clients {
     const all = Array.from({ length: this.#dice.int(2, 12) }, () => this.#request());
     this.#ask(
       `dispatch ${all.map(({ name }) => name).join(' ')}`,
-      (coordinator) => coordinator.dispatchAll(all.map((one) => coordinator.plan(one.request))),
+      async (coordinator) => coordinator.dispatchAll(all.map((one) => coordinator.plan(one.request))),
       (told, jobs) => {
         for (const [index, { name }] of all.entries()) this.#told(name, told, jobs?.[index]?.id ?? null);
       },
@@ -174,6 +173,12 @@ export class Clients {
         if (error instanceof InvalidTransition) this.#refused(verb, id, error);
       },
     );
+  }
+
+  #changeMany(): void {
+    const action = this.#dice.chance(0.4) ? 'cancel' : 'retry';
+    if (this.#dice.chance(0.5)) this.#bulk.ofFilter(action);
+    else if (this.#ids.length > 0) this.#bulk.ofIds(action, this.#ids);
   }
 
   #changed(verb: 'cancel' | 'retry', { job }: JobView): void {

@@ -51,6 +51,8 @@ export interface FleetParts {
   staleSeconds: number;
   /** Whether faults may still happen: afterwards every run ends well and soon. */
   isActive: () => boolean;
+  /** What it shows when it connects. */
+  apiKey: () => string;
 }
 
 /** One worker of the fleet, over all its processes: the real worker's runtime with simulated providers. */
@@ -115,12 +117,12 @@ export class SimWorker {
   }
 
   #make(): Worker {
-    const { dice, network, logger, staleSeconds } = this.#parts;
+    const { dice, network, logger, staleSeconds, apiKey } = this.#parts;
     return new Worker({
       name: this.name,
       kind: 'cloud',
       coordinatorUrl: 'ws://coordinator',
-      apiKey: () => 'key',
+      apiKey,
       providers: this.providers.map((provider) => this.#provider(provider, this.process)),
       concurrency: this.concurrency,
       instance: `${this.name}-${this.#starts}`,

@@ -12,11 +12,19 @@ export interface Run {
   usage: Usage;
 }
 
-/** The bounds that the configuration sets. */
+/** Nano-dollars a token. */
+export interface TokenPrice {
+  input: number;
+  output: number;
+}
+
+/** The most that any configuration has allowed. */
 export interface Bounds {
   maxReaps: number;
   maxAttempts: number;
   maxRateLimitRetries: number;
+  /** Of `alpha`: each may have been in force. */
+  prices: readonly TokenPrice[];
 }
 
 /** A job as it stands, held against the runs that there were. */
@@ -52,13 +60,18 @@ export function faultsOfJob(
     if (attempt.lease <= lease) faults.push(`lease ${attempt.lease} follows ${lease}`);
     lease = attempt.lease;
     if (attempt.number !== index + 1) faults.push(`attempt ${attempt.number} stands at ${index + 1}`);
-    faults.push(...faultsOfAttempt(attempt, job, runs(attempt.lease)));
+    faults.push(...faultsOfAttempt(attempt, job, runs(attempt.lease), bounds.prices));
   }
   if (lease > life.lease) faults.push(`its lease is ${life.lease}, an attempt has ${lease}`);
   return faults;
 }
 
-function faultsOfAttempt(attempt: Attempt, job: JobRecord, runs: readonly Run[]): string[] {
+function faultsOfAttempt(
+  attempt: Attempt,
+  job: JobRecord,
+  runs: readonly Run[],
+  prices: readonly TokenPrice[],
+): string[] {
   const { lease, outcome, usage, cost } = attempt;
   if (outcome === 'completed') {
     const output = job.life.result?.output;
@@ -68,9 +81,11 @@ function faultsOfAttempt(attempt: Attempt, job: JobRecord, runs: readonly Run[])
   if (usage !== null && !runs.some((run) => isSameUsage(run.usage, usage))) {
     return [`lease ${lease} was charged ${JSON.stringify(usage)}, which no run used`];
   }
-  const price = usage === null ? 0 : usage.inputTokens * 2_000 + usage.outputTokens * 10_000;
-  if (usage !== null && attempt.provider === 'alpha' && cost.nanoDollars !== price)
-    return [`lease ${lease} cost ${cost.nanoDollars} nano-dollars, its tokens ${price}`];
+  if (usage !== null && attempt.provider === 'alpha') {
+    const due = prices.map(({ input, output }) => usage.inputTokens * input + usage.outputTokens * output);
+    if (!due.some((amount) => amount === cost.nanoDollars))
+      return [`lease ${lease} cost ${cost.nanoDollars} nano-dollars, its tokens ${due.join(' or ')}`];
+  }
   if (usage !== null && usage.totalTokens > 0 && cost.status === 'none')
     return [`lease ${lease} used tokens and has no cost`];
   if (outcome === null && (usage !== null || cost.status !== 'none'))

@@ -27,7 +27,7 @@ export interface NetworkFaults {
 export interface Listener {
   process: SimProcess;
   /** Take the connection, or give the status that refuses it. */
-  accept(socket: Socket): number | null;
+  accept(socket: Socket, apiKey: string): number | null;
 }
 
 class SimSocket extends EventEmitter implements Socket {
@@ -157,7 +157,7 @@ export class Network {
 
   /** The way that a process takes to the coordinator. */
   dialFrom(process: SimProcess): Dial {
-    return (_url, _apiKey, onRefused) => {
+    return (_url, apiKey, onRefused) => {
       const client = new SimSocket(this, process);
       this.#sockets.add(client);
       const fail = () => {
@@ -172,18 +172,18 @@ export class Network {
         return client;
       }
       this.later(listener.process, () => {
-        if (client.readyState === 0) this.#upgrade(client, listener, onRefused);
+        if (client.readyState === 0) this.#upgrade(client, listener, apiKey, onRefused);
       });
       return client;
     };
   }
 
-  #upgrade(client: SimSocket, listener: Listener, onRefused: Parameters<Dial>[2]): void {
+  #upgrade(client: SimSocket, listener: Listener, apiKey: string, onRefused: Parameters<Dial>[2]): void {
     const server = new SimSocket(this, listener.process);
     server.peer = client;
     client.peer = server;
     server.readyState = 1;
-    const status = listener.accept(server);
+    const status = listener.accept(server, apiKey);
     if (status === null) this.#sockets.add(server);
     this.later(client.process, () => {
       if (client.readyState !== 0) return;

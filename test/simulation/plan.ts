@@ -18,6 +18,10 @@ export interface Plan {
   reapStaleAfterSeconds: number;
   timeoutSeconds: number;
   maxReaps: number;
+  /** Whether the configuration changes now and then. */
+  turnsKnobs: boolean;
+  /** Whether the workers' keys are made, rotated and revoked. */
+  turnsKeys: boolean;
   /** While nothing is wrong. */
   disk: DiskFaults;
   network: NetworkFaults;
@@ -95,6 +99,9 @@ export function planOf(seed: number): Plan {
     reapStaleAfterSeconds: isQuiet ? 120 : dice.pick([6, 15, 30, 120]),
     timeoutSeconds: on(0.7, 60, 20),
     maxReaps: dice.int(0, 3),
+    turnsKnobs: dice.chance(0.5),
+    // A worker whose key is revoked is parted from what it runs.
+    turnsKeys: !isQuiet && dice.chance(0.3),
     disk: {
       hasDurableWrites: dice.chance(0.7),
       fastMs: 0.05,
@@ -125,10 +132,12 @@ export function planOf(seed: number): Plan {
  * Whether nothing in the plan can part a worker from what it runs but deaths of the coordinator, of which every lease
  * must come out unharmed.
  */
-export function keepsLeases({ network, blows: planned, disk, reapStaleAfterSeconds }: Plan): boolean {
+export function keepsLeases(plan: Plan): boolean {
+  const { network, blows: planned, disk, reapStaleAfterSeconds, turnsKeys } = plan;
   const { lost, doubled, late } = network;
   const slow: readonly Blow[] = ['slowDisk', 'fillDisk', 'failSyncs', 'failOpens', 'failReads'];
   return (
+    !turnsKeys &&
     lost + doubled + late === 0 &&
     disk.slowMs < 10 &&
     reapStaleAfterSeconds >= 120 &&

@@ -1,5 +1,4 @@
 import { pino } from 'pino';
-import type { Config } from '../../src/config/config.ts';
 import { Coordinator } from '../../src/coordinator/coordinator.ts';
 import { createPricing } from '../../src/cost/pricing.ts';
 import { addAmounts, noAmounts } from '../../src/domain/cost.ts';
@@ -10,14 +9,16 @@ import { WorkerSocket } from '../../src/gateway/workerSocket.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Socket } from '../../src/lib/socket.ts';
 import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
-import { type JobFilter, StoreCorrupt } from '../../src/store/store.ts';
-import { testConfig } from '../support/config.ts';
+import { StoreCorrupt } from '../../src/store/store.ts';
+import { BulkChanges, everything } from './bulkChanges.ts';
 import { Checker } from './checker.ts';
 import { type Ask, Clients } from './clients.ts';
 import { Dice } from './dice.ts';
 import { SimDisk, SimFiles } from './disk.ts';
 import { Runs, SimWorker } from './fleet.ts';
 import { History } from './history.ts';
+import { Keys } from './keys.ts';
+import { Knobs } from './knobs.ts';
 import { Network } from './network.ts';
 import { type Blow, keepsLeases, type Plan, planOf } from './plan.ts';
 import { SimProcess, Timeline } from './timeline.ts';
@@ -28,21 +29,6 @@ const root = '/data';
 const healMs = 3 * 3_600_000;
 /** Answers that do not get through. */
 const answersLost = 0.03;
-
-const everything: JobFilter = {
-  statuses: [],
-  states: [],
-  provider: null,
-  model: null,
-  worker: null,
-  tags: [],
-  priority: null,
-  tier: null,
-  createdAfter: null,
-  createdBefore: null,
-  newest: null,
-  text: null,
-};
 
 /** Said by the coordinator of its own bugs. */
 const bugs = [
@@ -83,7 +69,7 @@ class World {
   readonly timeline = new Timeline();
   readonly history: History;
   readonly checker: Checker;
-  readonly figures = { deaths: 0, powerFailures: 0, refusedStarts: 0, blows: 0 };
+  readonly figures = { deaths: 0, powerFailures: 0, refusedStarts: 0, blows: 0, knobsTurned: 0 };
   readonly #world: SimProcess;
   readonly #seed: number;
   readonly #disk: SimDisk;
@@ -91,9 +77,11 @@ class World {
   readonly #runs = new Runs();
   readonly #workers: SimWorker[] = [];
   readonly #clients: Clients;
+  readonly #bulk: BulkChanges;
+  readonly #knobs: Knobs;
+  readonly #keys: Keys;
   readonly #logger: Logger;
   readonly #fate: Dice;
-  #config: Config;
   #server: Server | null = null;
   #starts = 0;
   #wallOffset = 0;
@@ -109,23 +97,25 @@ class World {
     this.#fate = new Dice(seed, 'fate');
     this.history = new History(() => timeline.now, trace);
     this.#world = new SimProcess(timeline, 'world');
-    this.#config = configOf(plan);
-    this.checker = new Checker(
-      this.#runs,
-      () => this.#config,
-      () => timeline.now,
-    );
+    this.#knobs = new Knobs(plan, new Dice(seed, 'knobs'));
+    this.checker = new Checker(this.#runs, this.#knobs, () => timeline.now);
     this.#disk = new SimDisk(root, plan.disk, new Dice(seed, 'disk'));
     this.#network = new Network(timeline, plan.network, new Dice(seed, 'network'));
     this.#network.onFrame = (from, to, text) => this.#onFrame(from, to, text);
     this.#logger = this.#makeLogger(trace);
+    const asking = { ask: this.#ask, checker: this.checker };
+    this.#keys = new Keys({ ...asking, dice: new Dice(seed, 'keys') });
+    this.#bulk = new BulkChanges({
+      ...asking,
+      dice: new Dice(seed, 'bulk'),
+      archives: () => this.#knobs.archives,
+    });
     this.#clients = new Clients({
+      ...asking,
       dice: new Dice(seed, 'clients'),
-      ask: this.#ask,
-      checker: this.checker,
+      bulk: this.#bulk,
       history: this.history,
       wallNow: () => this.#world.clock.now() + this.#wallOffset,
-      setCeiling: (maxConcurrent) => this.#setCeiling(maxConcurrent),
     });
   }
 
@@ -144,10 +134,16 @@ class World {
           logger: this.#logger,
           staleSeconds: plan.reapStaleAfterSeconds,
           isActive: () => this.#isActive,
+          apiKey: () => this.#keys.heldBy(`w${index}`),
         }),
       );
     }
     this.#every(plan.actionEveryMs, () => this.#clients.act());
+    if (plan.turnsKnobs) this.#every(plan.actionEveryMs * 15, () => this.#turnKnob());
+    if (plan.turnsKeys) {
+      const names = this.#workers.map(({ name }) => name);
+      this.#every(plan.actionEveryMs * 5, () => this.#keys.act(names));
+    }
     if (plan.blows.length > 0) this.#every(plan.blowEveryMs, () => this.#strike(this.#fate.pick(plan.blows)));
     this.#look();
     const isBroken = () => checker.breaches.length > 0;
@@ -181,6 +177,7 @@ class World {
   #start(): void {
     const { timeline, plan, checker } = this;
     this.#starts += 1;
+    if (this.#isActive && plan.turnsKnobs) this.#knobs.turnBeforeStart();
     const name = 'coordinator';
     const process = new SimProcess(timeline, name);
     process.wallOffset = this.#wallOffset;
@@ -192,7 +189,7 @@ class World {
           this.#dieByChance(operation);
       },
     });
-    const headStart = (priority: string) => (this.#config.jobs.priorities[priority] ?? 0) * 1000;
+    const headStart = (priority: string) => (this.#knobs.config.jobs.priorities[priority] ?? 0) * 1000;
     const store = createJsonStore({
       path: root,
       clock: process.clock,
@@ -204,7 +201,7 @@ class World {
     });
     const watched = watchedStore(store, checker);
     const coordinator = new Coordinator({
-      config: () => this.#config,
+      config: () => this.#knobs.config,
       // What is found is taken note of before anything can change it.
       store: {
         ...watched,
@@ -216,7 +213,7 @@ class World {
       clock: process.clock,
       random: new Dice(this.#seed, `coordinator ${this.#starts}`).random,
       logger: this.#logger,
-      pricing: createPricing(() => this.#config, process.clock),
+      pricing: createPricing(() => this.#knobs.config, process.clock),
     });
     const server: Server = { process, store, coordinator, isListening: false, asked: new Set() };
     this.#server = server;
@@ -240,7 +237,11 @@ class World {
       // As the command does it: nothing is acknowledged any more, the process ends.
       if (process.isAlive) this.#die(false, this.#backInMs());
     });
-    coordinator.start().then(
+    const start = async (): Promise<void> => {
+      await coordinator.start();
+      await this.#keys.start(coordinator, watched, process.clock);
+    };
+    start().then(
       () => this.#started(server),
       (error: unknown) => this.#notStarted(server, error),
     );
@@ -253,9 +254,14 @@ class World {
     const { coordinator, process } = server;
     this.#network.listen({
       process,
-      accept: (socket: Socket) => {
+      // As the gateway does it.
+      accept: (socket: Socket, apiKey: string) => {
+        const principal = this.#keys.authenticate(coordinator, apiKey);
+        if (principal === null) return 401;
         if (coordinator.status !== 'accepting' && coordinator.status !== 'paused') return 503;
-        new WorkerSocket({ socket, coordinator, logger: this.#logger });
+        const worker = new WorkerSocket({ socket, coordinator, logger: this.#logger });
+        const unwatch = this.#keys.watch(coordinator, principal, apiKey, () => worker.keyRefused());
+        socket.on('close', unwatch);
         return null;
       },
     });
@@ -301,6 +307,7 @@ class World {
     this.#network.listen(null);
     this.#network.reset(server.process);
     this.checker.died();
+    this.#keys.died();
     for (const tell of [...server.asked]) tell();
     server.asked.clear();
   }
@@ -314,6 +321,7 @@ class World {
     const stop = async (): Promise<void> => {
       await coordinator.drain(this.#fate.int(0, 10_000));
       coordinator.dismiss();
+      this.#keys.stop(coordinator);
       await coordinator.close();
       if (!process.isAlive) return;
       this.history.add('coordinator', 'has stopped');
@@ -360,15 +368,13 @@ class World {
     });
   };
 
-  #setCeiling(maxConcurrent: number | null): void {
-    const { alpha } = this.#config.providers;
-    if (alpha?.rateLimit == null) return;
-    this.history.add('world', `alpha may run ${maxConcurrent}`);
-    const rateLimit = { ...alpha.rateLimit, maxConcurrent };
-    this.#config = {
-      ...this.#config,
-      providers: { ...this.#config.providers, alpha: { ...alpha, rateLimit } },
-    };
+  #turnKnob(): void {
+    this.history.add('world', this.#knobs.turn());
+    this.figures.knobsTurned += 1;
+    this.#configChanged();
+  }
+
+  #configChanged(): void {
     if (this.#server?.isListening) this.#server.coordinator.configChanged();
   }
 
@@ -469,6 +475,9 @@ class World {
     this.#disk.faults = { ...plan.disk, shortWrites: 0 };
     this.#network.faults = { fastMs: 0.2, slowMs: 5, lost: 0, doubled: 0, late: 0, cut: 0 };
     this.#network.darkUntil = 0;
+    this.#knobs.turnBack();
+    this.#keys.turnBack();
+    this.#configChanged();
     // What waits for a time waits by the wall clock: the latest that was shown is right again.
     this.#setClock(this.#wallOffsetMax);
     // A frame that was lost on a connection is said again on the next one.
@@ -578,6 +587,8 @@ class World {
         ...figures,
         jobs: checker.jobs.size,
         runs: this.#runs.count,
+        changedInBulk: this.#bulk.changed,
+        refusedByKey: this.#keys.refused,
         events: timeline.count,
         virtualMs: Math.round(timeline.now),
       },
@@ -619,33 +630,4 @@ async function knownJobs(store: JsonStore, ids: Iterable<string>): Promise<Map<s
     }
   }
   return found;
-}
-
-function configOf(plan: Plan): Config {
-  const breaker = { ratio: 0.5, minimum: 10, windowSeconds: 30, openSeconds: 10 };
-  const plain = { model: null, baseUrl: null, apiKeyEnv: null, breaker };
-  const rateLimit = { maxConcurrent: null, retryAfterSeconds: 5, maxRetries: 3, retryAfterMaxSeconds: 30 };
-  return testConfig({
-    jobs: {
-      heartbeatIntervalSeconds: plan.heartbeatIntervalSeconds,
-      reapStaleAfterSeconds: plan.reapStaleAfterSeconds,
-      timeoutSeconds: plan.timeoutSeconds,
-      maxReaps: plan.maxReaps,
-      maxPending: 500,
-    },
-    providers: { alpha: { ...plain, model: 'm', rateLimit }, beta: { ...plain, rateLimit: null } },
-    routing: { strategy: 'fallback', chain: ['alpha', 'beta', 'echo'], rules: [], fallbackOnTimeout: true },
-    pricing: {
-      alpha: {
-        m: {
-          inputPerMillion: 2,
-          outputPerMillion: 10,
-          cachedInputPerMillion: null,
-          cacheWritePerMillion: null,
-          free: false,
-        },
-      },
-    },
-    retention: { keepDays: 30, keepJobs: plan.keepJobs },
-  });
 }

@@ -401,7 +401,10 @@ export class Coordinator {
     });
     const type = jobEventType(before, after);
     if (type !== null) this.bus.publish({ type, at: after.life.updatedAt, job: after });
-    if (after.state === 'pending.ready') this.#parts.dispatcher.kick();
+    // One that was claimed while it was created needs no pass.
+    if (after.state === 'pending.ready' && this.#parts.leases.ofJob(after.id) === undefined) {
+      this.#parts.dispatcher.kick();
+    }
   }
 
   /** Workers that held leases at the restart have a while to come back; then their jobs are stuck. */

@@ -8,6 +8,7 @@ import { canonicalJson } from '../lib/canonicalJson.ts';
 import { KeyedQueue } from '../lib/keyedQueue.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
 import type { IdempotencyRecord, Store } from '../store/store.ts';
+import type { Dispatcher } from './dispatcher.ts';
 import { uuidv7 } from './ids.ts';
 import type { JobHost, NewJob } from './jobHost.ts';
 
@@ -27,6 +28,7 @@ export class Intake {
   readonly #random: Random;
   readonly #store: Store;
   readonly #host: JobHost;
+  readonly #dispatcher: Dispatcher;
   readonly #isDispatching: () => boolean;
   readonly #pending: () => number;
   readonly #keys = new KeyedQueue();
@@ -39,6 +41,7 @@ export class Intake {
     random: Random;
     store: Store;
     host: JobHost;
+    dispatcher: Dispatcher;
     isDispatching: () => boolean;
     /** Jobs that are pending in the store. */
     pending: () => number;
@@ -48,6 +51,7 @@ export class Intake {
     this.#random = options.random;
     this.#store = options.store;
     this.#host = options.host;
+    this.#dispatcher = options.dispatcher;
     this.#isDispatching = options.isDispatching;
     this.#pending = options.pending;
   }
@@ -118,7 +122,7 @@ export class Intake {
     const plan = planOrRefuse(request, this.#config());
     this.#entering += 1;
     try {
-      return await this.#host.create({
+      return await this.#dispatcher.create({
         id,
         request,
         input: inputOf(request, plan, this.#clock.now()),

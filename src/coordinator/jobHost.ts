@@ -158,6 +158,18 @@ export class JobHost {
   }
 
   /**
+   * Make a job durable together with its first event. Whoever calls it holds the job, and then settles or abandons.
+   * @param first the step from `draftOf(job)`.
+   * @returns the job as it was created, which has been told; and the step to settle.
+   * @throws StoreUnavailable when it could not be; then there is no such job.
+   */
+  async createWith(job: NewJob, first: Step): Promise<{ created: JobRecord; step: Step }> {
+    const [made] = await this.#store.commit([creationOf(job), first.change]);
+    const created = this.#born(job.id, made);
+    return { created, step: { ...first, before: created } };
+  }
+
+  /**
    * Make several jobs durable in one commit, all or none. Others get a turn in between, however many they are.
    * @param jobs are asked for one by one as they are written, so that of a long batch only what stays is in memory.
    */
@@ -343,6 +355,12 @@ export class JobHost {
   #endTail(id: string, tail: Promise<void>): void {
     if (this.#tails.get(id) === tail) this.#tails.delete(id);
   }
+}
+
+/** The job as its creation makes it, for an event that is committed with it. Its place in the store is not known yet. */
+export function draftOf({ id, request, input }: NewJob): JobRecord {
+  const { createdAt } = input;
+  return { ordinal: 0, id, version: 1, machineVersion, createdAt, request, ...beginning(input) };
 }
 
 function creationOf({ id, request, input, idempotency }: NewJob): JobChange {

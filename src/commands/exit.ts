@@ -60,6 +60,8 @@ function exitCodeOfStatus(status: number): number {
 
 function exitCodeOfParsing({ code, exitCode }: CommanderError): number {
   if (code === 'commander.helpDisplayed' || code === 'commander.version') return exitCodes.ok;
+  // `svc help jobs` asks for it; `svc jobs` lacks a word, and is shown it on standard error.
+  if (code === 'commander.help') return exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   // `command.error(message, {exitCode})`: the command has decided itself.
   return code === 'commander.error' ? exitCode : exitCodes.usage;
 }

@@ -38,11 +38,8 @@ export function exportCommand(io: Io): Command {
     .action(async (_options: ExportFlags, command: Command) => {
       const flags = command.optsWithGlobals<ExportFlags>();
       const client = await connect(flags, io);
-      const count = await write(
-        client.exportJobs({ ...filtersOf(flags), archived: flags.archived }),
-        flags,
-        io,
-      );
+      const filters = await filtersOf(flags, client);
+      const count = await write(client.exportJobs({ ...filters, archived: flags.archived }), flags, io);
       if (flags.output !== undefined)
         io.err.line(`${count} ${count === 1 ? 'job' : 'jobs'} in ${flags.output}`);
     });

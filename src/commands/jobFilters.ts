@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
-import type { JobFilters } from '../client/client.ts';
+import type { Client, JobFilters } from '../client/client.ts';
 import { innerStates, jobStatuses } from '../domain/states.ts';
+import { isUuid } from '../lib/uuid.ts';
 import { collect, time } from './command.ts';
+import { findWorkerId } from './findWorker.ts';
 
 /** What jobs are chosen by on the command line. */
 export interface FilterFlags {
@@ -25,7 +27,7 @@ export function withFilters(command: Command): Command {
     .option('--state <state>', `${innerStates.join(', ')}; several with commas`)
     .option('--provider <name>', 'as it was asked for')
     .option('--model <name>', 'as it was asked for')
-    .option('--worker <id>', 'the worker that runs or ran it')
+    .option('--worker <worker>', 'name or id of the worker that runs or ran it')
     .option('--tag <label>', 'a tag it carries; repeatable', collect)
     .option('--priority <label>', 'its priority')
     .option('--tier <label>', 'its tier')
@@ -34,20 +36,13 @@ export function withFilters(command: Command): Command {
     .option('--until <time>', 'created before', time);
 }
 
-/** The same as the client takes them. */
-export function filtersOf({
-  status,
-  state,
-  provider,
-  model,
-  worker,
-  tag,
-  priority,
-  tier,
-  query,
-  since,
-  until,
-}: FilterFlags): JobFilters {
-  const plain = { status, state, provider, model, worker, priority, tier };
-  return { ...plain, tags: tag, q: query, createdAfter: since, createdBefore: until };
+/** The same as the client takes them. @throws CommandFailure (refused) when no worker is called so; as the client does. */
+export async function filtersOf(
+  { status, state, provider, model, worker, tag, priority, tier, query, since, until }: FilterFlags,
+  client: Client,
+): Promise<JobFilters> {
+  // One that was forgotten is in no list any more; its jobs are.
+  const workerId = worker === undefined || isUuid(worker) ? worker : await findWorkerId(client, worker);
+  const plain = { status, state, provider, model, priority, tier };
+  return { ...plain, worker: workerId, tags: tag, q: query, createdAfter: since, createdBefore: until };
 }

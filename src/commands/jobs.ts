@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Client } from '../client/client.ts';
 import type { WireJob, WireJobList } from '../domain/wire/job.ts';
 import { safeJson } from '../lib/plainText.ts';
+import { isUuid } from '../lib/uuid.ts';
 import { actCommand } from './act.ts';
 import { count, createCommand } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
@@ -59,7 +60,10 @@ function jobListCommand(io: Io): Command {
     .option('--limit <n>', '1 to 1000 (default: 50)', count(1, 1000))
     .option('--offset <n>', 'how many to pass over', count(0));
   return listCommand<WireJobList, WireJob, ListFlags>(io, command, {
-    ask: (client, flags) => client.jobs({ ...filtersOf(flags), limit: flags.limit, offset: flags.offset }),
+    ask: async (client, flags) => {
+      const { limit, offset } = flags;
+      return client.jobs({ ...(await filtersOf(flags, client)), limit, offset });
+    },
     rows: ({ jobs }) => jobs,
     none: 'No jobs.',
     table: jobTable,
@@ -125,13 +129,12 @@ function watchCommand(io: Io): Command {
     });
 }
 
-const wholeId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const candidatesMax = 20;
 
 /** The id that was meant: itself, or that of the one job whose id has this part. @throws CommandFailure (refused). */
 async function findJobId(client: Client, ref: string): Promise<string> {
   const part = ref.toLowerCase();
-  if (wholeId.test(part)) return part;
+  if (isUuid(part)) return part;
   const { jobs } = await client.jobs({ q: part, limit: candidatesMax });
   const fitting = jobs.filter(({ id }) => id.includes(part));
   const [first, second] = fitting;

@@ -10,7 +10,7 @@ Environment:
   SVC_CONFIG           the configuration file, instead of svc.config.yaml here
   NO_COLOR             any value: no colours
 
-On the coordinator's own machine neither is needed: address and key are found through its configuration and the
+On the coordinator's own machine neither address nor key is needed: they are found through its configuration and the
 admin.key file in its data folder. Keys are never given on the command line, where other users could read them.
 
 Examples:

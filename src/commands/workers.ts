@@ -1,12 +1,14 @@
 import type { Command } from 'commander';
 import type { Client } from '../client/client.ts';
+import { concurrencyMax } from '../domain/limits.ts';
 import type { WireWorker } from '../domain/wire/worker.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
 import type { Colour, Screen } from '../lib/screen.ts';
 import type { Column } from '../lib/table.ts';
-import { actCommand, noSuch } from './act.ts';
-import { createCommand } from './command.ts';
+import { actCommand } from './act.ts';
+import { count, createCommand } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
+import { findWorkerId } from './findWorker.ts';
 import { type Io, processIo } from './io.ts';
 import { listCommand } from './list.ts';
 import { factLines, sheetTable, whenText } from './sheet.ts';
@@ -15,11 +17,12 @@ interface Flags extends ConnectionOptions {
   json?: true;
 }
 
-/** `svc workers`: look at workers, and stop or let them take work. */
+/** `svc workers`: look at workers, say how much work they take, and forget those that are gone. */
 export function workersCommand(io: Io = processIo()): Command {
-  return createCommand('workers', 'List, show, pause and resume workers', [
+  return createCommand('workers', 'List, show, pause, resume, resize and forget workers', [
     'svc workers list',
     'svc workers pause box-1',
+    'svc workers resize box-1 2',
   ])
     .addCommand(
       listCommand(
@@ -38,11 +41,17 @@ export function workersCommand(io: Io = processIo()): Command {
     )
     .addCommand(getCommand(io))
     .addCommand(
-      switchCommand(io, 'pause', 'Let workers take no new jobs', (client, id) => client.pauseWorker(id)),
+      changeCommand(io, 'pause', 'Let workers take no new jobs', (client, id) => client.pauseWorker(id)),
     )
     .addCommand(
-      switchCommand(io, 'resume', 'Let paused workers take jobs again', (client, id) =>
+      changeCommand(io, 'resume', 'Let paused workers take jobs again', (client, id) =>
         client.resumeWorker(id),
+      ),
+    )
+    .addCommand(resizeCommand(io))
+    .addCommand(
+      changeCommand(io, 'forget', 'Take workers that are not connected out of the list', (client, id) =>
+        client.forgetWorker(id),
       ),
     );
 }
@@ -60,9 +69,26 @@ function getCommand(io: Io): Command {
     });
 }
 
-function switchCommand(
+function resizeCommand(io: Io): Command {
+  return createCommand('resize', 'Let a worker run more or fewer jobs at a time', [
+    'svc workers resize box-1 2     two at a time, until the worker’s own setting changes',
+    'svc workers resize box-1 0     no new jobs; what runs goes on',
+  ])
+    .argument('<worker>', 'its name or id')
+    .argument('<concurrency>', 'jobs at a time', count(0, concurrencyMax))
+    .option('--json', 'print the JSON of the API')
+    .action(async (ref: string, concurrency: number, _options: Flags, command: Command) => {
+      const flags = command.optsWithGlobals<Flags>();
+      const client = await connect(flags, io);
+      const worker = await client.resizeWorker(await findWorkerId(client, ref), concurrency);
+      if (flags.json) return io.out.line(safeJson(worker));
+      io.out.line(`${plainLine(worker.name)}  ${worker.running} of ${worker.concurrency} slots taken`);
+    });
+}
+
+function changeCommand(
   io: Io,
-  name: 'pause' | 'resume',
+  name: 'pause' | 'resume' | 'forget',
   description: string,
   act: (client: Client, id: string) => Promise<WireWorker>,
 ): Command {
@@ -74,20 +100,8 @@ function switchCommand(
     thing: 'worker',
     find: findWorkerId,
     act,
-    line: (worker) => `${plainLine(worker.name)}  ${statusOf(worker)}`,
+    line: (worker) => `${plainLine(worker.name)}  ${name === 'forget' ? 'forgotten' : statusOf(worker)}`,
   });
-}
-
-/** The id of the worker that is called so, or has this id. @throws CommandFailure (refused) with the nearest name. */
-async function findWorkerId(client: Client, ref: string): Promise<string> {
-  const { workers } = await client.workers();
-  const found = workers.find(({ id }) => id === ref) ?? workers.find(({ name }) => name === ref);
-  if (found) return found.id;
-  throw noSuch(
-    'worker',
-    ref,
-    workers.map(({ name }) => name),
-  );
 }
 
 /** A paused worker that is away is both. */

@@ -9,6 +9,7 @@ import {
   string,
   ValidationError,
 } from 'yup';
+import { nameLengthMax } from '../domain/limits.ts';
 import { nearest } from '../lib/nearest.ts';
 
 /**
@@ -17,9 +18,6 @@ import { nearest } from '../lib/nearest.ts';
  */
 
 type Field = ISchema<unknown>;
-
-/** Longest name of a provider, model, tag, tier or worker. */
-const nameLengthMax = 200;
 
 /** What was found, for the end of a message; never long, never a whole structure. */
 function shown(value: unknown): string {

@@ -1,9 +1,10 @@
 import { array, lazy, mixed, number, object, type Schema, string } from 'yup';
 import { errorClasses, type ReportedFailure } from '../domain/failure.ts';
+import { concurrencyMax, nameLengthMax } from '../domain/limits.ts';
 import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';
 import type { WireFailure, WorkerFrame } from '../domain/workerProtocol.ts';
 import { frameReader } from '../lib/frames.ts';
-import { concurrencyMax, millisecondsMax, nameLengthMax, tokensMax } from './limits.ts';
+import { millisecondsMax, tokensMax } from './limits.ts';
 import { isPlainFrame } from './plainFrame.ts';
 
 /** The form of every frame a worker may send. Fields that are not known are let through: a newer worker may say more. */

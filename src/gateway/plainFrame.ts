@@ -1,5 +1,6 @@
+import { concurrencyMax, nameLengthMax } from '../domain/limits.ts';
 import { type Fields, isFields } from '../lib/fields.ts';
-import { concurrencyMax, millisecondsMax, nameLengthMax, tokensMax } from './limits.ts';
+import { millisecondsMax, tokensMax } from './limits.ts';
 
 const isWhole = (value: unknown, min: number, max: number): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;

@@ -33,6 +33,11 @@ export class Query {
     return list[0] ?? null;
   }
 
+  /** In small letters, as ids are made. */
+  id(field: string): string | null {
+    return this.text(field)?.toLowerCase() ?? null;
+  }
+
   integer(field: string, fallback: number, min: number, max: number): number {
     const text = this.text(field);
     if (text === null) return fallback;

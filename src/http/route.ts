@@ -7,6 +7,7 @@ import { type Principal, type Role, roleMay } from '../domain/key.ts';
 
 /** What a handler sees of a request. */
 export interface RouteContext {
+  /** `id` in small letters, as ids are made: https://www.rfc-editor.org/rfc/rfc9562#section-4 takes either. */
   params: Record<string, string>;
   query: Record<string, string | string[] | undefined>;
   headers: IncomingHttpHeaders;
@@ -123,8 +124,9 @@ function roleGuard(needed: Role): Middleware {
 }
 
 function contextOf(ctx: ParameterizedContext): RouteContext {
+  const { id } = ctx.params;
   return {
-    params: ctx.params,
+    params: id === undefined ? ctx.params : { ...ctx.params, id: id.toLowerCase() },
     query: ctx.query,
     headers: ctx.headers,
     body: ctx.request.body,

@@ -1,6 +1,15 @@
 import test from 'ava';
 import type { WireJobList } from '../../src/domain/wire/job.ts';
-import { completedJob, jobId, problem, type Seen, serve, streamOf, wireJob } from '../client/server.ts';
+import {
+  completedJob,
+  jobId,
+  problem,
+  type Seen,
+  serve,
+  streamOf,
+  wireJob,
+  wireWorker,
+} from '../client/server.ts';
 import { svc } from './cli.ts';
 
 const otherId = '01990000-0000-7000-8000-0000000001aa';
@@ -33,54 +42,27 @@ test('a list is an aligned table with whole ids and whole prompts for a pipe', a
 });
 
 test('filters reach the API', async (t) => {
-  const { url, seen } = await serve(t, () => ({ json: listOf([]) }));
+  const worker = wireWorker();
+  const { url, seen } = await serve(t, ({ path }) =>
+    path === '/api/workers' ? { json: { workers: [worker], total: 1 } } : { json: listOf([]) },
+  );
   const filters = [
-    '--status',
-    'failed,cancelled',
-    '--state',
-    'running.stuck',
-    '--provider',
-    'p',
-    '--model',
-    'm',
-    '--worker',
-    'w',
-    '--priority',
-    'low',
+    ...['--status', 'failed,cancelled', '--state', 'running.stuck', '--provider', 'p', '--model', 'm'],
+    ...['--worker', worker.name, '--priority', 'low', '--tier', 'gold', '--tag', 'a', '--tag', 'b'],
+    ...['--query', 'x y', '--limit', '5', '--offset', '10'],
+    ...['--since', '2026-11-01', '--until', '2026-11-21T09:00:00+01:00'],
   ];
-  const more = [
-    '--tier',
-    'gold',
-    '--tag',
-    'a',
-    '--tag',
-    'b',
-    '--query',
-    'x y',
-    '--limit',
-    '5',
-    '--offset',
-    '10',
-  ];
-  const times = ['--since', '2026-11-01', '--until', '2026-11-21T09:00:00+01:00'];
-  const { code, stdout, stderr } = await svc(t, [
-    'jobs',
-    'list',
-    ...filters,
-    ...more,
-    ...times,
-    '--url',
-    url,
-  ]);
+  const { code, stdout, stderr } = await svc(t, ['jobs', 'list', ...filters, '--url', url]);
   t.is(code, 0);
   t.is(stdout, '');
   t.is(stderr, 'No jobs.\n');
-  t.deepEqual(Object.fromEntries(seen[0]?.query ?? []), {
+  const { query } = seen.at(-1) ?? { query: new URLSearchParams() };
+  t.deepEqual(Object.fromEntries(query), {
     status: 'failed,cancelled',
     state: 'running.stuck',
     provider: 'p',
     model: 'm',
-    worker: 'w',
+    worker: worker.id,
     priority: 'low',
     tier: 'gold',
     tag: 'b',
@@ -90,7 +72,21 @@ test('filters reach the API', async (t) => {
     created_after: '2026-11-01T00:00:00.000Z',
     created_before: '2026-11-21T08:00:00.000Z',
   });
-  t.deepEqual(seen[0]?.query.getAll('tag'), ['a', 'b']);
+  t.deepEqual(query.getAll('tag'), ['a', 'b']);
+});
+
+test('jobs of a worker that nobody knows are refused with 5 and the nearest name; its id alone is good', async (t) => {
+  const { url, seen } = await serve(t, ({ path }) =>
+    path === '/api/workers' ? { json: { workers: [wireWorker()], total: 1 } } : { json: listOf([]) },
+  );
+  for (const command of ['list', 'export']) {
+    const { code, stderr } = await svc(t, ['jobs', command, '--worker', 'box-l', '--url', url]);
+    t.is(code, 5);
+    t.regex(stderr, /There is no worker box-l; did you mean box-1\?/);
+  }
+  const forgotten = '01990000-0000-7000-8000-00000000ffff';
+  t.is((await svc(t, ['jobs', 'list', '--worker', forgotten, '--url', url])).code, 0);
+  t.is(seen.at(-1)?.query.get('worker'), forgotten);
 });
 
 test('a list that is longer than what is shown says so on standard error', async (t) => {

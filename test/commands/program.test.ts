@@ -14,11 +14,14 @@ const commands = [
   ['jobs', 'cancel'],
   ['jobs', 'retry'],
   ['jobs', 'watch'],
+  ['jobs', 'export'],
   ['workers'],
   ['workers', 'list'],
   ['workers', 'get'],
   ['workers', 'pause'],
   ['workers', 'resume'],
+  ['workers', 'resize'],
+  ['workers', 'forget'],
   ['providers'],
   ['providers', 'list'],
   ['providers', 'reset'],
@@ -27,6 +30,12 @@ const commands = [
   ['keys', 'create'],
   ['keys', 'rotate'],
   ['keys', 'revoke'],
+  ['cost'],
+  ['cost', 'summary'],
+  ['cost', 'breakdown'],
+  ['config'],
+  ['config', 'check'],
+  ['config', 'show'],
   ['doctor'],
 ];
 
@@ -40,6 +49,13 @@ for (const command of commands) {
     t.regex(stdout, /Exit codes:/);
   });
 }
+
+test('svc help <command> is the same as --help', async (t) => {
+  const { code, stdout, stderr } = await svc(t, ['help', 'jobs']);
+  t.is(code, 0);
+  t.is(stderr, '');
+  t.is(stdout, (await svc(t, ['jobs', '--help'])).stdout);
+});
 
 test('--version prints the version', async (t) => {
   const { code, stdout } = await svc(t, ['--version']);
@@ -62,6 +78,7 @@ const wrong: [args: string[], stderr: RegExp][] = [
   [['demo', '--port', '70000'], /from 0 to 65535/],
   [[], /Usage: svc/],
   [['workers'], /Usage: svc workers/],
+  [['help', 'jbos'], /Usage: svc/],
   [['keys', 'create'], /required option '--role <role>' not specified/],
   [['keys', 'create', '--role', 'boss'], /Allowed choices are viewer, client, operator, admin, worker/],
   [['keys', 'rotate', 'box-1', '--grace', 'long'], /number of seconds/],

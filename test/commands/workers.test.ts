@@ -57,6 +57,25 @@ test('a worker is shown by its name or its id', async (t) => {
   }
 });
 
+test('resize says how many jobs a worker runs at a time', async (t) => {
+  const { url, seen } = await serveWorkers(t);
+  const { code, stdout } = await svc(t, ['workers', 'resize', 'box-1', '2', '--url', url]);
+  t.is(code, 0);
+  t.is(stdout, 'box-1  0 of 4 slots taken\n');
+  t.like(seen.at(-1), { method: 'PATCH', path: `/api/workers/${box.id}`, body: { concurrency: 2 } });
+  const wrong = await svc(t, ['workers', 'resize', 'box-1', 'two', '--url', url]);
+  t.is(wrong.code, 2);
+  t.regex(wrong.stderr, /whole number from 0 to 100000/);
+});
+
+test('forget takes workers out of the list', async (t) => {
+  const { url, seen } = await serveWorkers(t);
+  const { code, stdout } = await svc(t, ['workers', 'forget', 'box-2', '--url', url]);
+  t.is(code, 0);
+  t.is(stdout, 'box-2  forgotten\n');
+  t.like(seen.at(-1), { method: 'DELETE', path: `/api/workers/${away.id}` });
+});
+
 for (const act of ['pause', 'resume'] as const) {
   test(`${act} takes names and ids, several at once`, async (t) => {
     const { url, seen } = await serveWorkers(t);

@@ -120,3 +120,20 @@ test('the page and its deep links need no key; the API never answers HTML', asyn
   }
   t.is((await api('GET', '/api/jobs', undefined, headers)).status, 401);
 });
+
+test('an id may be written in capitals, wherever it is asked by', async (t) => {
+  const { api, worker } = await setupApi(t);
+  const hand = await worker();
+  const id = String((await api('POST', '/api/jobs', { ...body, priority: 'low' })).json.id);
+  await hand.complete(await hand.job(), 'done');
+  const capitals = id.toUpperCase();
+  const workers = (await api('GET', '/api/workers')).json.workers as { id: string }[];
+  const workerId = String(workers[0]?.id).toUpperCase();
+  t.is((await api('GET', `/api/jobs/${capitals}`)).json.id, id);
+  t.is((await api('GET', `/api/jobs/${capitals}/history`)).json.job_id, id);
+  t.is((await api('POST', `/api/jobs/${capitals}/cancel`)).status, 409);
+  t.is((await api('GET', `/api/workers/${workerId}`)).status, 200);
+  t.is((await api('GET', `/api/jobs?worker=${workerId}&newest=${capitals}`)).json.total, 1);
+  const refused = (await api('POST', '/api/jobs/cancel', { ids: [capitals] })).json.refused as object[];
+  t.like(refused[0], { id, code: 'invalid_transition' });
+});

@@ -1,3 +1,4 @@
+import { concurrencyMax } from '../../../domain/limits.ts';
 import type { WorkerStatus } from '../../../domain/states.ts';
 import type { WireStats } from '../../../domain/wire/stats.ts';
 import type { WireWorker } from '../../../domain/wire/worker.ts';
@@ -38,8 +39,8 @@ export function offers({ providers, models }: WireWorker): { provider: string; m
   return providers.map((provider) => ({ provider, models: models[provider] ?? null }));
 }
 
-/** A concurrency as it was typed; null when it is no whole number from 0 to 100,000. */
+/** A concurrency as it was typed; null when it is no whole number from 0 to `concurrencyMax`. */
 export function concurrencyOf(text: string): number | null {
   const value = /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
-  return value <= 100_000 ? value : null;
+  return value <= concurrencyMax ? value : null;
 }

@@ -2,12 +2,12 @@ import { array, lazy, object, string } from 'yup';
 import type { Coordinator, JobView } from '../../../coordinator/coordinator.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
 import type { JobRecord } from '../../../domain/job.ts';
+import { nameLengthMax } from '../../../domain/limits.ts';
 import { type JobStatus, jobStatuses } from '../../../domain/states.ts';
 import type { WireBulk } from '../../../domain/wire/job.ts';
 import type { JobFilter } from '../../../store/store.ts';
 import { Query, type RawQuery } from '../../query.ts';
 import { validate } from '../../validate.ts';
-import { nameLengthMax } from './limits.ts';
 import { readFilter } from './schema.ts';
 
 /** Jobs that one request changes at most; whoever wants more asks again. */
@@ -63,9 +63,9 @@ function filterShape(value: unknown) {
 /** The body of POST /api/jobs/cancel and /retry. @throws CoordinatorError invalid_request. */
 export function parseBulk(body: unknown): Choice {
   const { ids, filter } = validate(schema, body);
-  if (ids !== undefined) return { ids: [...new Set(ids)] };
+  if (ids !== undefined) return { ids: [...new Set(ids.map((id) => id.toLowerCase()))] };
   const query = new Query((filter ?? {}) as RawQuery);
-  const parsed = { ...readFilter(query), newest: query.text('newest') };
+  const parsed = { ...readFilter(query), newest: query.id('newest') };
   query.done();
   return { filter: parsed };
 }

@@ -1,8 +1,9 @@
 import type { Config } from '../../../config/config.ts';
+import { nameLengthMax } from '../../../domain/limits.ts';
 import type { DispatchBody } from '../../../domain/wire/job.ts';
 import { isFields } from '../../../lib/fields.ts';
 import { isTime } from '../../../lib/isoTime.ts';
-import { metadataMax, nameLengthMax, tagsMax, timeoutSecondsMax } from './limits.ts';
+import { metadataMax, tagsMax, timeoutSecondsMax } from './limits.ts';
 
 type Known = Required<DispatchBody>;
 type Check = (value: unknown, config: Config) => boolean;

@@ -3,13 +3,14 @@ import { array, type InferType, mixed, number, object, string } from 'yup';
 import type { Config } from '../../../config/config.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
 import type { JobRequest, Message } from '../../../domain/job.ts';
+import { nameLengthMax } from '../../../domain/limits.ts';
 import { jobStates, jobStatuses } from '../../../domain/states.ts';
 import type { Included } from '../../../present/job.ts';
 import type { JobFilter, JobQuery } from '../../../store/store.ts';
 import { Query, type RawQuery } from '../../query.ts';
 import { time } from '../../time.ts';
 import { validate } from '../../validate.ts';
-import { metadataMax, nameLengthMax, tagsMax, timeoutSecondsMax } from './limits.ts';
+import { metadataMax, tagsMax, timeoutSecondsMax } from './limits.ts';
 import { isPlainJob } from './plainJob.ts';
 
 const defaultPriority = 'normal';
@@ -137,7 +138,7 @@ export function readFilter(query: Query): JobFilter {
     states: query.words('state', jobStates),
     provider: query.text('provider'),
     model: query.text('model'),
-    worker: query.text('worker'),
+    worker: query.id('worker'),
     tags: query.all('tag'),
     priority: query.text('priority'),
     tier: query.text('tier'),
@@ -153,7 +154,7 @@ export function parseList(raw: RawQuery): { query: JobQuery; include: Included }
   const query = new Query(raw);
   const parsed: JobQuery = {
     ...readFilter(query),
-    newest: query.text('newest'),
+    newest: query.id('newest'),
     limit: query.integer('limit', limitDefault, 1, limitMax),
     offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
   };

@@ -1,9 +1,9 @@
 import { number, object, string } from 'yup';
 import { type Role, roles } from '../../../domain/key.ts';
+import { nameLengthMax } from '../../../domain/limits.ts';
 import { time } from '../../time.ts';
 import { validate } from '../../validate.ts';
 
-const nameLengthMax = 200;
 /** Thirty days: a grace that is longer is a second key. */
 const graceSecondsMax = 30 * 86_400;
 

@@ -1,7 +1,10 @@
 import { number, object } from 'yup';
+import { concurrencyMax } from '../../../domain/limits.ts';
 import { validate } from '../../validate.ts';
 
-const patchSchema = object({ concurrency: number().integer().min(0).max(100_000).required() }).noUnknown();
+const patchSchema = object({
+  concurrency: number().integer().min(0).max(concurrencyMax).required(),
+}).noUnknown();
 
 /** The body of PATCH /api/workers/:id. @throws CoordinatorError invalid_request. */
 export function parsePatch(body: unknown): { concurrency: number } {

@@ -33,7 +33,7 @@ import { startEchoWorker } from './worker/embedded.ts';
 /** Between two looks at whether a request is late, ms; half of the shortest time that is allowed when that is less. */
 const lateLookMs = 5_000;
 /** Longer than the idle time of the usual proxies (60 s), so that it is the proxy that closes first. */
-const keepAliveMs = 65_000;
+const defaultKeepAliveMs = 65_000;
 /** How long requests under way may take to end after the drain, ms. */
 const requestsEndMs = 2_000;
 
@@ -48,6 +48,8 @@ export interface ServiceOptions {
    * Stately inspector too. Off unless told.
    */
   inspect?: 'page' | 'stately' | undefined;
+  /** How long a connection may be quiet between two requests, ms; 65 s unless told. */
+  keepAliveMs?: number | undefined;
   /** Runs an echo worker in this process. */
   echoWorker?: { concurrency: number } | undefined;
 }
@@ -124,7 +126,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       clock,
       logger,
     });
-    const server = createServer(serverOptions(config()), app.callback());
+    const server = createServer(
+      serverOptions(config(), options.keepAliveMs ?? defaultKeepAliveMs),
+      app.callback(),
+    );
     const connections = new Connections({
       server,
       clock,
@@ -137,6 +142,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       subscribers: () => events.subscriberCount,
       unsentBytes: () => events.unsentBytes,
       outputSize: () => events.outputSize,
+      rememberedBytes: () => events.rememberedBytes,
+      tickets: () => tickets.count,
     });
     const gateway = new WorkerGateway({ coordinator, keys, clock, logger, figures: bounds });
     const dashboards = new LiveSocket({ live: events, keys, tickets, config, clock });
@@ -262,14 +269,14 @@ function countFailedLogins(config: () => Config, figures: BoundFigures, logger: 
 }
 
 /** Node ends requests whose head or body does not come in time: 408. */
-function serverOptions({ http }: Config): ServerOptions {
+function serverOptions({ http }: Config, keepAliveTimeout: number): ServerOptions {
   const headersTimeout = Math.ceil(http.headTimeoutSeconds * 1000);
   // Node takes no shorter time for the whole than for the head.
   const requestTimeout = Math.max(headersTimeout, Math.ceil(http.bodyTimeoutSeconds * 1000));
   return {
     headersTimeout,
     requestTimeout,
-    keepAliveTimeout: keepAliveMs,
+    keepAliveTimeout,
     connectionsCheckingInterval: Math.min(lateLookMs, Math.ceil(headersTimeout / 2)),
     shouldUpgradeCallback: isWebSocket,
   };

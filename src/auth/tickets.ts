@@ -22,6 +22,11 @@ export class Tickets {
     this.#random = options.random;
   }
 
+  /** How many wait, those included that have expired and were not cleared away yet: at most 10,000. */
+  get count(): number {
+    return this.#waiting.size;
+  }
+
   /** @returns the ticket and until when it is taken, epoch ms. */
   issue(principal: Principal): { ticket: string; expiresAt: number } {
     this.#forgetOld();

@@ -39,6 +39,11 @@ export class Feed {
     return this.#seq;
   }
 
+  /** Bytes of what is remembered, at most 16 MiB. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Number an event. */
   number(event: ConstructorParameters<typeof Entry>[1]): Entry {
     this.#seq += 1;

@@ -92,6 +92,11 @@ export class Live {
     return this.#outputs.weight;
   }
 
+  /** Bytes of the events that are remembered. */
+  get rememberedBytes(): number {
+    return this.feed.bytes;
+  }
+
   /** Bytes that were handed over and that nobody has taken yet. */
   get unsentBytes(): number {
     return [...this.#subscribers].reduce((sum, { outlet }) => sum + outlet.unsentBytes, 0);

@@ -10,6 +10,10 @@ export interface BoundLevels {
   unsentBytes(): number;
   /** Characters of running attempts that are remembered for late viewers. */
   outputSize(): number;
+  /** Bytes of events that are remembered for subscribers who come back. */
+  rememberedBytes(): number;
+  /** Tickets that were issued and have not been used. */
+  tickets(): number;
 }
 
 /** How near everything that is bounded is to its bound, and what was refused or ended at it. */
@@ -49,6 +53,12 @@ export class BoundMetrics implements BoundFigures {
     gauge('svc_live_output_characters', 'Output of running attempts that is remembered.', (levels) =>
       levels.outputSize(),
     );
+    gauge(
+      'svc_live_remembered_bytes',
+      'Events that are remembered for subscribers who come back.',
+      (levels) => levels.rememberedBytes(),
+    );
+    gauge('svc_tickets', 'Tickets that were issued and have not been used.', (levels) => levels.tickets());
     this.#requests = counter('svc_requests_refused_total', 'Requests answered with a problem.', ['code']);
     this.#connectionsRefused = counter(
       'svc_connections_refused_total',

@@ -1,9 +1,41 @@
 import test from 'ava';
-import { keptRawUsage } from '../../src/gateway/frames.ts';
+import { keptRawUsage, parseFrame } from '../../src/gateway/frames.ts';
 
 test('the raw usage of a provider is kept up to 16 KiB, and left out beyond', (t) => {
   const largest = { text: 'x'.repeat(16 * 1024 - '{"text":""}'.length) };
   t.is(keptRawUsage(largest), largest);
   t.is(keptRawUsage({ text: `${largest.text}x` }), undefined);
   t.is(keptRawUsage(null), undefined);
+});
+
+/** A frame, and whether it is taken. */
+const isTaken = (frame: object) => typeof parseFrame(JSON.stringify(frame)) !== 'string';
+
+test('the lists of a frame, and its names, have a length', (t) => {
+  const leases = (count: number) =>
+    Array.from({ length: count }, (_, lease) => ({ job_id: 'j', lease: lease + 1 }));
+  t.true(isTaken({ type: 'heartbeat', running: leases(100_000) }));
+  t.false(isTaken({ type: 'heartbeat', running: leases(100_001) }));
+  const hello = (overrides: object) => ({
+    type: 'hello',
+    name: 'w',
+    kind: 'cloud',
+    providers: ['echo'],
+    concurrency: 1,
+    ...overrides,
+  });
+  t.true(isTaken(hello({ name: 'n'.repeat(200), concurrency: 100_000 })));
+  t.false(isTaken(hello({ name: 'n'.repeat(201) })));
+  t.false(isTaken(hello({ providers: ['p'.repeat(201)] })));
+  t.false(isTaken(hello({ tags: ['t'.repeat(201)] })));
+  t.false(isTaken(hello({ concurrency: 100_001 })));
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const complete = (calls: number) => ({
+    type: 'complete',
+    job_id: 'j',
+    lease: 1,
+    result: { output: '', tool_calls: Array.from({ length: calls }, () => call) },
+  });
+  t.true(isTaken(complete(1_000)));
+  t.false(isTaken(complete(1_001)));
 });

@@ -2,6 +2,7 @@ import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import { WebSocket } from 'ws';
 import { closeCodes, workerSubprotocol } from '../../src/domain/workerProtocol.ts';
+import { FailingFiles } from '../store/failingFiles.ts';
 import { type ApiBundle, setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
 
@@ -143,6 +144,25 @@ test('frames that come while the hello is made durable are handled after it', as
     lost: [{ job_id: 'gone', lease: 3 }],
   });
   t.is(socket.frames[0]?.type, 'welcome');
+});
+
+test('a thousand frames may come while the hello is made durable; more are bad ones, and end with 1008', async (t) => {
+  const files = new FailingFiles();
+  const bundle = await setupApi(t, {}, { files });
+  const socket = new Socket(t, bundle);
+  await socket.opened;
+  const gate = Promise.withResolvers<void>();
+  files.gate = gate.promise;
+  socket.send(hello);
+  for (let frame = 0; frame < 1_005; frame += 1) socket.send({ type: 'heartbeat', running: [] });
+  t.is(await socket.closed, closeCodes.policyViolation);
+  const said = socket.frames.filter(({ type }) => type === 'error').map(({ message }) => message);
+  t.deepEqual(
+    said,
+    Array.from({ length: 5 }, () => 'too many frames before the welcome'),
+  );
+  gate.resolve();
+  t.is((await bundle.api('GET', '/health')).status, 200);
 });
 
 test('jobs too large for one frame together are handed over in several', async (t) => {

@@ -111,6 +111,7 @@ test('of more than 10,000 tickets that wait the oldest go', (t) => {
   const tickets = new Tickets({ clock: new FakeClock(), random: seededRandom() });
   const principal = { keyId: 'k', role: 'viewer', secretHash: 'h' } as const;
   const issued = Array.from({ length: 10_001 }, () => tickets.issue(principal).ticket);
+  t.is(tickets.count, 10_000);
   t.is(tickets.redeem(issued[0] ?? ''), null);
   t.deepEqual(tickets.redeem(issued[1] ?? ''), principal);
   t.deepEqual(tickets.redeem(issued[10_000] ?? ''), principal);

@@ -79,6 +79,7 @@ test('the feed weighs what it remembers, also what grows when it is serialised',
   const start = feed.seq;
   for (let count = 0; count < 100; count += 1) tell({ size: 1_000_000 });
   t.is(feed.after(start).length, 16);
+  t.true(feed.bytes <= 16 * 1024 * 1024 && feed.bytes > 15 * 1024 * 1024, `${feed.bytes}`);
   const text = 'x'.repeat(1_000_000);
   const { feed: other, tell: tellText } = feeding();
   const from = other.seq;

@@ -32,3 +32,23 @@ test('listeners see the drain, are sent away, and do not hold up the stop, wheth
   await stream.ended;
   await stream.next('transition');
 });
+
+test('what the service holds for those who are yet to come is told in its metrics', async (t) => {
+  const cwd = temporaryFolder(t);
+  const { config } = await loadConfig({ env: { SVC_DATA_DIR: cwd }, cwd, overrides: { port: 0 } });
+  const service = await startService({ config, apiKey: environmentKey, logger: silent });
+  t.teardown(() => service.stop(0));
+  const headers = { authorization: `Bearer ${environmentKey}`, 'content-type': 'application/json' };
+  const post = (path: string, body?: object) =>
+    fetch(`${service.url}${path}`, { method: 'POST', headers, ...(body && { body: JSON.stringify(body) }) });
+  const level = async (name: string) => {
+    const text = await (await fetch(`${service.url}/metrics`, { headers })).text();
+    return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
+  };
+  t.is(await level('svc_tickets'), 0);
+  const before = await level('svc_live_remembered_bytes');
+  t.is((await post('/api/tickets')).status, 201);
+  t.is((await post('/api/jobs', { prompt: 'Hello', provider: 'nobody' })).status, 201);
+  t.is(await level('svc_tickets'), 1);
+  t.true((await level('svc_live_remembered_bytes')) > before);
+});

@@ -309,6 +309,36 @@ test('commits that arrive while a sync is under way share the next one', async (
   t.is((await store.counts()).total, 101);
 });
 
+test('no more than 256 MiB wait for a disk that does not keep up; what comes then is refused, and later taken', async (t) => {
+  const path = await emptyFolder(t);
+  const files = new FailingFiles();
+  const store = await openStore(t, path, { files });
+  const gate = Promise.withResolvers<void>();
+  files.gate = gate.promise;
+  const input = 'x'.repeat(64 * 1024 * 1024);
+  const large = (id: string) => store.commit([creation(id, { request: { input } })]);
+  const began = new Promise<void>((resolve) => {
+    files.before = ({ name }) => {
+      if (name === 'sync') resolve();
+    };
+  });
+  const first = store.commit([creation('first')]);
+  await began;
+  const waiting = [large('a'), large('b'), large('c')];
+  await t.throwsAsync(large('too much'), { name: 'StoreUnavailable', message: /more is waiting/ });
+  const small = store.commit([creation('small')]);
+  // What waits need not go to this machine's disk.
+  files.before = ({ name }) => {
+    if (name === 'write') throw systemError('ENOSPC');
+  };
+  gate.resolve();
+  await first;
+  for (const commit of [...waiting, small]) await t.throwsAsync(commit, { message: /ENOSPC/ });
+  files.before = () => {};
+  await store.commit([creation('later')]);
+  t.is((await store.counts()).total, 2);
+});
+
 test('a folder whose manifest or journal is missing is not taken for a new one', async (t) => {
   const { path, journal } = await withRecords(t, 2);
   const records = await readFile(journal);

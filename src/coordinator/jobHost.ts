@@ -86,7 +86,8 @@ function stateValue(state: JobState): JobSnapshot['value'] {
 
 /**
  * Hosts the actors of jobs. A job in motion (running) is a live actor; a job at rest is its snapshot in the store, and
- * becomes an actor for the moment of an event. Restoring one costs 1.6 µs, an event 4 µs (Node 24).
+ * becomes an actor for the moment of an event. Restoring one costs 1.6 µs, an event 4 µs (Node 24). None is ever stopped:
+ * without children, timers and listeners of others it is garbage once it is let go, and `stop` costs 2 µs.
  *
  * The commit pipeline: an event goes to the actor; when it accepts, its new snapshot is committed, and only then
  * `onCommitted` lets anything leave. When the commit fails the actor is dropped, and the last committed snapshot stands.
@@ -243,10 +244,12 @@ export class JobHost {
    */
   step(before: JobRecord, event: JobEvent): Step | null {
     const actor = this.#actor(before);
-    if (!actor.getSnapshot().can(event)) return null;
+    const present = actor.getSnapshot();
     this.#effects = [];
     actor.send(event);
     const snapshot = actor.getSnapshot();
+    // No transition was taken: XState hands back the very snapshot then.
+    if (snapshot === present) return null;
     if (snapshot.status === 'error') {
       this.#live.delete(before.id);
       throw new CoordinatorError(
@@ -279,7 +282,7 @@ export class JobHost {
   settle(step: Step): Committed {
     const { before, change } = step;
     if (before === null) throw new Error('only a step of a job that exists is settled');
-    if (statusOf(change.state) !== 'running') this.#retire(change.id);
+    if (statusOf(change.state) !== 'running') this.#live.delete(change.id);
     const after: JobRecord = {
       ...before,
       version: before.version + 1,
@@ -295,7 +298,7 @@ export class JobHost {
 
   /** The commit of a step has failed: the actor is ahead of what is durable and goes. */
   abandon(step: Step): void {
-    this.#retire(step.change.id);
+    this.#live.delete(step.change.id);
   }
 
   /** Bring a running job to life: it was running when the coordinator stopped. */
@@ -303,9 +306,9 @@ export class JobHost {
     this.#live.set(job.id, { actor: this.#actor(job), version: job.version });
   }
 
-  /** End every live actor. Nothing is written. */
+  /** Let go of every live actor. Nothing is written. */
   close(): void {
-    for (const id of [...this.#live.keys()]) this.#retire(id);
+    this.#live.clear();
   }
 
   /** Tell of a job that is durable now. */
@@ -313,11 +316,6 @@ export class JobHost {
     if (made?.id !== id) throw new Error(`job ${id} was committed and is not in the store`);
     this.#onCommitted({ before: null, after: made, event: null, effects: [], ledger: [] });
     return made;
-  }
-
-  #retire(id: string): void {
-    this.#live.get(id)?.actor.stop();
-    this.#live.delete(id);
   }
 
   #actor(job: JobRecord): JobActor {

@@ -21,25 +21,19 @@ export interface Lease extends LeaseRef {
   phase: 'assigning' | 'running' | 'ending';
 }
 
-const keyOf = (jobId: string, lease: number): string => `${jobId}#${lease}`;
-
 /**
  * Every lease that takes a slot: who holds how many, and how many a provider has. A slot is exactly an entry of this
  * table, so none can leak: whatever ends a lease removes the entry.
  */
 export class Leases {
-  readonly #all = new Map<string, Lease>();
-  /** The lease a job runs on; not those that are ending. */
+  /** The lease that each job is on; there is one at most. */
   readonly #byJob = new Map<string, Lease>();
+  /** Those that are ending, by number within their job: it may have gone on with others. */
+  readonly #ending = new Map<string, Map<number, Lease>>();
   readonly #byWorker = new Map<string, Set<Lease>>();
   readonly #byProvider = new Map<string, number>();
 
-  get size(): number {
-    return this.#all.size;
-  }
-
   add(lease: Lease): void {
-    this.#all.set(keyOf(lease.jobId, lease.lease), lease);
     this.#byJob.set(lease.jobId, lease);
     const held = this.#byWorker.get(lease.workerId) ?? new Set();
     this.#byWorker.set(lease.workerId, held.add(lease));
@@ -47,24 +41,32 @@ export class Leases {
   }
 
   remove(lease: Lease): void {
-    if (!this.#all.delete(keyOf(lease.jobId, lease.lease))) return;
-    if (this.#byJob.get(lease.jobId) === lease) this.#byJob.delete(lease.jobId);
-    const held = this.#byWorker.get(lease.workerId);
+    const { jobId, workerId, provider } = lease;
+    if (this.get(lease) !== lease) return;
+    const ending = this.#ending.get(jobId);
+    if (this.#byJob.get(jobId) === lease) this.#byJob.delete(jobId);
+    else if (ending?.delete(lease.lease) && ending.size === 0) this.#ending.delete(jobId);
+    const held = this.#byWorker.get(workerId);
     held?.delete(lease);
-    if (held?.size === 0) this.#byWorker.delete(lease.workerId);
-    const count = this.ofProvider(lease.provider) - 1;
-    if (count > 0) this.#byProvider.set(lease.provider, count);
-    else this.#byProvider.delete(lease.provider);
+    if (held?.size === 0) this.#byWorker.delete(workerId);
+    const count = this.ofProvider(provider) - 1;
+    if (count > 0) this.#byProvider.set(provider, count);
+    else this.#byProvider.delete(provider);
   }
 
   /** The job has ended, the worker has not said so yet. */
   end(lease: Lease): void {
+    const { jobId } = lease;
     lease.phase = 'ending';
-    if (this.#byJob.get(lease.jobId) === lease) this.#byJob.delete(lease.jobId);
+    if (this.#byJob.get(jobId) !== lease) return;
+    this.#byJob.delete(jobId);
+    const ending = this.#ending.get(jobId) ?? new Map<number, Lease>();
+    this.#ending.set(jobId, ending.set(lease.lease, lease));
   }
 
-  get(ref: LeaseRef): Lease | undefined {
-    return this.#all.get(keyOf(ref.jobId, ref.lease));
+  get({ jobId, lease }: LeaseRef): Lease | undefined {
+    const running = this.#byJob.get(jobId);
+    return running?.lease === lease ? running : this.#ending.get(jobId)?.get(lease);
   }
 
   /** The lease that a running job is on. */
@@ -86,7 +88,7 @@ export class Leases {
     return this.#byProvider.get(provider) ?? 0;
   }
 
-  all(): IterableIterator<Lease> {
-    return this.#all.values();
+  *all(): Generator<Lease> {
+    for (const held of this.#byWorker.values()) yield* held;
   }
 }

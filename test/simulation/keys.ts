@@ -19,6 +19,8 @@ interface KnownKey {
   standings: Map<string, Standing>;
   /** How many changes of it were asked for. */
   asked: number;
+  /** How many of those may be under way: they are carried out in any order. */
+  open: number;
 }
 
 /** The keys of the workers: made, rotated and revoked by an operator who remembers what he was told. */
@@ -54,8 +56,10 @@ export class Keys {
     const keys = await store.keys();
     const { random } = this.#dice;
     this.#rings.set(coordinator, new KeyRing({ clock, random, environmentKey, keys, storage }));
-    for (const { standings } of this.#known)
-      for (const secret of standings.keys()) this.#try(coordinator, secret);
+    for (const key of this.#known) {
+      key.open = 0;
+      for (const secret of key.standings.keys()) this.#try(coordinator, secret);
+    }
   }
 
   stop(coordinator: Coordinator): void {
@@ -110,7 +114,12 @@ export class Keys {
       (coordinator) => this.#ring(coordinator).create('worker', worker, null),
       (told, made) => {
         if (told !== 'ok' || made === null) return;
-        this.#known.push({ id: made.record.id, standings: new Map([[made.key, 'taken']]), asked: 0 });
+        this.#known.push({
+          id: made.record.id,
+          standings: new Map([[made.key, 'taken']]),
+          asked: 0,
+          open: 0,
+        });
         this.#held.set(worker, made.key);
       },
     );
@@ -119,14 +128,15 @@ export class Keys {
   #rotate(worker: string, key: KnownKey): void {
     const graceMs = this.#dice.pick([0, 10_000]);
     const before = [...key.standings.keys()];
-    const mine = this.#changing(key);
+    const isAlone = this.#changing(key);
     this.#ask(
       `rotate the key of ${worker}`,
       (coordinator) => this.#ring(coordinator).rotate(key.id, graceMs),
       (told, made) => {
+        key.open -= 1;
         if (told !== 'ok' || made === null) return;
         if (graceMs === 0) for (const old of before) key.standings.set(old, 'refused');
-        key.standings.set(made.key, key.asked === mine ? 'taken' : 'unknown');
+        key.standings.set(made.key, isAlone() ? 'taken' : 'unknown');
         this.#held.set(worker, made.key);
       },
     );
@@ -138,6 +148,7 @@ export class Keys {
       `revoke the key ${key.id}`,
       (coordinator) => this.#ring(coordinator).revoke(key.id),
       (told) => {
+        key.open -= 1;
         if (told !== 'ok') return;
         for (const secret of key.standings.keys()) key.standings.set(secret, 'refused');
         for (const secret of this.#open.values()) {
@@ -159,12 +170,18 @@ export class Keys {
     return isTaken ? principal : null;
   }
 
-  /** A change is on its way: until it is answered nobody knows which secrets are taken. */
-  #changing(key: KnownKey): number {
+  /**
+   * A change is on its way: until it is answered nobody knows which secrets are taken.
+   * @returns whether it is the last one for sure.
+   */
+  #changing(key: KnownKey): () => boolean {
     for (const [secret, standing] of key.standings)
       if (standing === 'taken') key.standings.set(secret, 'unknown');
+    const wasAlone = key.open === 0;
+    key.open += 1;
     key.asked += 1;
-    return key.asked;
+    const mine = key.asked;
+    return () => wasAlone && key.asked === mine;
   }
 
   #ring(coordinator: Coordinator): KeyRing {

@@ -133,6 +133,54 @@ test('a late result that nobody has overtaken is taken', async (t) => {
   t.is(done.life.attempts[0]?.outcome, 'completed');
 });
 
+test('one heartbeat renews every lease that it lists; one that it leaves out is given back', async (t) => {
+  const bundle = await setup(t);
+  const { coordinator, worker, clock, jobAs } = bundle;
+  const hand = await worker({ concurrency: 3 });
+  for (let count = 0; count < 3; count += 1) await coordinator.dispatch(request());
+  await hand.job(3);
+  beatFor(bundle, 400_000, hand);
+  for (const { job_id } of hand.jobs) {
+    const view = await coordinator.job(job_id);
+    t.is(view.job.state, 'running.active');
+    t.is(view.heartbeatAt, clock.now());
+    t.is(view.job.life.attempts.length, 1);
+  }
+  const [forgotten, ...kept] = hand.jobs;
+  hand.connection.heartbeat(
+    kept.map(({ job_id, lease }) => ({ jobId: job_id, lease })),
+    undefined,
+  );
+  await jobAs(forgotten?.job_id ?? '', 'pending');
+  for (const { job_id } of kept) t.is((await coordinator.job(job_id)).job.state, 'running.active');
+});
+
+test('a heartbeat that lists leases that are over, of others or of nobody is told that they are lost', async (t) => {
+  const { coordinator, worker, jobAs } = await setup(t);
+  const hand = await worker({ concurrency: 2 });
+  const { job: over } = await coordinator.dispatch(request());
+  await hand.complete(await hand.job());
+  await jobAs(over.id, 'completed');
+  await coordinator.dispatch(request());
+  const own = await hand.job(2);
+  const other = await worker({ providers: ['other'] });
+  const { job: foreign } = await coordinator.dispatch(request({ provider: 'other' }));
+  await other.job();
+  const lost = [
+    { job_id: over.id, lease: 1 },
+    { job_id: foreign.id, lease: 1 },
+    { job_id: 'nobody', lease: 1 },
+    { job_id: own.job_id, lease: 9 },
+  ];
+  hand.connection.heartbeat(
+    [...lost, own].map(({ job_id, lease }) => ({ jobId: job_id, lease })),
+    undefined,
+  );
+  t.deepEqual(hand.frames.at(-1), { type: 'heartbeat_ack', lost });
+  t.is((await coordinator.job(foreign.id)).job.state, 'running.active');
+  t.is((await coordinator.job(own.job_id)).job.state, 'running.active');
+});
+
 test('heartbeats keep a long job running', async (t) => {
   const bundle = await setup(t);
   const hand = await bundle.worker();

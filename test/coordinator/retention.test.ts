@@ -90,6 +90,37 @@ test('the refusal to retry a failed job that is archived says what to do', async
   });
 });
 
+test('a job that is retried by hand is not swept away for its first end, and stays its days after the second', async (t) => {
+  const bundle = await setup(t, { retention: { keepDays: 2, keepJobs: 100 } });
+  const { coordinator, clock } = bundle;
+  const { job } = await coordinator.dispatch(request());
+  const hand = await bundle.worker();
+  const { lease } = await hand.job();
+  await hand.connection.conclude(
+    { jobId: job.id, lease },
+    {
+      type: 'fail',
+      failure: { class: 'auth', message: 'no', status: 401, code: null, retryAfterMs: null },
+      usage: null,
+    },
+  );
+  await bundle.jobAs(job.id, 'failed');
+  hand.drop();
+  clock.advance(1.5 * day);
+  await coordinator.retry(job.id);
+  clock.advance(day);
+  await sweepNothing(bundle);
+  const again = await bundle.worker();
+  await again.complete(await again.job());
+  await bundle.jobAs(job.id, 'completed');
+  again.drop();
+  clock.advance(1.5 * day);
+  await sweepNothing(bundle);
+  clock.advance(0.5 * day);
+  await sweepTo(bundle, 0);
+  t.is((await coordinator.job(job.id)).job.state, 'completed');
+});
+
 test('an idempotency key answers with its job also when that is archived', async (t) => {
   const bundle = await setup(t, { retention: { keepDays: 30, keepJobs: 0 } });
   const { coordinator } = bundle;

@@ -117,8 +117,11 @@ test('of more than 10,000 tickets that wait the oldest go', (t) => {
   t.deepEqual(tickets.redeem(issued[10_000] ?? ''), principal);
 });
 
-test('revoking a worker’s key ends its socket and fails its jobs in the spec’s words; retry brings them back', async (t) => {
+test('revoking a worker’s key ends its socket and fails its jobs in the spec’s words, those of no other; retry brings them back', async (t) => {
   const { coordinator, worker, jobAs } = await setupApi(t);
+  const other = await worker({ providers: ['other'] });
+  const { job: kept } = await coordinator.dispatch(request({ provider: 'other' }));
+  const stays = await other.job();
   const hand = await worker({ concurrency: 2 });
   const { job } = await coordinator.dispatch(request());
   await hand.job();
@@ -128,4 +131,7 @@ test('revoking a worker’s key ends its socket and fails its jobs in the spec�
   t.like(failed.life.error, { code: 'authentication_failed', status: 401 });
   t.regex(failed.life.error?.message ?? '', /Authentication failed/);
   t.is((await coordinator.retry(job.id)).job.state, 'pending.ready');
+  t.is(other.closed, null);
+  await other.complete(stays);
+  t.is((await jobAs(kept.id, 'completed')).life.attempts.length, 1);
 });

@@ -2,9 +2,12 @@ import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
+import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { formatVersion } from '../../src/store/json/layout.ts';
+import { StoreLocked } from '../../src/store/store.ts';
+import { createTestClock } from '../conformance/store.ts';
 import { emptyFolder, openStore, stateOf } from './folders.ts';
-import { creation, epoch, queryOf, transition } from './jobs.ts';
+import { creation, epoch, headStart, queryOf, transition } from './jobs.ts';
 
 /*
  * A folder of each format that a version has written, as it was: a checkpoint, and a journal after it. Never written
@@ -84,4 +87,20 @@ test('a folder of format 2 opens with everything in it, and is of the present fo
   const again = await openStore(t, path);
   t.deepEqual(await stateOf(again), state);
   t.is((await again.job('c'))?.ordinal, 14);
+});
+
+test('of many that open a folder of an old format at once one raises it, and the others are refused', async (t) => {
+  const path = await emptyFolder(t);
+  await cp(join(fixtures, 'format-1'), path, { recursive: true });
+  const stores = Array.from({ length: 8 }, () =>
+    createJsonStore({ path, clock: createTestClock(), headStart }),
+  );
+  const opened = await Promise.allSettled(stores.map((store) => store.open()));
+  t.is(opened.filter(({ status }) => status === 'fulfilled').length, 1);
+  for (const one of opened)
+    if (one.status === 'rejected') t.true(one.reason instanceof StoreLocked, `${one.reason}`);
+  for (const store of stores) await store.close();
+  const again = await openStore(t, path);
+  t.is((await again.counts()).total, 7);
+  t.like(JSON.parse(await readFile(join(path, 'coordinator.json'), 'utf8')), { format: formatVersion });
 });

@@ -21,7 +21,7 @@ export function providersCommand(io: Io = processIo()): Command {
     .addCommand(
       listCommand(
         io,
-        createCommand('list', 'List every provider that the configuration, jobs or workers name', [
+        createCommand('list', 'List the providers that are configured, served by workers, or have run jobs', [
           'svc providers list',
           'svc providers list --json',
         ]),

@@ -4,6 +4,7 @@ import { faultsOf, overflowOf, pageTests } from './support/browser.ts';
 import { startPrefixProxy } from './support/prefix.ts';
 import { startRelay } from './support/relay.ts';
 import { type Site, siteKey } from './support/site.ts';
+import { connectWorker } from './support/workers.ts';
 
 const story = 'Once upon a time there was a queue. ';
 /** What a hostile model would say, and a hostile prompt would hold. */
@@ -72,6 +73,32 @@ pageTests({ slots: 3 }, (stage) => {
     await why.waitFor({ state: 'detached' });
     t.is((await stage().site.client.job(id)).status, 'cancelled');
     t.is(await page.getByRole('button', { name: 'Cancel', exact: true }).count(), 0);
+    t.deepEqual(misdeeds.found, []);
+  });
+
+  test.serial('a stuck job says what became of it and what a retry does, which ends that', async (t) => {
+    const { page, misdeeds } = await stage().open(t);
+    const { site } = stage();
+    const worker = await connectWorker(site, { name: 'will-crash', providers: ['lonely'] });
+    const { id } = await site.client.dispatch({
+      prompt: 'Be left alone',
+      provider: 'lonely',
+      params: { echo_delay_ms: 600_000 },
+    });
+    await page.goto(`/jobs/${id}`);
+    const status = page.getByRole('heading', { level: 1 }).locator('..');
+    await status.getByText('Running').waitFor();
+    await worker.crash();
+    const why = page.getByRole('region', { name: 'Why it is stuck' });
+    await why.getByText('Its worker crashed or lost the connection').waitFor();
+    await why.getByText('If the worker returns in time, it goes on.').waitFor();
+    await status.getByText('Stuck').waitFor();
+    await page.locator('.state.is-current', { hasText: 'stuck' }).waitFor();
+    await page.getByRole('button', { name: 'Retry', exact: true }).click();
+    await page.getByRole('region', { name: 'Why it waits' }).waitFor();
+    t.is(await why.count(), 0);
+    t.like(await site.client.job(id), { status: 'pending', stuck: false });
+    await site.client.cancel(id);
     t.deepEqual(misdeeds.found, []);
   });
 

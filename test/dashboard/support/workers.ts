@@ -6,12 +6,12 @@ import { type Site, siteKey } from './site.ts';
 
 /**
  * A worker of ours that is connected, whose providers all echo, whatever they are called.
- * @returns what stops it: it gives back what runs and disconnects.
+ * @returns `stop`: it gives back what runs and disconnects; `crash`: it is gone without a word.
  */
 export async function connectWorker(
   site: Site,
   options: { name: string; providers: readonly string[]; concurrency?: number; tags?: readonly string[] },
-): Promise<{ id: string; stop(): Promise<void> }> {
+): Promise<{ id: string; stop(): Promise<void>; crash(): Promise<void> }> {
   const { name, providers, concurrency = 2, tags = [] } = options;
   const worker = new Worker({
     name,
@@ -34,5 +34,5 @@ export async function connectWorker(
     await worker.drain(0);
   };
   site.beforeStop.push(stop);
-  return { id: await promise, stop };
+  return { id: await promise, stop, crash: () => worker.stop() };
 }

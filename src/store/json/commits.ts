@@ -4,7 +4,7 @@ import type { JobRecord } from '../../domain/job.ts';
 import type { Logger } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
 import { type JobChange, KeyTaken, VersionConflict } from '../store.ts';
-import { Batch } from './batch.ts';
+import { Batch, type BatchHost } from './batch.ts';
 import { charactersOf, type RecordTexts } from './encode.ts';
 import { type Journal, SyncFailed } from './journal.ts';
 import type { Memory } from './memory.ts';
@@ -62,6 +62,14 @@ export class Commits {
   /** Resolves with the cause when nothing can be acknowledged any more. */
   readonly failed: Promise<Error>;
   readonly #options: CommitsOptions;
+  /** One for all batches: a job has three of them. */
+  readonly #batchHost: BatchHost = {
+    take: (change, version) => this.#take(change, version),
+    isTaken: (id) => this.#inFlight.has(id),
+    takeToLeave: (id) => this.#inFlight.set(id, { version: 0, key: null }),
+    enqueue: (texts, changes, ids) => this.#enqueue(texts, changes, ids),
+    giveBack: (ids) => this.#giveBack(ids),
+  };
   /** Job id → what the commit under way gives it: its version, and the idempotency key of a new one. */
   readonly #inFlight = new Map<string, { version: number; key: string | null }>();
   /** The idempotency keys of those, with their jobs. */
@@ -100,13 +108,7 @@ export class Commits {
   /** Begin a commit: add changes to it, then `commit` or `abandon` it. @throws StoreUnavailable, see `assertOpen`. */
   begin(): Batch {
     this.assertOpen();
-    return new Batch({
-      take: (change, version) => this.#take(change, version),
-      isTaken: (id) => this.#inFlight.has(id),
-      takeToLeave: (id) => this.#inFlight.set(id, { version: 0, key: null }),
-      enqueue: (texts, changes, ids) => this.#enqueue(texts, changes, ids),
-      giveBack: (ids) => this.#giveBack(ids),
-    });
+    return new Batch(this.#batchHost);
   }
 
   /** Run a task between two groups, while nothing is being written. @returns what it returned or threw. @throws see `assertOpen`. */

@@ -128,10 +128,12 @@ export class CostMonth implements CostSink {
    */
   #add(name: CostDimension, quarter: number, key: CostKey, other: CostKey, amounts: CostAmounts): void {
     const dimension = this.#dimensions[name];
-    const own = dimension.keys.get(JSON.stringify(key));
+    const ownText = JSON.stringify(key);
+    const own = dimension.keys.get(ownText);
     const isThere = own !== undefined && dimension.quarters.get(quarter)?.has(own) === true;
-    const chosen = isThere || dimension.count < this.#max ? key : other;
-    const text = JSON.stringify(chosen);
+    const isOwn = isThere || dimension.count < this.#max;
+    const chosen = isOwn ? key : other;
+    const text = isOwn ? ownText : JSON.stringify(other);
     const shared = dimension.keys.get(text) ?? chosen;
     dimension.keys.set(text, shared);
     const before = dimension.quarters.get(quarter)?.get(shared) ?? noAmounts;

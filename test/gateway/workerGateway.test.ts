@@ -67,6 +67,33 @@ test('an upgrade needs the path, a known host, no Origin and a key that may', as
   t.is(await status({ authorization: `Bearer ${keys.client}` }), 403);
 });
 
+test('the end of a key ends the sockets of workers that came with it, and no others', async (t) => {
+  const bundle = await setupApi(t);
+  const { api, clock } = bundle;
+  const expires = new Date(clock.now() + 5_000).toISOString();
+  const connect = async (name: string, body: object = {}) => {
+    const { id, key } = (await api('POST', '/api/keys', { role: 'worker', ...body })).json;
+    const socket = new Socket(t, bundle, { authorization: `Bearer ${key}` });
+    await socket.opened;
+    socket.send({ ...hello, name });
+    await socket.next('welcome');
+    return { id, socket };
+  };
+  const revoked = await connect('revoked');
+  const rotated = await connect('rotated');
+  const expired = await connect('expired', { expires_at: expires });
+  const kept = await connect('kept');
+  await api('DELETE', `/api/keys/${revoked.id}`);
+  t.is(await revoked.socket.closed, closeCodes.keyRefused);
+  await api('POST', `/api/keys/${rotated.id}/rotate`, { grace_seconds: 0 });
+  t.is(await rotated.socket.closed, closeCodes.keyRefused);
+  clock.advance(5_000);
+  t.is(await expired.socket.closed, closeCodes.keyRefused);
+  kept.socket.send({ type: 'heartbeat', running: [] });
+  await kept.socket.next('heartbeat_ack');
+  t.is(kept.socket.socket.readyState, WebSocket.OPEN);
+});
+
 test('a first frame that is no good hello ends the connection with 4400 and says why', async (t) => {
   const bundle = await setupApi(t);
   const bad = [

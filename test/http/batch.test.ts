@@ -1,7 +1,9 @@
+import { request } from 'node:http';
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import { type ApiBundle, environmentKey, setupApi } from '../support/api.ts';
 import { testConfig } from '../support/config.ts';
+import { until } from '../support/process.ts';
 
 const job = { prompt: 'Summarise', provider: 'echo' };
 const ndjson = { 'content-type': 'application/x-ndjson' };
@@ -131,6 +133,40 @@ test('no body, another type, a coded one, a large one and a large job are refuse
   const large = await api('POST', '/api/jobs/batch', { jobs: [job, { ...job, prompt: 'x'.repeat(1_100) }] });
   t.like(large, { status: 400, json: { errors: [{ field: 'jobs[1]' }] } });
   t.is(await total(bundle), 2);
+});
+
+test('two batches of the largest size are taken in at a time; a third is told to come again, and then has its turn', async (t) => {
+  const bundle = await setupApi(t, { http: { ...testConfig().http, maxBatchBytes: 3_000 } });
+  const large = Array.from({ length: 2 }, () => {
+    const headers = {
+      authorization: `Bearer ${bundle.keys.client}`,
+      'content-type': 'application/json',
+      'content-length': 3_000,
+    };
+    const options = {
+      host: '127.0.0.1',
+      port: bundle.port,
+      method: 'POST',
+      path: '/api/jobs/batch',
+      headers,
+    };
+    const sent = request(options);
+    t.teardown(() => sent.destroy());
+    sent.on('error', () => {});
+    // All but its last byte.
+    sent.write(' '.repeat(2_999));
+    return sent;
+  });
+  // Empty, so that it is refused for that where there is room.
+  const third = () => bundle.api('POST', '/api/jobs/batch', { jobs: [] });
+  const refused = await until('the two are in', async () => {
+    const reply = await third();
+    return reply.status === 429 ? reply : null;
+  });
+  t.is(refused.json.code, 'rate_limited');
+  t.is(refused.headers.get('retry-after'), '1');
+  large[0]?.end(' ');
+  await until('there is room again', async () => (await third()).status === 400);
 });
 
 test('a batch that the queue has no room for is refused whole', async (t) => {

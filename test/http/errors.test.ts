@@ -39,6 +39,34 @@ test('a missing, malformed or wrong key is 401 on every route, known or not', as
   }
 });
 
+test('a key is taken from its header alone: not from a query, a cookie, a body or another header', async (t) => {
+  const { api, keys } = await setupApi(t);
+  const none = { authorization: '' };
+  for (const name of ['key', 'api_key', 'access_token', 'token', 'ticket', 'authorization'])
+    isProblem(
+      t,
+      await api('GET', `/api/jobs?${name}=${keys.admin}`, undefined, none),
+      401,
+      'authentication_failed',
+    );
+  for (const header of ['x-api-key', 'api-key', 'proxy-authorization'])
+    isProblem(
+      t,
+      await api('GET', '/api/jobs', undefined, { ...none, [header]: keys.admin }),
+      401,
+      'authentication_failed',
+    );
+  isProblem(
+    t,
+    await api('GET', '/api/jobs', undefined, { ...none, cookie: `key=${keys.admin}` }),
+    401,
+    'authentication_failed',
+  );
+  const body = { prompt: 'x', provider: 'echo', key: keys.admin, authorization: `Bearer ${keys.admin}` };
+  isProblem(t, await api('POST', '/api/jobs', body, none), 401, 'authentication_failed');
+  t.is((await api('GET', '/api/jobs', undefined, { authorization: `Bearer ${keys.admin}` })).status, 200);
+});
+
 test('what is not there is 404, what is not offered 405 with Allow', async (t) => {
   const { api } = await setupApi(t);
   isProblem(t, await api('GET', '/api/jobs/nope'), 404, 'job_not_found');

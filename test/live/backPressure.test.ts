@@ -1,5 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { JobRecord } from '../../src/domain/job.ts';
+import { closeCodes } from '../../src/domain/workerProtocol.ts';
+import { webSocketFrame } from '../../src/live/encoding.ts';
 import { type ApiBundle, setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
 import { type Dashboard, dashboard } from './support/dashboard.ts';
@@ -57,6 +59,35 @@ test('one that never reads costs no more than one write, holds up nobody, and is
   t.is(bundle.live.subscriberCount, 1);
   t.is(bundle.live.unsentBytes, 0);
   await watcher.settled();
+});
+
+test('one that reads a little now and then is borne for a minute, and no longer', async (t) => {
+  const { bundle, tell } = await setup(t);
+  const ends: number[] = [];
+  const trickle = { unsentBytes: 0 };
+  const subscriber = bundle.live.join({
+    encoding: webSocketFrame,
+    get unsentBytes() {
+      return trickle.unsentBytes;
+    },
+    write: (bytes) => {
+      trickle.unsentBytes += bytes.length;
+    },
+    onTaken: () => {},
+    ping: () => {},
+    end: (code) => ends.push(code),
+  });
+  await subscriber.subscribe(['jobs'], null);
+  bundle.clock.advance(1_000);
+  while (!subscriber.isBehind) await tell(10);
+  for (let look = 0; look < 3; look += 1) {
+    trickle.unsentBytes -= 1_000;
+    bundle.clock.advance(20_000);
+  }
+  t.deepEqual(ends, [], '59 s behind at the last look');
+  trickle.unsentBytes -= 1_000;
+  bundle.clock.advance(20_000);
+  t.deepEqual(ends, [closeCodes.tryAgainLater]);
 });
 
 test('an event stream that is not read is cut off too', async (t) => {

@@ -148,6 +148,20 @@ test('names that clients make up do not become labels', async (t) => {
   t.is(samples.get(`gen_ai_client_operation_duration_seconds_count{${model},error_type=""}`), 50);
 });
 
+test('of any number of configured priorities 20 are labels', async (t) => {
+  const priorities = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`p${index}`, index]));
+  const bundle = await setupApi(t, { jobs: { priorities } });
+  const hand = await bundle.worker({ concurrency: 30 });
+  const jobs = Object.keys(priorities).map((priority) => ({ prompt: 'x', provider: 'echo', priority }));
+  t.is((await bundle.api('POST', '/api/jobs/batch', { jobs })).status, 201);
+  await hand.job(30);
+  const claims = [...(await scrape(bundle))].filter(([name]) =>
+    name.startsWith('svc_job_claim_seconds_count'),
+  );
+  t.is(claims.length, 21);
+  t.is(claims.find(([name]) => name.includes('"other"'))?.[1], 10);
+});
+
 test('where no model was asked for, the label is the one that the worker says it ran', async (t) => {
   const bundle = await setupApi(t);
   const hand = await bundle.worker();

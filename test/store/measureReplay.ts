@@ -1,7 +1,7 @@
 /*
  * Measures a start from the journal alone: `node test/store/measureReplay.ts [records]`, 1,000,000 unless told, each a new
  * job with a prompt of 1 KB. So long a journal is what a coordinator leaves whose checkpoints have failed for hours: as a
- * rule a start replays at most some 32 MiB of it. Not a test: the figures are for docs/operations.md.
+ * rule a start replays at most some 160 MiB of it. Not a test: the figures are for docs/operations.md.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, open, rm } from 'node:fs/promises';

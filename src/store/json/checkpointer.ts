@@ -48,11 +48,16 @@ export interface CheckpointerOptions {
   run: RunCheckpoint;
   clock: Clock;
   logger: Logger;
+  /** Bytes of sealed journal that begin a checkpoint. */
+  enoughBytes: number;
   /** Bytes of journal that go into one checkpoint, more only when a single file has more; see `makeCheckpoint`. */
   roundBytesMax: number;
 }
 
-/** Sees to it that sealed files of the journal get into the checkpoint: one checkpoint at a time, again after a failure. */
+/**
+ * Sees to it that sealed files of the journal get into the checkpoint, some of them together: a job that begins and ends
+ * in them is written once. One checkpoint at a time, again after a failure.
+ */
 export class Checkpointer {
   readonly #options: CheckpointerOptions;
   readonly #sealed: JournalFile[];
@@ -77,10 +82,10 @@ export class Checkpointer {
     return this.#sealed.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** A file of the journal was sealed. */
+  /** A file of the journal was sealed: begin a checkpoint when that makes enough. */
   add(sealed: JournalFile): void {
     this.#sealed.push(sealed);
-    this.start();
+    if (this.sealedBytes >= this.#options.enoughBytes) this.start();
   }
 
   /** Make a checkpoint of what waits, unless one is under way or nothing waits. */

@@ -229,7 +229,7 @@ async function openKeys(
   const keys = new KeyRing({ clock: systemClock, random, environmentKey: apiKey, keys: stored, storage });
   if (!isLoopback(config.host) && apiKey === null && stored.every(({ name }) => name === firstKeyName)) {
     throw new StartRefused(
-      `The host ${config.host} can be reached from other machines, and the only key is the one that the first start made. Set SVC_API_KEY to a secret of 16 characters or more, or keep host at 127.0.0.1.`,
+      `The host ${config.host} can be reached from other machines, and the only key is the one that the first start made. Make another with svc keys create while it listens on 127.0.0.1, or set SVC_API_KEY to a secret of 16 characters or more.`,
     );
   }
   if (apiKey !== null || stored.length > 0) {

@@ -82,12 +82,16 @@ async function present({ folder, port, isOnce, start }: Setting, io: Io): Promis
   try {
     const client = createClient({ baseUrl: service.url, apiKey: service.adminKey });
     const failures = await runDemo({ client, jobs: await demoJobs(), slots, signal }, io);
-    if (isOnce) signal.throwIfAborted();
+    if (isOnce) {
+      signal.throwIfAborted();
+      if (failures === 0) return;
+      throw new CommandFailure(
+        exitCodes.failed,
+        `${failures} ${failures === 1 ? 'job was' : 'jobs were'} not completed`,
+      );
+    }
     if (signal.aborted) return;
     io.out.lines(directions(service, adminKeyPath(config.store.path)));
-    if (failures > 0 && isOnce)
-      throw new CommandFailure(exitCodes.failed, `${failures} jobs were not completed`);
-    if (isOnce) return;
     io.out.line('Ctrl-C ends the demonstration and removes its folder.');
     await aborted(signal);
   } finally {

@@ -96,6 +96,53 @@ test('when a worker advertises the model only such workers take the job; when no
   t.is((await plain.job()).job_id, unknown.id);
 });
 
+test('a probe that never comes back holds the others up until its lease is taken back, or its worker has stopped it', async (t) => {
+  const rateLimit = { maxConcurrent: null, retryAfterSeconds: 1, maxRetries: 3, retryAfterMaxSeconds: 300 };
+  const breaker = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
+  const provider = { rateLimit, breaker, model: null, baseUrl: null, apiKeyEnv: null };
+  const { coordinator, worker, clock } = await setup(t, { providers: { echo: provider } });
+  const first = await worker({ name: 'first', concurrency: 3 });
+  const { job: limited } = await coordinator.dispatch(request());
+  const { lease } = await first.job();
+  const failure = {
+    class: 'rate_limited',
+    message: '',
+    status: 429,
+    code: null,
+    retryAfterMs: 2_000,
+  } as const;
+  await first.connection.conclude({ jobId: limited.id, lease }, { type: 'fail', failure, usage: null });
+  const others = [await coordinator.dispatch(request()), await coordinator.dispatch(request())];
+  clock.advance(3_000);
+  first.connection.heard();
+  t.is((await first.job(2)).job_id, limited.id);
+  t.is(coordinator.providers().find(({ name }) => name === 'echo')?.status, 'probing');
+  const second = await worker({ name: 'second', concurrency: 3 });
+  first.drop();
+  const wait = (ms: number) => {
+    for (let done = 0; done < ms; done += 5_000) {
+      clock.advance(5_000);
+      second.connection.heard();
+    }
+  };
+  wait(115_000);
+  t.is(second.jobs.length, 0, 'one at a time');
+  wait(30_000);
+  const probe = await second.job();
+  t.is(second.jobs.length, 1);
+  await coordinator.cancel(probe.job_id);
+  await second.connection.conclude(
+    { jobId: probe.job_id, lease: probe.lease },
+    { type: 'aborted', usage: null },
+  );
+  const next = await second.job(2);
+  t.is(second.jobs.length, 2);
+  await second.complete(next);
+  await second.job(3);
+  const ids = new Set([limited.id, ...others.map(({ job }) => job.id)]);
+  t.deepEqual(new Set(second.jobs.map(({ job_id }) => job_id)), ids);
+});
+
 test('a 429 with rate-limit handling waits for Retry-After, keeps its place and burns no attempt of the chain', async (t) => {
   const rateLimit = { maxConcurrent: null, retryAfterSeconds: 1, maxRetries: 1, retryAfterMaxSeconds: 300 };
   const breaker = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };

@@ -82,6 +82,28 @@ test('a job that could not be handed out because the disk was full is handed out
   t.is((await hand.job(3)).job_id, waiting.id);
 });
 
+test('a result that could not be written because the disk was full is kept, and acknowledged when there is room again', async (t) => {
+  const files = new FailingFiles();
+  const { coordinator, worker, clock, store } = await setup(t, {}, { files });
+  const { job } = await coordinator.dispatch(request());
+  const hand = await worker();
+  const assigned = await hand.job();
+  files.before = ({ name }) => {
+    if (name === 'write') throw systemError('ENOSPC');
+  };
+  await hand.complete(assigned, 'kept');
+  t.is(store.health().status, 'failing');
+  t.is(hand.ack, undefined);
+  t.is((await coordinator.job(job.id)).job.state, 'running.active');
+  files.before = () => {};
+  clock.advance(500);
+  await hand.until(() => hand.ack !== undefined);
+  t.like(hand.ack, { job_id: job.id, lease: 1, accepted: true });
+  const { life } = (await coordinator.job(job.id)).job;
+  t.is(life.result?.output, 'kept');
+  t.is(life.attempts.length, 1);
+});
+
 test('a coordinator whose disk has failed can still be stopped, and reads until then', async (t) => {
   const files = new FailingFiles();
   const { coordinator, store } = await setup(t, {}, { files });

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import { apiKeyTrouble, readApiKey, variable } from '../config/environment.ts';
 import { ConfigError, loadConfig } from '../config/load.ts';
 import { messageOf } from '../domain/errors.ts';
+import { isLoopback } from '../lib/hosts.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import type { Io } from './io.ts';
 
@@ -99,10 +100,6 @@ function urlOf({ host, port }: Config): string {
 
 function originOf(url: string | null): string | null {
   return url === null ? null : new URL(url).origin;
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 function isHttpUrl(url: string): boolean {

@@ -63,7 +63,7 @@ export async function watchJobs(client: Client, io: Io): Promise<void> {
       show(list, trouble);
       await pause(everyMs, undefined, { signal }).catch(() => {});
       if (signal.aborted) break;
-      const answer = await client.jobs({ limit: watchedMax }).catch(passing);
+      const answer = await client.jobs({ limit: watchedMax }).catch(troubleOf);
       trouble = typeof answer === 'string' ? answer : null;
       if (typeof answer !== 'string') list = answer;
     }
@@ -72,8 +72,8 @@ export async function watchJobs(client: Client, io: Io): Promise<void> {
   }
 }
 
-/** A coordinator that is away or busy may be back for the next look. */
-function passing(error: unknown): string {
+/** What to say while the coordinator is away or busy: it may be back for the next look. @throws any other failure. */
+function troubleOf(error: unknown): string {
   const passes =
     error instanceof Unreachable ||
     (error instanceof ApiError && (error.status === 429 || error.status >= 500));

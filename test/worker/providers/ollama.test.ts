@@ -296,7 +296,7 @@ test('a server that cannot be reached when models are listed says where it was l
   await t.throwsAsync(gone.models(), {
     instanceOf: ProviderUnreachable,
     message:
-      'could not connect to the ollama server at http://127.0.0.1:9: the connection was refused (ECONNREFUSED). Start it with "ollama serve". Is it elsewhere, say so with SVC_LOCAL_MODEL_HOST or providers.ollama.base_url',
+      'could not connect to the ollama server at http://127.0.0.1:9: the connection was refused (ECONNREFUSED). Start it with "ollama serve". If it is elsewhere, say so with SVC_LOCAL_MODEL_HOST or providers.ollama.base_url',
   });
   const fake = await fakeOllama(t);
   const other = createOllama({ name: 'ollama', baseUrl: `${fake.url}/elsewhere`, apiKey: null, model: null });

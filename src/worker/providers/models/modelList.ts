@@ -92,7 +92,7 @@ async function ask(server: ModelServer, url: string) {
 /** Where the address of a server is set; the variable means the local ones that are built in. */
 function elsewhere(name: string): string {
   const variable = localProviders.includes(name) ? 'SVC_LOCAL_MODEL_HOST or ' : '';
-  return `Is it elsewhere, say so with ${variable}providers.${name}.base_url`;
+  return `If it is elsewhere, say so with ${variable}providers.${name}.base_url`;
 }
 
 /** A bare list, as some proxies give it, is the same as one under `data`. */

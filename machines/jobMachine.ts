@@ -110,14 +110,15 @@ export const jobMachine = setup({
           always: [{ guard: 'isDelayed', target: 'delayed' }, { target: 'ready' }],
         },
         ready: {
-          description: 'Stands in the lane of its target; the dispatcher may claim it.',
+          description: 'Waits for its turn, and for a free slot of a worker that fits.',
           on: {
             'job.assigned': { target: '#job.running', actions: ['beginAttempt', 'handToWorker'] },
             'job.rerouted': { actions: 'moveToLane' },
           },
         },
         delayed: {
-          description: 'Waits for not_before or a back-off; keeps its place in the queue.',
+          description:
+            'Waits until not_before, or for a pause after a failed attempt to end; keeps its place in the queue.',
           on: {
             'job.due': { target: 'ready', actions: 'becomeReady' },
             'job.rerouted': { actions: 'moveToLane' },

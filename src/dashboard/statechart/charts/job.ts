@@ -10,8 +10,8 @@ export const jobChart: Chart = {
   states: [
     {"path":"pending","name":"pending","description":"Durable and in the queue; no worker has it.","kind":"compound","isEnd":false,"box":{"x":337.5,"y":50,"width":169.5,"height":322}},
     {"path":"pending.queued","name":"queued","description":"Passed through at once: decides whether the job can run now or must wait for a time.","kind":"transient","isEnd":false,"box":{"x":376.5,"y":118,"width":116,"height":44}},
-    {"path":"pending.ready","name":"ready","description":"Stands in the lane of its target; the dispatcher may claim it.","kind":"atomic","isEnd":false,"box":{"x":376.5,"y":314,"width":116,"height":44}},
-    {"path":"pending.delayed","name":"delayed","description":"Waits for not_before or a back-off; keeps its place in the queue.","kind":"atomic","isEnd":false,"box":{"x":357.5,"y":216,"width":116,"height":44}},
+    {"path":"pending.ready","name":"ready","description":"Waits for its turn, and for a free slot of a worker that fits.","kind":"atomic","isEnd":false,"box":{"x":376.5,"y":314,"width":116,"height":44}},
+    {"path":"pending.delayed","name":"delayed","description":"Waits until not_before, or for a pause after a failed attempt to end; keeps its place in the queue.","kind":"atomic","isEnd":false,"box":{"x":357.5,"y":216,"width":116,"height":44}},
     {"path":"running","name":"running","description":"Leased to one worker; frames of any other lease are refused.","kind":"compound","isEnd":false,"box":{"x":406,"y":561,"width":263.5,"height":238}},
     {"path":"running.active","name":"active","description":"Its worker is connected.","kind":"atomic","isEnd":false,"box":{"x":471.5,"y":629,"width":116,"height":44}},
     {"path":"running.stuck","name":"stuck","description":"Its worker crashed or lost the connection; the job may still be running there.","kind":"atomic","isEnd":false,"box":{"x":471.5,"y":741,"width":116,"height":44}},

@@ -1,14 +1,16 @@
-import { candidatesOf, type JobLife, type Target } from '../domain/job.ts';
+import { candidatesOf, type JobLife, laneKey, type Target } from '../domain/job.ts';
 import type { WorkerLife } from '../domain/worker.ts';
 import { own } from '../lib/own.ts';
 import type { Member } from '../routing/member.ts';
 import { strategies } from '../routing/strategies/index.ts';
 import type { Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
-import type { Workers } from './workers.ts';
+import type { FleetMember, Workers } from './workers.ts';
 
 /** Chains whose turns are remembered; beyond it they start again, which only costs a little evenness. */
 const turnsMax = 10_000;
+/** Targets whose fitting workers are remembered. */
+const fittingMax = 1_000;
 
 /** Dollars a million input and output tokens together; null when nobody knows. */
 export type PriceOf = (provider: string, model: string | null) => number | null;
@@ -16,7 +18,7 @@ export type PriceOf = (provider: string, model: string | null) => number | null;
 /** A candidate as it stands now, with the workers that could take the job. */
 export interface Candidate extends Member {
   /** Connected workers that fit, whatever their state. */
-  fitting: readonly WorkerLife[];
+  fitting: readonly FleetMember[];
 }
 
 /** The fleet as the routing sees it: which candidates of a job could run it now, and which one does. */
@@ -27,6 +29,9 @@ export class Candidates {
   readonly #priceOf: PriceOf;
   /** Assignments of a lane, for strategies that take turns. */
   readonly #turns = new Map<string, number>();
+  /** The workers that fit, by target and model, of the fleet that they were chosen from. */
+  readonly #fitting = new Map<string, readonly FleetMember[]>();
+  #fleet: readonly FleetMember[] = [];
 
   constructor(options: { leases: Leases; providers: Providers; workers: Workers; priceOf: PriceOf }) {
     this.#leases = options.leases;
@@ -57,35 +62,42 @@ export class Candidates {
   leastBusy({ fitting }: Candidate): WorkerLife | null {
     let best: WorkerLife | null = null;
     let bestLoad = 1;
-    for (const worker of fitting) {
-      if (this.slots(worker.id) <= 0) continue;
-      const load = this.#leases.held(worker.id) / worker.concurrency;
+    for (const { life, isTaking } of fitting) {
+      // A worker without slots has a load of NaN or more.
+      const load = isTaking ? this.#leases.held(life.id) / life.concurrency : 1;
       if (load < bestLoad) {
-        best = worker;
+        best = life;
         bestLoad = load;
       }
     }
     return best;
   }
 
-  /** Slots of a worker that could take a job now. */
-  slots(workerId: string): number {
-    return this.#workers.isAssignable(workerId) ? this.#workers.freeSlots(workerId) : 0;
+  /** Slots of all workers together that could take a job now. */
+  freeSlots(): number {
+    return this.#workers
+      .fleet()
+      .reduce((sum, { life, isTaking }) => sum + (isTaking ? this.#workers.freeSlots(life) : 0), 0);
   }
 
   #candidate(target: Target, isChain: boolean): Candidate {
     const { provider } = target;
     const model = target.model ?? this.#providers.settings(provider)?.model ?? null;
-    const fitting = this.#fitting(target, model);
-    const taking = fitting.filter(({ id, concurrency }) => concurrency > 0 && this.#workers.isAssignable(id));
-    const slots = taking.reduce((sum, { concurrency }) => sum + concurrency, 0);
-    const held = taking.reduce((sum, { id }) => sum + this.#leases.held(id), 0);
+    const fitting = this.#fittingOf(target, model);
+    const taken = { slots: 0, held: 0, isFull: true };
+    for (const { life, isTaking } of fitting) {
+      if (!isTaking) continue;
+      const held = this.#leases.held(life.id);
+      taken.slots += life.concurrency;
+      taken.held += held;
+      if (held < life.concurrency) taken.isFull = false;
+    }
     return {
       target,
       model,
       fitting,
-      ...this.#state(provider, fitting.length, taking, isChain),
-      load: slots === 0 ? 1 : held / slots,
+      ...this.#state(provider, fitting.length, taken, isChain),
+      load: taken.slots === 0 ? 1 : taken.held / taken.slots,
       price: this.#priceOf(provider, model),
       latencyMs: this.#providers.latencyMs(provider),
     };
@@ -94,11 +106,11 @@ export class Candidates {
   #state(
     provider: string,
     fitting: number,
-    taking: readonly WorkerLife[],
+    { slots, isFull }: { slots: number; isFull: boolean },
     isChain: boolean,
   ): Pick<Member, 'state' | 'why' | 'until'> {
     if (fitting === 0) return { state: 'skipped', why: 'no connected worker fits', until: null };
-    if (taking.length === 0) {
+    if (slots === 0) {
       return {
         state: 'skipped',
         why: 'its workers take no work (paused, draining, silent or 0 slots)',
@@ -116,26 +128,38 @@ export class Candidates {
     if (ceiling !== null && this.#leases.ofProvider(provider) >= ceiling) {
       return { state: 'busy', why: `max_concurrent of ${ceiling} is reached`, until: null };
     }
-    if (taking.every(({ id }) => this.slots(id) <= 0)) {
+    if (isFull) {
       return { state: 'busy', why: 'every slot of its workers is taken', until: null };
     }
     return { state: 'ready', why: 'a worker has a free slot', until: null };
   }
 
-  /**
-   * The connected workers that fit a target. When some worker of the provider advertises the model, only such workers
-   * fit; when none does, any of the provider does.
-   */
-  #fitting(target: Target, model: string | null): WorkerLife[] {
-    const { provider, worker, workerTag } = target;
-    const ofProvider = this.#workers.connected().filter(({ providers }) => providers.includes(provider));
-    const advertising =
-      model === null
-        ? []
-        : ofProvider.filter(({ models }) => own(models, provider)?.includes(model) === true);
-    return (advertising.length > 0 ? advertising : ofProvider).filter(
-      ({ name, tags }) =>
-        (worker === null || name === worker) && (workerTag === null || tags.includes(workerTag)),
-    );
+  #fittingOf(target: Target, model: string | null): readonly FleetMember[] {
+    const fleet = this.#workers.fleet();
+    if (fleet !== this.#fleet || this.#fitting.size >= fittingMax) this.#fitting.clear();
+    this.#fleet = fleet;
+    const key = `${laneKey(target)} ${model}`;
+    const known = this.#fitting.get(key);
+    if (known !== undefined) return known;
+    const fitting = fittingIn(fleet, target, model);
+    this.#fitting.set(key, fitting);
+    return fitting;
   }
+}
+
+/**
+ * The workers that fit a target. When some worker of the provider advertises the model, only such workers fit; when none
+ * does, any of the provider does.
+ */
+function fittingIn(fleet: readonly FleetMember[], target: Target, model: string | null): FleetMember[] {
+  const { provider, worker, workerTag } = target;
+  const ofProvider = fleet.filter(({ life }) => life.providers.includes(provider));
+  const advertising =
+    model === null
+      ? []
+      : ofProvider.filter(({ life }) => own(life.models, provider)?.includes(model) === true);
+  return (advertising.length > 0 ? advertising : ofProvider).filter(
+    ({ life: { name, tags } }) =>
+      (worker === null || name === worker) && (workerTag === null || tags.includes(workerTag)),
+  );
 }

@@ -271,7 +271,7 @@ export class Coordinator {
 
   /** Every provider that is configured, served or was met by a job. */
   providers(): ProviderView[] {
-    return this.#parts.providers.views(this.#parts.workers.connected().flatMap(({ providers }) => providers));
+    return this.#parts.providers.views(this.#parts.workers.fleet().flatMap(({ life }) => life.providers));
   }
 
   /**

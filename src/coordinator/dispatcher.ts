@@ -132,7 +132,7 @@ export class Dispatcher {
   }
 
   async #pass(): Promise<void> {
-    const slots = this.#workers.connected().reduce((sum, { id }) => sum + this.#candidates.slots(id), 0);
+    const slots = this.#candidates.freeSlots();
     if (slots === 0) return;
     const open: string[] = [];
     for (const lane of await this.#store.lanes()) {

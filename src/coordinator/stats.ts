@@ -30,7 +30,7 @@ export async function takeStats(parts: StatsParts): Promise<Stats> {
   const { total, byStatus, byState } = await store.counts();
   const backlog = await store.backlog();
   const health = store.health();
-  const connected = workers.connected();
+  const connected = workers.fleet().map(({ life }) => life);
   const slots = connected.map(({ id, name, concurrency, lastHeartbeatAt }) => ({
     id,
     name,

@@ -1,12 +1,14 @@
 import type { JobRecord, Target } from '../domain/job.ts';
 import type { Waiting } from '../domain/waiting.ts';
-import type { WorkerLife } from '../domain/worker.ts';
 import type { Candidate, Candidates } from './candidates.ts';
 import type { Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
-import type { Workers } from './workers.ts';
+import type { FleetMember, Workers } from './workers.ts';
 
 type Reason = Omit<Waiting, 'position'>;
+
+/** Workers that a reason names. */
+const namesMax = 10;
 
 /** Explains why a pending job has not started, from what the coordinator sees now. */
 export class WaitingReasons {
@@ -65,23 +67,29 @@ export class WaitingReasons {
     return this.#ofWorkers(fitting);
   }
 
-  #ofWorkers(fitting: readonly WorkerLife[]): Reason {
-    const names = fitting.map(({ name }) => name).join(', ');
-    const taking = fitting.filter(({ id }) => this.#workers.isAssignable(id));
+  #ofWorkers(fitting: readonly FleetMember[]): Reason {
+    const taking = fitting.filter(({ isTaking }) => isTaking);
     if (taking.length === 0) {
       return reason(
         'workers_paused',
-        `The workers that fit take no new work now (paused, draining or silent): ${names}`,
+        `The workers that fit take no new work now (paused, draining or silent): ${namesOf(fitting)}`,
       );
     }
-    if (taking.every(({ concurrency }) => concurrency === 0)) {
-      return reason('concurrency_zero', `The workers that fit have a concurrency of 0: ${names}`);
+    if (taking.every(({ life }) => life.concurrency === 0)) {
+      return reason('concurrency_zero', `The workers that fit have a concurrency of 0: ${namesOf(fitting)}`);
     }
-    if (taking.some(({ id }) => this.#workers.freeSlots(id) > 0)) {
+    if (taking.some(({ life }) => this.#workers.freeSlots(life) > 0)) {
       return reason('workers_busy', 'A slot is free; it is handed out in its turn, within moments');
     }
-    return reason('workers_busy', `Every slot of the workers that fit is taken: ${names}`);
+    return reason('workers_busy', `Every slot of the workers that fit is taken: ${namesOf(fitting)}`);
   }
+}
+
+/** The names of the first of them, and how many more there are: every answer about a waiting job has it. */
+function namesOf(members: readonly FleetMember[]): string {
+  const names = members.slice(0, namesMax).map(({ life }) => life.name);
+  const more = members.length - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 function reason(word: Waiting['reason'], detail: string, until: number | null = null): Reason {

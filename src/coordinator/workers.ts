@@ -17,6 +17,13 @@ import type { WorkerSession } from './workerSession.ts';
 
 type WorkerActor = ReturnType<typeof createActor<typeof workerMachine>>;
 
+/** A connected worker, as the routing sees it. */
+export interface FleetMember {
+  readonly life: WorkerLife;
+  /** Whether it may be given new work now, free slots apart. */
+  readonly isTaking: boolean;
+}
+
 interface Entry {
   readonly actor: WorkerActor;
   session: WorkerSession | null;
@@ -39,6 +46,8 @@ export class Workers {
   readonly #inspector: Inspector | null;
   readonly #byId = new Map<string, Entry>();
   readonly #idByName = new Map<string, string>();
+  /** null when something of a worker has changed since it was asked for. */
+  #fleet: readonly FleetMember[] | null = null;
 
   constructor(options: {
     store: Store;
@@ -91,6 +100,7 @@ export class Workers {
     }
     older?.replaced();
     entry.session = session;
+    this.#fleet = null;
     this.#publish('worker.connected', entry);
     return id;
   }
@@ -193,18 +203,21 @@ export class Workers {
   /** Whether it may be given new work now, free slots apart. */
   isAssignable(workerId: string): boolean {
     const entry = this.#byId.get(workerId);
-    return entry?.session != null && entry.actor.getSnapshot().hasTag('assignable');
+    return entry !== undefined && isAssignable(entry);
   }
 
-  /** Slots it could take now. */
-  freeSlots(workerId: string): number {
-    const concurrency = this.life(workerId)?.concurrency ?? 0;
-    return Math.max(0, concurrency - this.#leases.held(workerId));
+  /** Its slots that nobody has. */
+  freeSlots({ id, concurrency }: WorkerLife): number {
+    return Math.max(0, concurrency - this.#leases.held(id));
   }
 
-  /** Every worker that is connected. */
-  connected(): WorkerLife[] {
-    return [...this.#byId.values()].flatMap((entry) => (entry.session === null ? [] : [this.#life(entry)]));
+  /** Every worker that is connected; the same array until something of a worker changes. */
+  fleet(): readonly FleetMember[] {
+    this.#fleet ??= [...this.#byId.values()].flatMap((entry) => {
+      if (entry.session === null) return [];
+      return [{ life: this.#life(entry), isTaking: isAssignable(entry) }];
+    });
+    return this.#fleet;
   }
 
   /** The state of each, as a path. */
@@ -214,13 +227,13 @@ export class Workers {
 
   /** The connected workers that serve a provider, together. */
   fleetOf(provider: string): ProviderFleet {
-    const serving = this.connected().filter(({ providers }) => providers.includes(provider));
-    const taking = serving.filter(({ id }) => this.isAssignable(id));
+    const serving = this.fleet().filter(({ life }) => life.providers.includes(provider));
+    const taking = serving.filter(({ isTaking }) => isTaking);
     return {
       workers: serving.length,
-      slots: serving.reduce((sum, { concurrency }) => sum + concurrency, 0),
-      freeSlots: taking.reduce((sum, { id }) => sum + this.freeSlots(id), 0),
-      models: [...new Set(serving.flatMap(({ models }) => own(models, provider) ?? []))].sort(),
+      slots: serving.reduce((sum, { life }) => sum + life.concurrency, 0),
+      freeSlots: taking.reduce((sum, { life }) => sum + this.freeSlots(life), 0),
+      models: [...new Set(serving.flatMap(({ life }) => own(life.models, provider) ?? []))].sort(),
     };
   }
 
@@ -266,6 +279,7 @@ export class Workers {
   #send(entry: Entry, event: WorkerEvent): void {
     const before = entry.actor.getSnapshot().value;
     entry.actor.send(event);
+    this.#fleet = null;
     const after = entry.actor.getSnapshot().value;
     this.#bus.handled('worker', this.#life(entry).id, { before, after, event: event.type, at: event.at });
   }
@@ -343,6 +357,10 @@ export class Workers {
       resolve();
     }
   }
+}
+
+function isAssignable({ session, actor }: Entry): boolean {
+  return session !== null && actor.getSnapshot().hasTag('assignable');
 }
 
 function workerNotFound(id: string): CoordinatorError {

@@ -310,3 +310,11 @@ test('after a restart a job whose worker does not return is stuck, and then reap
   restarted.clock.advance(120_000);
   await restarted.jobAs(job.id, 'pending');
 });
+
+test('a job that waits for many workers names the first of them', async (t) => {
+  const { coordinator, worker } = await setup(t);
+  for (let count = 1; count <= 12; count += 1) await worker({ name: `w-${count}`, concurrency: 0 });
+  const { waiting } = await coordinator.dispatch(request());
+  t.is(waiting?.reason, 'concurrency_zero');
+  t.regex(waiting?.detail ?? '', /: w-1, w-2, .*, w-10 and 2 more$/);
+});

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { nextTurn } from '../../src/lib/nextTurn.ts';
 import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
 import { formatVersion } from '../../src/store/json/layout.ts';
 import { signManifest } from '../../src/store/json/manifest.ts';
@@ -196,8 +197,10 @@ test('a checkpoint that fails changes nothing, is shown, and is tried again late
   await store.commit([creation('meanwhile')]);
   files.before = () => {};
   clock.advance(60_000);
+  // By itself; ava's timeout ends what never comes.
+  while (store.health().detail !== null) await nextTurn();
+  t.is((await readdir(join(path, 'jobs'))).length, 1);
   await store.checkpoint();
-  t.is(store.health().detail, null);
   t.is(store.health().journalBytes, 0);
   const state = await stateOf(store);
   await store.close();

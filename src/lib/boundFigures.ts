@@ -7,6 +7,8 @@ export interface BoundFigures {
   connectionRefused(): void;
   /** A connection was cut whose client read nothing of its answer. */
   connectionUnread(): void;
+  /** A request was no HTTP, had too large a head, or was not there in time. @param status that it was answered with. */
+  requestBroken(status: number): void;
   /** A key or ticket was refused. @param isLimited its address had used up what it may. */
   keyRefused(isLimited: boolean): void;
   /** There were as many live subscribers as may be. */
@@ -21,6 +23,7 @@ export interface BoundFigures {
 export const noFigures: BoundFigures = {
   connectionRefused() {},
   connectionUnread() {},
+  requestBroken() {},
   keyRefused() {},
   subscriberRefused() {},
   socketEnded() {},

@@ -1,14 +1,23 @@
-import type { Server } from 'node:http';
+import { type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '../domain/clock.ts';
 import type { BoundFigures } from './boundFigures.ts';
 
 /** Between two looks at who does not read, ms; a timeout that is shorter is looked after as often as it is long. */
 const lookMsMax = 5_000;
 
+/** What Node answers to a request that it cannot take; anything else that it cannot read is a 400. */
+const statuses: Record<string, number> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_HEADER_OVERFLOW: 431,
+};
+
 /**
  * Bounds what the TCP connections of a server can hold: their number, and answers that nobody reads. Node bounds the
- * time of a request by itself, but an answer lies in memory for as long as its client takes nothing of it.
+ * time of a request and the size of its head by itself, which is counted here; but an answer lies in memory for as long
+ * as its client takes nothing of it.
  * Costs a request nothing: a look every five seconds finds who has something unread, and only those get a timeout.
  */
 export class Connections {
@@ -35,6 +44,11 @@ export class Connections {
     server.on('connection', (socket: Socket) => {
       this.#open.add(socket);
       socket.once('close', () => this.#open.delete(socket));
+    });
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      const status = statuses[error.code ?? ''] ?? (error.code?.startsWith('HPE_') ? 400 : null);
+      if (status !== null) figures.requestBroken(status);
+      refuse(socket, status ?? 400);
     });
     // Node asks its listeners to end the connection, also one that was kept open for a next request.
     server.on('timeout', (socket: Socket) => {
@@ -73,4 +87,23 @@ export class Connections {
       this.#lookLater();
     });
   }
+}
+
+/** Answer a request that cannot be taken, and end its connection, as Node does it where nobody listens. */
+function refuse(socket: Duplex, status: number): void {
+  if (!socket.writable || isAnswering(socket)) {
+    socket.destroy();
+    return;
+  }
+  const answer = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`;
+  socket.end(answer, () => socket.destroy());
+}
+
+/**
+ * Whether an answer has begun, into which nothing may be said. Where Node keeps it has no public name; a test (floods)
+ * notices when it has another one.
+ */
+function isAnswering(socket: Duplex): boolean {
+  const answer = '_httpMessage' in socket ? socket._httpMessage : null;
+  return answer instanceof ServerResponse && answer.headersSent;
 }

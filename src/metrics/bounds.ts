@@ -21,6 +21,7 @@ export class BoundMetrics implements BoundFigures {
   readonly #requests;
   readonly #connectionsRefused;
   readonly #connectionsUnread;
+  readonly #broken;
   readonly #keys;
   readonly #subscribers;
   readonly #sockets;
@@ -68,6 +69,11 @@ export class BoundMetrics implements BoundFigures {
       'svc_connections_unread_total',
       'Connections cut, since their client read nothing of an answer.',
     );
+    this.#broken = counter(
+      'svc_requests_broken_total',
+      'Requests that were no HTTP, had too large a head, or were not there in time, by answer.',
+      ['status'],
+    );
     this.#keys = counter('svc_keys_refused_total', 'Keys and tickets that were refused, by answer.', [
       'status',
     ]);
@@ -101,6 +107,10 @@ export class BoundMetrics implements BoundFigures {
 
   connectionUnread(): void {
     this.#connectionsUnread.inc();
+  }
+
+  requestBroken(status: number): void {
+    this.#broken.labels(String(status)).inc();
   }
 
   keyRefused(isLimited: boolean): void {

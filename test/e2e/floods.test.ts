@@ -54,7 +54,30 @@ test.serial('heads that come byte by byte are cut off in time, and harm nobody m
   const said = await Promise.all(ends);
   // Half of them have said no request line at all, so that their first byte is an error.
   t.true(said.slice(0, 50).every((text) => text.startsWith('HTTP/1.1 408 ')));
+  t.true((await metric(coordinator, 'svc_requests_broken_total{status="408"}')) >= 50);
   await until('all are gone', async () => (await metric(coordinator, 'svc_connections')) < 5);
+});
+
+test.serial('heads that are too large or no HTTP are refused and counted', async (t) => {
+  const coordinator = await start(t);
+  const { port } = coordinator;
+  const large = `GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`;
+  t.is((await exchange(port, large)).status, 431);
+  t.is((await exchange(port, 'what is this\r\n\r\n')).status, 400);
+  t.is(await metric(coordinator, 'svc_requests_broken_total{status="431"}'), 1);
+  t.is(await metric(coordinator, 'svc_requests_broken_total{status="400"}'), 1);
+});
+
+test.serial('garbage behind a request gets no word into its answer, and ends the connection', async (t) => {
+  const { port } = await start(t);
+  const socket = await connection(t, port);
+  const end = rest(socket);
+  socket.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n${key}\r\n\r\n`);
+  await within('the answer begins', once(socket, 'data'));
+  socket.write('what is this\r\n\r\n');
+  const said = await end;
+  t.regex(said, /^HTTP\/1\.1 200 /);
+  t.notRegex(said, /HTTP\/1\.1 400/);
 });
 
 test.serial('connections that say nothing at all are cut off too', async (t) => {

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { queryOf } from '../store/jobs.ts';
 import { request, setup } from '../support/coordinator.ts';
 
 test('higher priority goes first, equal priority in order of arrival', async (t) => {
@@ -66,25 +67,8 @@ test('max_concurrent holds over all workers of a provider, and a waiting job say
     if (done < 4) await Promise.race(workers.map((one) => one.until(() => running() >= 2)));
     t.true(running() <= 2);
   }
-  t.is((await coordinator.jobs({ ...everything, statuses: ['completed'] })).total, 6);
+  t.is((await coordinator.jobs(queryOf({ statuses: ['completed'] }))).total, 6);
 });
-
-const everything = {
-  statuses: [],
-  states: [],
-  provider: null,
-  model: null,
-  worker: null,
-  tags: [],
-  priority: null,
-  tier: null,
-  createdAfter: null,
-  createdBefore: null,
-  newest: null,
-  text: null,
-  limit: 50,
-  offset: 0,
-};
 
 test('when a worker advertises the model only such workers take the job; when none does, any may', async (t) => {
   const { coordinator, worker } = await setup(t);

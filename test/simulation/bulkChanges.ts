@@ -67,7 +67,8 @@ export class BulkChanges {
       `${action} all of ${JSON.stringify({ tags: filter.tags, provider: filter.provider })}`,
       (coordinator) => {
         meant = [...this.#checker.jobs.values()].filter(
-          (job) => isMeant(job, filter) && (action === 'cancel' ? !isTerminal(job.state) : canRetry(job)),
+          (job) =>
+            isMeant(job, filter) && (action === 'cancel' ? !isTerminal(job.state) : job.state === 'failed'),
         );
         return changeMany(coordinator, action, { filter });
       },
@@ -117,8 +118,4 @@ function isMeant({ request }: JobRecord, { tags, provider }: JobFilter): boolean
   return (
     tags.every((tag) => request.tags.includes(tag)) && (provider === null || request.provider === provider)
   );
-}
-
-function canRetry({ state }: JobRecord): boolean {
-  return state === 'failed';
 }

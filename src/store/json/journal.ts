@@ -33,7 +33,7 @@ export class Journal {
   #nextSeq: number;
   #hasFailed = false;
   /** How much of the active file has been found to be in its place. */
-  #inspectedBytes: number;
+  #seenBytes: number;
   /** Whether there may be bytes after the last good record, of a write that failed. */
   #isDirty = false;
 
@@ -42,7 +42,7 @@ export class Journal {
     this.#folder = folder;
     this.#file = file;
     this.#active = active;
-    this.#inspectedBytes = active.bytes;
+    this.#seenBytes = active.bytes;
     this.#nextSeq = nextSeq;
   }
 
@@ -95,20 +95,20 @@ export class Journal {
   }
 
   /**
-   * See whether a start would find what was written. It may be called beside everything else.
+   * Look whether a start would find what was written. It may be called beside everything else.
    * @returns what is wrong; null when all is well, and when appends have gone on in a new file meanwhile.
    * @throws what the file system said when it cannot be seen.
    */
-  async inspect(): Promise<JournalLost | null> {
+  async look(): Promise<JournalLost | null> {
     const file = this.#file;
-    // Before the look: what is appended meanwhile only makes the file longer.
+    // First: what is appended meanwhile only makes the file longer.
     const { name, bytes } = this.#active;
     const path = join(this.#folder, name);
     try {
       const [found, identity] = await Promise.all([this.#files.identityAt(path), file.identity()]);
-      const gap = await gapIn(file, Math.max(0, this.#inspectedBytes - 1), bytes);
+      const gap = await gapIn(file, Math.max(0, this.#seenBytes - 1), bytes);
       if (this.#file !== file) return null;
-      this.#inspectedBytes = bytes;
+      this.#seenBytes = bytes;
       if (found === null) return new JournalLost(path, 'or a folder above it was removed or renamed');
       if (found !== identity) return new JournalLost(path, 'was replaced by another file');
       return gap === null ? null : new JournalLost(path, `was cut at byte ${gap} or before`);
@@ -125,7 +125,7 @@ export class Journal {
   async rotate(onSealed: (sealed: JournalFile) => void): Promise<void> {
     if (this.#isDirty) await this.#repair();
     // The last look at it: in a folder that was made anew the next file would be all right.
-    const lost = await this.inspect();
+    const lost = await this.look();
     if (lost !== null) throw lost;
     const name = journalName(this.#nextSeq);
     const path = join(this.#folder, name);
@@ -141,7 +141,7 @@ export class Journal {
     const sealedFile = this.#file;
     this.#file = file;
     this.#active = { name, firstSeq: this.#nextSeq, bytes: 0 };
-    this.#inspectedBytes = 0;
+    this.#seenBytes = 0;
     onSealed(sealed);
     await sealedFile.close();
   }
@@ -208,14 +208,14 @@ export class Journal {
 }
 
 /** Bytes of the journal that are looked through in one turn of the event loop. */
-const inspectedAtOnce = 256 * 1024;
+const seenAtOnce = 256 * 1024;
 
 /**
  * Where records are missing between two places of the journal; null when none are. An append to a file that somebody has
  * cut leaves zeros between, which no record has: by its length alone such a file is whole.
  */
 async function gapIn(file: OpenFile, from: number, to: number): Promise<number | null> {
-  const bytes = Buffer.allocUnsafe(Math.min(inspectedAtOnce, to - from));
+  const bytes = Buffer.allocUnsafe(Math.min(seenAtOnce, to - from));
   for (let at = from; at < to; ) {
     const count = await file.read(bytes.subarray(0, to - at), at);
     if (count === 0) return at;

@@ -46,7 +46,7 @@ export class JournalWatch {
   async #look(): Promise<void> {
     const { journal, logger, onLost } = this.#options;
     try {
-      const lost = await journal.inspect();
+      const lost = await journal.look();
       this.#isBlind = false;
       if (lost !== null) {
         onLost(lost);

@@ -57,7 +57,7 @@ export async function measurePickup(bench: Bench, url: string, ms: number): Prom
   const onAssign = ({ input }: { input: string | null }, at: number) => {
     pickupsMs.push(at - (sentAt[Number(input)] ?? Number.NaN));
   };
-  const worker = await WorkerClient.connect(bench, url, slots + 1, { onAssign });
+  const worker = await WorkerClient.connect(bench, url, slots, { onAssign });
   const bodies = numbered((perSecond * ms) / 1000);
   const worked = worker.work(bodies.length);
   const answers = await steadyLoad({ url, connections, bodies }, { perSecond, ms }, (index) => {
@@ -74,7 +74,7 @@ export async function measureCancels(bench: Bench, url: string, count: number): 
   bench.defer(() => client.destroy());
   let onAssigned: (jobId: string) => void = () => {};
   let onAborted: (at: number) => void = () => {};
-  await WorkerClient.connect(bench, url, slots + 2, {
+  await WorkerClient.connect(bench, url, slots, {
     onAssign: ({ job_id: jobId }) => onAssigned(jobId),
     onAbort: (_, at) => onAborted(at),
   });

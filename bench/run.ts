@@ -6,6 +6,7 @@ import { backlog } from './backlog.ts';
 import { batch } from './batch.ts';
 import { dispatch } from './dispatch.ts';
 import { drain } from './drain.ts';
+import { fleet } from './fleet.ts';
 import { lists } from './lists.ts';
 import { million } from './million.ts';
 import { factsOf } from './peers/facts.ts';
@@ -25,6 +26,7 @@ const scenarios: readonly Scenario[] = [
   batch,
   drain,
   backlog,
+  fleet,
   restart,
   stall,
   pickup,

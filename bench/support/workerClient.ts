@@ -21,6 +21,9 @@ const result = JSON.stringify({
   latency_ms: 1,
 });
 
+/** Workers that this process has made: each has a name of its own. */
+let made = 0;
+
 interface Watch {
   /** Told each assignment with the moment of its frame, ms of `performance.now()`. */
   onAssign?: (job: Assignment, at: number) => void;
@@ -61,6 +64,8 @@ export class WorkerClient {
       perMessageDeflate: false,
     });
     const client = new WorkerClient(socket, watch);
+    made += 1;
+    const name = `bench-${process.pid}-${made}`;
     bench.defer(() => client.close());
     return new Promise((resolve, reject) => {
       socket.once('error', reject);
@@ -73,7 +78,7 @@ export class WorkerClient {
         const kind = 'local';
         client.#send({
           type: 'hello',
-          name: `bench-${slots}`,
+          name,
           kind,
           providers: [provider],
           concurrency: slots,

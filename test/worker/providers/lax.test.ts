@@ -99,3 +99,21 @@ test('what was used may come a while after the end', async (t) => {
   t.like(resultOf(await run.outcome), { output: 'blue', usage: wire });
   t.is(clock.untilNext, null, 'no timer is left');
 });
+
+for (const reason of ['', 'stop']) {
+  test(`an end that was none (${JSON.stringify(reason)}) ends nothing: more is said after it`, async (t) => {
+    const gate = Promise.withResolvers<void>();
+    const server = await serve(t, async ({ response }) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(chunk({ content: 'blue' }, reason) + chunk({ content: ' sky' }));
+      await gate.promise;
+      response.end(chunk({ content: ' above' }) + chunk({}, 'stop') + sse('[DONE]'));
+    });
+    const clock = new FakeClock();
+    const run = begin(adapter({ name: 'mine', baseUrl: `${server.url}/v1`, model: 'm' }), {}, { clock });
+    while (run.pieces.join('') !== 'blue sky') await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(10_000);
+    gate.resolve();
+    t.is(resultOf(await run.outcome).output, 'blue sky above');
+  });
+}

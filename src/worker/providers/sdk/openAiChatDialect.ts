@@ -11,7 +11,9 @@ export function openAiChatDialect(lastWord: Dialect['lastWord']): Dialect {
   let hasReason = false;
   return {
     hear: ({ error, usage, model, choices }) => {
-      hasReason ||= listOf(choices).some(({ finish_reason: reason }) => typeof reason === 'string');
+      const heard = listOf(choices);
+      // Some servers have an empty one in every event; and where more is said, it was not the end.
+      if (heard.length > 0) hasReason = heard.some(({ finish_reason: reason }) => isReason(reason));
       return {
         ...(error === undefined || error === null ? {} : { error: { error } }),
         usage: isFields(usage) ? usage : undefined,
@@ -35,6 +37,10 @@ function asChunk({ message, ...choice }: Fields): Fields {
   const { tool_calls: calls, ...delta } = fieldsOf(message);
   const numbered = listOf(calls).map((call, index) => ({ index, ...call }));
   return { ...choice, delta: { ...delta, ...(numbered.length === 0 ? {} : { tool_calls: numbered }) } };
+}
+
+function isReason(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
 }
 
 function listOf(value: unknown): Fields[] {

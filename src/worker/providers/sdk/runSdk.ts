@@ -195,7 +195,14 @@ class Answer {
   }
 
   #hear(event: Fields): void {
-    const { error, usage, model, isLast, isWhole, isUnknown = false } = this.#call.dialect.hear(event);
+    const {
+      error,
+      usage,
+      model,
+      isLast,
+      isWhole = false,
+      isUnknown = false,
+    } = this.#call.dialect.hear(event);
     this.#isUnknown = isUnknown;
     if (usage !== undefined) this.#rawUsage = { ...this.#rawUsage, ...given(usage) };
     if (model !== undefined && model !== '') this.#model = model;
@@ -203,7 +210,7 @@ class Answer {
       this.#failure = this.#classified({ status: null, headers: {}, body: error });
     }
     if (isLast === true) this.#wire.endStream();
-    else if (isWhole === true && !isUnknown) this.#wire.endWhenQuiet();
+    else if (!isUnknown) this.#wire.endWhenQuiet(isWhole);
   }
 
   /** Why what has come is no answer; null when it is one. */

@@ -95,10 +95,10 @@ export class SdkFetch {
     this.#endStream();
   }
 
-  /** The same, unless more comes soon, which calls it again. */
-  endWhenQuiet(): void {
+  /** The same where nothing more comes soon. Asked at every event. @param isWhole whether silence is an end now. */
+  endWhenQuiet(isWhole: boolean): void {
     this.#takeBackEnd();
-    this.#takeBackEnd = this.#clock.after(quietMs, () => this.#endStream());
+    this.#takeBackEnd = isWhole ? this.#clock.after(quietMs, () => this.#endStream()) : () => {};
   }
 
   /** The run is over. A connection that does not come to its end by itself is closed. */

@@ -73,7 +73,7 @@ export class StartRefused extends Error {}
 
 /**
  * The whole coordinator in this process: store, actors, HTTP and sockets on one port.
- * @throws StoreLocked, StoreCorrupt, StoreFormatTooNew; StartRefused; an error of `listen` (EADDRINUSE).
+ * @throws StoreLocked, StoreCorrupt, StoreFormatTooNew; StartRefused, also when it cannot listen.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { logger } = options;
@@ -289,15 +289,31 @@ function isWebSocket({ headers }: IncomingMessage): boolean {
 
 function listen(server: Server, config: Config): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  server.once('error', reject);
+  const onError = (error: NodeJS.ErrnoException): void => {
+    reject(new StartRefused(cannotListen(error, config), { cause: error }));
+  };
+  server.once('error', onError);
   server.listen(config.port, config.host, () => {
-    server.off('error', reject);
+    server.off('error', onError);
     const { port } = server.address() as AddressInfo;
     resolve(
       config.publicUrl ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
     );
   });
   return promise;
+}
+
+function cannotListen({ code, message }: NodeJS.ErrnoException, { host, port }: Config): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} of ${host} is taken, perhaps by another coordinator. Choose another one with --port or SVC_PORT.`;
+    case 'EACCES':
+      return `This user may not listen on port ${port}. Choose one above 1023 with --port or SVC_PORT.`;
+    case 'EADDRNOTAVAIL':
+      return `This machine has no address ${host}. Mend host, --host or SVC_HOST.`;
+    default:
+      return `It cannot listen on ${host}, port ${port}: ${message}`;
+  }
 }
 
 /** Take no more connections, let the requests under way end, cut what is left. */

@@ -1,12 +1,12 @@
 import { Command, Option } from 'commander';
 import { LiveConfig } from '../config/liveConfig.ts';
 import { loadConfig } from '../config/load.ts';
-import { ConfigError } from '../config/problem.ts';
 import { messageOf } from '../domain/errors.ts';
 import { createLogger } from '../lib/log.ts';
 import { onReloadSignal } from '../lib/reloadSignal.ts';
 import { onStopSignal } from '../lib/stopSignal.ts';
 import { type Service, startService } from '../service.ts';
+import { exitCodeOf, explain } from './exit.ts';
 import { signInLink } from './signInLink.ts';
 
 interface Options {
@@ -90,8 +90,8 @@ async function run(options: Options): Promise<void> {
     process.stderr.write(`The store has failed and nothing more is acknowledged: ${error.message}\n`);
     process.exit(1);
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n`);
-    process.exit(error instanceof ConfigError ? 2 : 1);
+    process.stderr.write(`error: ${explain(error)}\n`);
+    process.exit(exitCodeOf(error));
   }
 }
 

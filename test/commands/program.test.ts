@@ -76,6 +76,10 @@ const wrong: [args: string[], stderr: RegExp][] = [
   [['--url', 'localhost:1', 'jobs', 'list'], /--url must be an address such as/],
   [['--key-file', 'nowhere', 'jobs', 'list'], /--key-file nowhere cannot be read/],
   [['demo', '--port', '70000'], /from 0 to 65535/],
+  [
+    ['coordinator', '--port', '70000'],
+    /^error: The configuration cannot be used:\n {2}--port: must be a whole number from 0 to 65535/,
+  ],
   [[], /Usage: svc/],
   [['workers'], /Usage: svc workers/],
   [['help', 'jbos'], /Usage: svc/],

@@ -1,7 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { WireJob } from '../../src/domain/wire/job.ts';
-import { type Running, type SvcProcess, startCoordinator, startWorker, until } from '../support/process.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import {
+  freePort,
+  type Running,
+  type SvcProcess,
+  spawnCoordinator,
+  startCoordinator,
+  startWorker,
+  until,
+} from '../support/process.ts';
 import { TcpProxy } from '../support/tcpProxy.ts';
 
 /** Half a second of heartbeat; a minute until a silent lease is given to another. */
@@ -130,4 +139,18 @@ test.serial('a coordinator that stands still under load takes no lease from anyb
       coordinator.process.said(),
     );
   }
+});
+
+test('a port that is taken, or an address that is not here, is told with what to do', async (t) => {
+  const first = await startCoordinator(t);
+  const taken = spawnCoordinator(t, { folder: temporaryFolder(t), port: first.port });
+  t.is((await taken.exited).code, 1);
+  t.regex(
+    taken.err,
+    /^error: Port \d+ of 127\.0\.0\.1 is taken.*Choose another one with --port or SVC_PORT\.$/m,
+  );
+  const config = { host: '192.0.2.1' };
+  const elsewhere = spawnCoordinator(t, { folder: temporaryFolder(t), port: await freePort(), config });
+  t.is((await elsewhere.exited).code, 1);
+  t.regex(elsewhere.err, /^error: This machine has no address 192\.0\.2\.1\./m);
 });

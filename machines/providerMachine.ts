@@ -107,7 +107,7 @@ export const providerMachine = setup({
       },
     },
     probing: {
-      description: 'One job is sent to see whether it is back.',
+      description: 'One job is sent to see whether it is back: its first output tells, or its end.',
       tags: 'assignable',
       on: {
         'provider.probeSent': { actions: 'sendProbe' },

@@ -323,6 +323,7 @@ export class Coordinator {
         keeper: this.#parts.keeper,
         outcomes: this.#parts.outcomes,
         leases: this.#parts.leases,
+        providers: this.#parts.providers,
         liveness: this.#parts.liveness,
         dispatcher: this.#parts.dispatcher,
         bus: this.bus,

@@ -12,7 +12,7 @@ import { own } from '../lib/own.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 import { type EventBus, providerEventType } from './eventBus.ts';
 import { type Inspector, inspectOption } from './inspector.ts';
-import type { Leases } from './leases.ts';
+import type { Lease, Leases } from './leases.ts';
 
 type ProviderActor = ReturnType<typeof createActor<typeof providerMachine>>;
 
@@ -23,6 +23,8 @@ interface Entry {
   due: Deadline | null;
   /** Exponential moving average. */
   latencyMs: number | null;
+  /** Monotonic ms; later than any attempt while it is not probing. */
+  probingSince: number;
 }
 
 /** Attempts that a breaker remembers at most; beyond that the oldest go, however long the window. */
@@ -179,6 +181,13 @@ export class Providers {
     this.#send(name, { type: 'provider.succeeded', at: this.#clock.now() });
   }
 
+  /** Output of an attempt comes. That of a probe says that the provider is back, however long the answer still takes. */
+  streamed({ provider, assignedAt }: Lease): void {
+    const entry = this.#entries.get(provider);
+    if (entry === undefined || assignedAt < entry.probingSince) return;
+    this.#send(provider, { type: 'provider.succeeded', at: this.#clock.now() });
+  }
+
   /** An attempt ended without the provider's word: cancelled, reaped, released. */
   returned(name: string): void {
     if (this.status(name) !== 'probing') return;
@@ -242,6 +251,7 @@ export class Providers {
       this.#bus.publish({ type, at: event.at, provider: this.view(name) });
     }
     if (after === before) return;
+    entry.probingSince = after === 'probing' ? this.#clock.monotonic() : Number.POSITIVE_INFINITY;
     this.#logger.info(
       { provider: name, from: before, to: after, until: this.until(name) },
       'provider changed',
@@ -273,7 +283,13 @@ export class Providers {
       error: (error) => this.#logger.error({ err: error, provider: name }, 'provider actor failed'),
     });
     actor.start();
-    const entry: Entry = { actor, window: [], due: null, latencyMs: null };
+    const entry: Entry = {
+      actor,
+      window: [],
+      due: null,
+      latencyMs: null,
+      probingSince: Number.POSITIVE_INFINITY,
+    };
     this.#entries.set(name, entry);
     return entry;
   }

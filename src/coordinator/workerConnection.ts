@@ -12,6 +12,7 @@ import type { LeaseKeeper } from './leaseKeeper.ts';
 import type { Leases } from './leases.ts';
 import type { Liveness } from './liveness.ts';
 import type { Outcome, Outcomes } from './outcomes.ts';
+import type { Providers } from './providers.ts';
 import { toWireLease, type WorkerLink, WorkerSession } from './workerSession.ts';
 import type { Workers } from './workers.ts';
 
@@ -30,6 +31,7 @@ export interface ConnectionParts {
   keeper: LeaseKeeper;
   outcomes: Outcomes;
   leases: Leases;
+  providers: Providers;
   liveness: Liveness;
   dispatcher: Dispatcher;
   bus: EventBus;
@@ -138,9 +140,10 @@ export class WorkerConnection {
 
   /** Output as it streams: shown, never stored. A chunk of a lease that is not this worker's is dropped. */
   chunk(ref: LeaseRef, seq: number, text: string): void {
-    const { leases, bus, clock } = this.#parts;
+    const { leases, providers, bus, clock } = this.#parts;
     const lease = leases.get(ref);
     if (lease?.workerId !== this.workerId || lease.phase !== 'running') return;
+    providers.streamed(lease);
     bus.publish({ type: 'job.progress', at: clock.now(), ...ref, seq, text });
   }
 

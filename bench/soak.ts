@@ -18,8 +18,8 @@ const stretchesMin = 9;
 const stretchMsMax = 60_000;
 const churnEveryMs = 10_000;
 const floodMs = 15_000;
-/** Half an hour of more would fill the disk with archives: 500 a second are 900,000 jobs, some 2 GB. */
-const perSecondMax = 500;
+/** Half an hour of more would fill the disk with archives: 1,000 a second are 1,800,000 jobs, some 4 GB. */
+const perSecondMax = 1_000;
 /** Ended jobs that are not archived: so many that the store is full after a sixth of the time, and no more than these. */
 const keepJobsMax = 20_000;
 const keptShare = 1 / 6;

@@ -171,14 +171,12 @@ export class Dispatcher {
   }
 
   async #createClaimed(job: NewJob, claim: Claim): Promise<JobRecord> {
-    let durable: { created: JobRecord; step: Step } | null = null;
-    try {
-      durable = await this.#host.createWith(job, claim.step);
-    } finally {
-      if (durable === null) this.#abandon(claim);
-    }
-    this.#hand({ ...claim, step: durable.step });
-    return durable.created;
+    const { created, step } = await this.#host.createWith(job, claim.step).catch((error: unknown) => {
+      this.#abandon(claim);
+      throw error;
+    });
+    this.#hand({ ...claim, step });
+    return created;
   }
 
   #decide(claims: Map<string, Claim>): Decide {

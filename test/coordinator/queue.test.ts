@@ -1,7 +1,20 @@
 import test from 'ava';
+import type { ReportedFailure } from '../../src/domain/failure.ts';
 import type { Assignment } from '../../src/domain/workerProtocol.ts';
 import { queryOf } from '../store/jobs.ts';
 import { request, setup } from '../support/coordinator.ts';
+
+/** Settings of a provider whose limits are waited out. */
+function limiting({ maxConcurrent, maxRetries }: { maxConcurrent: number | null; maxRetries: number }) {
+  const rateLimit = { maxConcurrent, retryAfterSeconds: 1, maxRetries, retryAfterMaxSeconds: 300 };
+  const breaker = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
+  return { providers: { echo: { rateLimit, breaker, model: null, baseUrl: null, apiKeyEnv: null } } };
+}
+
+/** A provider's 429. */
+function tooMany(retryAfterMs: number | null): ReportedFailure {
+  return { class: 'rate_limited', message: 'slow down', status: 429, code: null, retryAfterMs };
+}
 
 test('higher priority goes first, equal priority in order of arrival', async (t) => {
   const { coordinator, worker } = await setup(t);
@@ -50,10 +63,7 @@ test('a worker never holds more than its slots, and 0 takes nothing', async (t) 
 });
 
 test('max_concurrent holds over all workers of a provider, and a waiting job says so', async (t) => {
-  const rateLimit = { maxConcurrent: 2, retryAfterSeconds: 1, maxRetries: 2, retryAfterMaxSeconds: 300 };
-  const breaker = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
-  const provider = { rateLimit, breaker, model: null, baseUrl: null, apiKeyEnv: null };
-  const { coordinator, worker } = await setup(t, { providers: { echo: provider } });
+  const { coordinator, worker } = await setup(t, limiting({ maxConcurrent: 2, maxRetries: 2 }));
   const workers = [await worker({ concurrency: 5 }), await worker({ concurrency: 5 })];
   const jobs = await Promise.all(Array.from({ length: 6 }, () => coordinator.dispatch(request())));
   const running = () => workers.reduce((sum, { jobs: held }) => sum + held.length, 0);
@@ -82,20 +92,11 @@ test('when a worker advertises the model only such workers take the job; when no
 });
 
 test('a probe that never comes back holds the others up until its lease is taken back, or its worker has stopped it', async (t) => {
-  const rateLimit = { maxConcurrent: null, retryAfterSeconds: 1, maxRetries: 3, retryAfterMaxSeconds: 300 };
-  const breaker = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
-  const provider = { rateLimit, breaker, model: null, baseUrl: null, apiKeyEnv: null };
-  const { coordinator, worker, clock } = await setup(t, { providers: { echo: provider } });
+  const { coordinator, worker, clock } = await setup(t, limiting({ maxConcurrent: null, maxRetries: 3 }));
   const first = await worker({ name: 'first', concurrency: 3 });
   const { job: limited } = await coordinator.dispatch(request());
   const { lease } = await first.job();
-  const failure = {
-    class: 'rate_limited',
-    message: '',
-    status: 429,
-    code: null,
-    retryAfterMs: 2_000,
-  } as const;
+  const failure = tooMany(2_000);
   await first.connection.conclude({ jobId: limited.id, lease }, { type: 'fail', failure, usage: null });
   const others = [await coordinator.dispatch(request()), await coordinator.dispatch(request())];
   clock.advance(3_000);
@@ -129,19 +130,13 @@ test('a probe that never comes back holds the others up until its lease is taken
 });
 
 test('a 429 with rate-limit handling waits for Retry-After, keeps its place and burns no attempt of the chain', async (t) => {
-  const rateLimit = { maxConcurrent: null, retryAfterSeconds: 1, maxRetries: 1, retryAfterMaxSeconds: 300 };
-  const breaker = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
-  const provider = { rateLimit, breaker, model: null, baseUrl: null, apiKeyEnv: null };
-  const { coordinator, worker, clock, jobAs } = await setup(t, { providers: { echo: provider } });
+  const { coordinator, worker, clock, jobAs } = await setup(
+    t,
+    limiting({ maxConcurrent: null, maxRetries: 1 }),
+  );
   const hand = await worker();
   const { job } = await coordinator.dispatch(request());
-  const limited = {
-    class: 'rate_limited',
-    message: 'slow down',
-    status: 429,
-    code: null,
-    retryAfterMs: 2_000,
-  } as const;
+  const limited = tooMany(2_000);
   const fail = async (count: number) => {
     const { job_id: jobId, lease } = await hand.job(count);
     await hand.connection.conclude({ jobId, lease }, { type: 'fail', failure: limited, usage: null });
@@ -165,23 +160,14 @@ test('a 429 with rate-limit handling waits for Retry-After, keeps its place and 
 });
 
 test('the first output of a probe opens the provider; that of an attempt from before says nothing', async (t) => {
-  const rateLimit = { maxConcurrent: null, retryAfterSeconds: 1, maxRetries: 5, retryAfterMaxSeconds: 300 };
-  const breaker = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
-  const provider = { rateLimit, breaker, model: null, baseUrl: null, apiKeyEnv: null };
-  const { coordinator, worker, clock } = await setup(t, { providers: { echo: provider } });
+  const { coordinator, worker, clock } = await setup(t, limiting({ maxConcurrent: null, maxRetries: 5 }));
   const hand = await worker({ concurrency: 4 });
   const chunk = ({ job_id: jobId, lease }: Assignment) => hand.connection.chunk({ jobId, lease }, 1, 'He');
   const status = () => coordinator.providers().find(({ name }) => name === 'echo')?.status;
   for (let count = 0; count < 2; count += 1) await coordinator.dispatch(request());
   const before = await hand.job(1);
   const { job_id: jobId, lease } = await hand.job(2);
-  const failure = {
-    class: 'rate_limited',
-    message: 'slow down',
-    status: 429,
-    code: null,
-    retryAfterMs: 2_000,
-  } as const;
+  const failure = tooMany(2_000);
   await hand.connection.conclude({ jobId, lease }, { type: 'fail', failure, usage: null });
   for (let count = 0; count < 2; count += 1) await coordinator.dispatch(request());
   clock.advance(2_500);
@@ -200,13 +186,7 @@ test('without rate-limit handling a 429 fails the job in the spec’s words, and
   const hand = await worker();
   const { job } = await coordinator.dispatch(request());
   const { lease } = await hand.job();
-  const failure = {
-    class: 'rate_limited',
-    message: 'slow down',
-    status: 429,
-    code: null,
-    retryAfterMs: null,
-  } as const;
+  const failure = tooMany(null);
   await hand.connection.conclude({ jobId: job.id, lease }, { type: 'fail', failure, usage: null });
   t.regex((await jobAs(job.id, 'failed')).life.error?.message ?? '', /429 Too Many Requests/);
   const next = (await coordinator.dispatch(request())).job;

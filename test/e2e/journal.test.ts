@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { systemClock } from '../../src/lib/systemClock.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
+import { queryOf } from '../store/jobs.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freePort, spawnCoordinator, startCoordinator } from '../support/process.ts';
 
@@ -62,24 +63,7 @@ async function statesIn(folder: string): Promise<Map<string, string>> {
   const store = createJsonStore({ path: folder, clock: systemClock, headStart: () => 0 });
   await store.open();
   try {
-    const filter = {
-      provider: null,
-      model: null,
-      worker: null,
-      tags: [],
-      priority: null,
-      tier: null,
-      text: null,
-    };
-    const times = { createdAfter: null, createdBefore: null, newest: null };
-    const { jobs } = await store.jobs({
-      statuses: [],
-      states: [],
-      ...filter,
-      ...times,
-      limit: 1000,
-      offset: 0,
-    });
+    const { jobs } = await store.jobs(queryOf({ limit: 1000 }));
     return new Map(jobs.reverse().map(({ id, state }) => [id, state]));
   } finally {
     await store.close();

@@ -3,26 +3,11 @@ import { isTerminal } from '../../src/domain/states.ts';
 import type { WireBulk } from '../../src/domain/wire/job.ts';
 import { type BulkAction, changeMany } from '../../src/http/routes/jobs/bulk.ts';
 import type { JobFilter } from '../../src/store/store.ts';
+import { everything } from '../store/jobs.ts';
 import type { Checker } from './checker.ts';
 import type { Ask } from './clients.ts';
 import type { Dice } from './dice.ts';
 import { providerNames } from './fleet.ts';
-
-/** No filter at all. */
-export const everything: JobFilter = {
-  statuses: [],
-  states: [],
-  provider: null,
-  model: null,
-  worker: null,
-  tags: [],
-  priority: null,
-  tier: null,
-  createdAfter: null,
-  createdBefore: null,
-  newest: null,
-  text: null,
-};
 
 /** What a client asks for in bulk, and holds the answer against what was durable when it was asked. */
 export class BulkChanges {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { nearest } from '../lib/nearest.ts';
 import { version } from '../lib/version.ts';
 import { exitCodeHelp, exitCodeOf, exitCodes, explain } from './exit.ts';
 import type { Io } from './io.ts';
@@ -37,7 +38,26 @@ export function createProgram(commands: readonly Command[]): Command {
 /** Commander would end the process with 1 for wrong usage; and what was meant is in the help of the very command. */
 function prepare(command: Command, path: string): void {
   command.exitOverride().showHelpAfterError(`(${path} --help shows how)`);
+  if (command.commands.length > 0) refuseUnknown(command);
   for (const child of command.commands) prepare(child, `${path} ${child.name()}`);
+}
+
+/**
+ * A word that is no command of the group is wrong usage, also where help is asked for with it: Commander would show the
+ * group's help then and call that a success.
+ */
+function refuseUnknown(group: Command): void {
+  const names = group.commands.map((command) => command.name());
+  const refuse = (word: string): never => {
+    const near = nearest(word, names);
+    const help = near === null ? `there are: ${names.join(', ')}` : `did you mean ${near}?`;
+    return group.error(`error: unknown command '${word}'; ${help}`, { code: 'commander.unknownCommand' });
+  };
+  group.on('command:*', ([word = '']: string[]) => refuse(word));
+  group.addHelpText('before', () => {
+    const word = group.args.find((argument) => argument !== 'help');
+    return word === undefined || word.startsWith('-') || names.includes(word) ? '' : refuse(word);
+  });
 }
 
 /** Parse the arguments (without node and script), run one command, and say on standard error what went wrong. */

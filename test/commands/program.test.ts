@@ -64,7 +64,12 @@ test('--version prints the version', async (t) => {
 });
 
 const wrong: [args: string[], stderr: RegExp][] = [
-  [['jobs', 'lst'], /unknown command 'lst'[\s\S]*Did you mean list/],
+  [['wroker'], /unknown command 'wroker'; did you mean worker\?\n\(svc --help shows how\)/],
+  [['nope'], /unknown command 'nope'; there are: coordinator, worker, /],
+  [['nope', '--help'], /unknown command 'nope'; there are: coordinator, worker, /],
+  [['--url', 'http://127.0.0.1:1', 'nope', '-h'], /unknown command 'nope'/],
+  [['jobs', 'lst'], /unknown command 'lst'; did you mean list\?\n\(svc jobs --help shows how\)/],
+  [['jobs', 'lst', '--help'], /unknown command 'lst'; did you mean list\?/],
   [['jobs', 'list', '--stat', 'x'], /unknown option '--stat'[\s\S]*svc jobs list --help shows how/],
   [['jobs', 'list', '--limit', '0'], /whole number from 1 to 1000/],
   [['jobs', 'list', '--since', 'soon'], /must be a time such as/],
@@ -82,7 +87,8 @@ const wrong: [args: string[], stderr: RegExp][] = [
   ],
   [[], /Usage: svc/],
   [['workers'], /Usage: svc workers/],
-  [['help', 'jbos'], /Usage: svc/],
+  [['help', 'jbos'], /unknown command 'jbos'; did you mean jobs\?/],
+  [['jobs', 'help', 'lst'], /unknown command 'lst'; did you mean list\?/],
   [['keys', 'create'], /required option '--role <role>' not specified/],
   [['keys', 'create', '--role', 'boss'], /Allowed choices are viewer, client, operator, admin, worker/],
   [['keys', 'rotate', 'box-1', '--grace', 'long'], /number of seconds/],

@@ -9,10 +9,13 @@ import { isPlainFrame } from './plainFrame.ts';
 
 /** The form of every frame a worker may send. Fields that are not known are let through: a newer worker may say more. */
 
-const name = () => string().min(1).max(nameLengthMax);
+const name = () => string().defined().min(1).max(nameLengthMax);
 /** Rules, logs and commands name it: a blank one, or one with a line break, could be neither seen nor asked for. */
 const plainName = () =>
-  name().matches(/^\P{Cc}*[^\p{Cc}\s]\P{Cc}*$/u, 'must be neither blank nor have control characters');
+  string()
+    .defined()
+    .max(nameLengthMax)
+    .matches(/^\P{Cc}*[^\p{Cc}\s]\P{Cc}*$/u, 'must be neither blank nor have control characters');
 const lease = { job_id: string().max(nameLengthMax).required(), lease: number().integer().min(1).required() };
 const leases = array().of(object(lease)).max(concurrencyMax);
 const tokens = () => number().integer().min(0).max(tokensMax);
@@ -45,17 +48,17 @@ const toolCalls = array()
 /** {provider: [model]}. */
 const models = lazy((value: unknown) => {
   const providers = typeof value === 'object' && value !== null ? Object.keys(value) : [];
-  const lists = providers.map((provider) => [provider, array().of(name().required()).required()] as const);
+  const lists = providers.map((provider) => [provider, array().of(name()).required()] as const);
   return object(Object.fromEntries(lists)).optional();
 });
 
 export const schemas: Record<WorkerFrame['type'], Schema> = {
   hello: object({
-    name: plainName().required(),
+    name: plainName(),
     kind: string().oneOf(['cloud', 'local']).required(),
-    providers: array().of(name().required()).min(1).required(),
+    providers: array().of(name()).min(1).required(),
     models,
-    tags: array().of(name().required()),
+    tags: array().of(name()),
     concurrency: number().integer().min(0).max(concurrencyMax).required(),
     version: string().max(nameLengthMax),
     host: string().max(nameLengthMax),

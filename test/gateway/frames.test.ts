@@ -11,6 +11,15 @@ test('the raw usage of a provider is kept up to 16 KiB, and left out beyond', (t
 /** A frame, and whether it is taken. */
 const isTaken = (frame: object) => typeof parseFrame(JSON.stringify(frame)) !== 'string';
 
+test('a name that is missing, empty or blank is one fault', (t) => {
+  const hello = { type: 'hello', kind: 'cloud', providers: ['echo'], concurrency: 1 };
+  const says = (frame: object) => parseFrame(JSON.stringify(frame));
+  t.is(says(hello), 'hello: name is required');
+  t.is(says({ ...hello, name: '' }), 'hello: name must be neither blank nor have control characters');
+  t.is(says({ ...hello, name: ' ' }), 'hello: name must be neither blank nor have control characters');
+  t.is(says({ ...hello, name: 'w', tags: [''] }), 'hello: tags[0] must not be empty');
+});
+
 test('the lists of a frame, and its names, have a length', (t) => {
   const leases = (count: number) =>
     Array.from({ length: count }, (_, lease) => ({ job_id: 'j', lease: lease + 1 }));

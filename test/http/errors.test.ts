@@ -126,6 +126,8 @@ test('a bad dispatch names every field at fault and leaves no trace', async (t) 
       `${JSON.stringify(body)} → ${reply.text}`,
     );
   }
+  const empty = await api('POST', '/api/jobs', { ...job, tags: [''] });
+  t.deepEqual(empty.json.errors, [{ field: 'tags[0]', message: 'must not be empty' }]);
   const several = await api('POST', '/api/jobs', { prompt: 5, tags: 'x', nonsense: true });
   t.deepEqual(several.json.errors?.map(({ field }) => field).sort(), ['nonsense', 'prompt', 'tags']);
   t.regex(

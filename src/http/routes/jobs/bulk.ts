@@ -37,7 +37,7 @@ export type BulkAction = keyof typeof bulkActions;
 type Choice = { ids: string[] } | { filter: JobFilter };
 
 const schema = object({
-  ids: array().of(string().min(1).max(nameLengthMax).required()).min(1).max(bulkMax),
+  ids: array().of(string().defined().min(1).max(nameLengthMax)).min(1).max(bulkMax),
   filter: lazy((value: unknown) =>
     value === undefined ? object().notRequired() : object(filterShape(value)).noUnknown(false),
   ),

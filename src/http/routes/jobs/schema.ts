@@ -22,7 +22,7 @@ const limitMax = 1000;
 const name = () => string().min(1).max(nameLengthMax);
 
 const tags = array()
-  .of(name().required())
+  .of(name().defined())
   .max(tagsMax)
   .test(
     'unique',
@@ -39,7 +39,7 @@ const content = () =>
     });
 
 const messages = array()
-  .of(object({ role: name().required(), content: content() }))
+  .of(object({ role: name().defined(), content: content() }))
   .min(1);
 
 const metadata = object().test('strings', function checkMetadata(value: unknown) {

@@ -119,7 +119,8 @@ function changeCommand(
 function watchCommand(io: Io): Command {
   return createCommand('watch', 'Follow one job to its end, or all jobs until Ctrl-C', [
     'svc jobs watch 4be1c0aa     0 when it completes, 1 when it does not',
-    'svc jobs watch              a live list; one line a change when it is no terminal',
+    'svc jobs watch              a live list of the newest jobs',
+    'svc jobs watch | grep fail  a line for each change from now on, of the newest 200 jobs',
   ])
     .argument('[id]', 'the id, or a part of it that only one job has')
     .action(async (ref: string | undefined, _options: ConnectionOptions, command: Command) => {

@@ -50,13 +50,16 @@ const everyMs = 1000;
 /** Jobs that are looked at: the newest ones. */
 const watchedMax = 200;
 
-/** The newest jobs until Ctrl-C: a list that redraws itself, or a line a change when there is no terminal. */
+/**
+ * The newest jobs until Ctrl-C: a list that redraws itself, or, when there is no terminal, a line for each change from now
+ * on, the coming of a job among them.
+ */
 export async function watchJobs(client: Client, io: Io): Promise<void> {
   const signal = interruptSignal();
-  const show = io.out.isTerminal ? redraw(io.out) : tellChanges(io.out);
   const isLive = io.out.isTerminal;
   // The first answer comes before the screen is taken over: a refusal must stay readable.
   let list = await client.jobs({ limit: watchedMax });
+  const show = isLive ? redraw(io.out) : tellChanges(io.out, list);
   if (isLive) io.out.write(screenControls.enter);
   try {
     for (let trouble: string | null = null; !signal.aborted; ) {
@@ -103,8 +106,8 @@ function redraw(screen: Screen): Show {
   };
 }
 
-function tellChanges(screen: Screen): Show {
-  const known = new Map<string, string>();
+function tellChanges(screen: Screen, first: WireJobList): Show {
+  const known = new Map(first.jobs.map((job) => [job.id, statusText(job)]));
   return ({ jobs }) => {
     // Oldest first, so that the lines read in the order in which the jobs came.
     for (const job of jobs.toReversed()) {

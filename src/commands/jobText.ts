@@ -1,4 +1,5 @@
 import type { WireAttempt, WireJob } from '../domain/wire/job.ts';
+import { phasesOf, waitedMs as waitedOf } from '../domain/wire/jobPhases.ts';
 import { humanDuration } from '../lib/humanTime.ts';
 import type { Colour } from '../lib/screen.ts';
 
@@ -34,10 +35,9 @@ export function ranBy(job: WireJob): { provider: string | null; model: string | 
   return { provider: last?.provider ?? job.provider, model: last?.model ?? job.model };
 }
 
-/** Milliseconds in the queue before the last attempt, or until now; null when it never waited to run. */
-export function waitedMs(job: WireJob, now: number): number | null {
-  if (job.started_at !== null) return Date.parse(job.started_at) - Date.parse(job.enqueued_at);
-  return job.status === 'pending' ? now - Date.parse(job.enqueued_at) : null;
+/** Milliseconds in which it waited, from its dispatch to its end or to now. */
+export function waitedMs(job: WireJob, now: number): number {
+  return waitedOf(phasesOf(job, now));
 }
 
 /** Milliseconds that the last attempt ran, or has run until now; null before the first. */

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { ApiError } from '../../../client/errors.ts';
 import type { WireJob } from '../../../domain/wire/job.ts';
+import { phasesOf, waitedMs } from '../../../domain/wire/jobPhases.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
@@ -20,7 +21,6 @@ import { JobStates } from '../../statechart/jobStates.tsx';
 import { Cost, jobTitle, shownStatus, Where } from '../jobs/jobCells.tsx';
 import { Attempts } from './attempts.tsx';
 import { LiveOutput } from './output.tsx';
-import { phasesOf, waitedMs } from './phases.ts';
 import { TextBlock } from './textBlock.tsx';
 import { Timeline } from './timeline.tsx';
 import { type FollowedJob, useJob } from './useJob.ts';

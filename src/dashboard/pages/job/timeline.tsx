@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import type { WireJob } from '../../../domain/wire/job.ts';
+import { type Phase, phasesOf } from '../../../domain/wire/jobPhases.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { statusLabel } from '../../components/badge.tsx';
 import { Card } from '../../components/page.tsx';
 import { now } from '../../live/clock.ts';
-import { type Phase, phasesOf } from './phases.ts';
 
 /** A phase is at least so wide, percent: a short one must still be seen. */
 const widthMin = 0.8;

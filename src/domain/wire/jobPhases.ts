@@ -1,4 +1,4 @@
-import type { WireAttempt, WireJob } from '../../../domain/wire/job.ts';
+import type { WireAttempt, WireJob } from './job.ts';
 
 /** A stretch of a job's life: it waits, or an attempt runs. Times are epoch ms. */
 export interface Phase {
@@ -37,12 +37,16 @@ export function phasesOf(
     });
     reached = Math.max(reached, to);
   }
-  if (job.status === 'pending' && end >= reached)
-    phases.push({ kind: 'wait', from: reached, to: end, isOpen: true, attempt: null });
+  // Also before an end without an attempt: it was cancelled while it waited.
+  if (end > reached)
+    phases.push({ kind: 'wait', from: reached, to: end, isOpen: job.status === 'pending', attempt: null });
   return phases;
 }
 
-/** How long it has waited in all, ms: attempts and nothing else are left out. */
+/**
+ * How long it has waited in all, ms: attempts and nothing else are left out. So it has the pauses that somebody asked for,
+ * and the time that a job lay failed until a retry by hand, which only its history tells apart.
+ */
 export function waitedMs(phases: readonly Phase[]): number {
   return phases.filter(({ kind }) => kind === 'wait').reduce((sum, { from, to }) => sum + (to - from), 0);
 }

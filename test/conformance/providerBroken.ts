@@ -126,7 +126,7 @@ export function testBrokenAnswers(subject: WireSubject, test: WireTest): void {
       while (sent < 256 && !closed.aborted) {
         sent += 1;
         if (response.write(block)) continue;
-        await Promise.race([once(response, 'drain'), once(response, 'close')]);
+        await once(response, 'drain', { signal: closed }).catch(() => {});
       }
       response.end();
     });

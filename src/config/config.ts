@@ -1,4 +1,5 @@
 import type { StrategyName } from '../domain/job.ts';
+import type { BreakerSettings, RateLimit } from '../domain/provider.ts';
 
 /** The coordinator's whole configuration, validated and with every default filled in. docs/configuration.md is its public form. */
 export interface Config {
@@ -59,7 +60,7 @@ export interface Config {
 }
 
 export interface ProviderConfig {
-  rateLimit: RateLimitConfig | null;
+  rateLimit: RateLimit | null;
   /** Used by jobs that name no model. */
   model: string | null;
   baseUrl: string | null;
@@ -68,7 +69,7 @@ export interface ProviderConfig {
   api?: ProviderApi;
   /** How long a worker waits for its answers; what is left out has its default. */
   timeouts?: ProviderTimeouts;
-  breaker: BreakerConfig;
+  breaker: BreakerSettings;
 }
 
 export type ProviderApi = 'chat' | 'responses';
@@ -81,23 +82,6 @@ export interface ProviderTimeouts {
   idle?: number;
   /** 0: none but the job's own. */
   total?: number;
-}
-
-export interface RateLimitConfig {
-  /** null = no ceiling. */
-  maxConcurrent: number | null;
-  retryAfterSeconds: number;
-  maxRetries: number;
-  retryAfterMaxSeconds: number;
-}
-
-export interface BreakerConfig {
-  /** Share of failed attempts in the window that opens it, 0..1. */
-  ratio: number;
-  /** Attempts in the window below which it never opens. */
-  minimum: number;
-  windowSeconds: number;
-  openSeconds: number;
 }
 
 export interface RoutingRule {

@@ -1,14 +1,7 @@
 import { resolve } from 'node:path';
+import type { BreakerSettings, RateLimit } from '../domain/provider.ts';
 import { configuredProviders, topLevelModel } from './checks.ts';
-import type {
-  BreakerConfig,
-  Config,
-  Price,
-  ProviderConfig,
-  ProviderTimeouts,
-  RateLimitConfig,
-  RoutingRule,
-} from './config.ts';
+import type { Config, Price, ProviderConfig, ProviderTimeouts, RoutingRule } from './config.ts';
 import type {
   BreakerFile,
   ConfigFile,
@@ -120,7 +113,7 @@ function timeouts(file: TimeoutsFile): ProviderTimeouts {
   return Object.fromEntries(Object.entries(seconds).filter(([, value]) => (value ?? null) !== null));
 }
 
-function rateLimit(file: RateLimitFile): RateLimitConfig {
+function rateLimit(file: RateLimitFile): RateLimit {
   return {
     maxConcurrent: file.max_concurrent ?? null,
     retryAfterSeconds: file.retry_after_seconds ?? 30,
@@ -129,7 +122,7 @@ function rateLimit(file: RateLimitFile): RateLimitConfig {
   };
 }
 
-function breaker(file: BreakerFile): BreakerConfig {
+function breaker(file: BreakerFile): BreakerSettings {
   return {
     ratio: file.ratio ?? 0.5,
     minimum: file.minimum ?? 10,

@@ -1,3 +1,4 @@
+import { wireBreakerSettings, wireRateLimit } from '../domain/wire/provider.ts';
 import type { Config, Price, ProviderConfig, ProviderTimeouts, RoutingRule } from './config.ts';
 
 /** Stands in place of a secret. */
@@ -89,26 +90,13 @@ export function presentTimeouts(timeouts: ProviderTimeouts | undefined) {
 
 function presentProvider({ rateLimit, model, baseUrl, apiKeyEnv, api, timeouts, breaker }: ProviderConfig) {
   return {
-    rate_limit:
-      rateLimit === null
-        ? null
-        : {
-            max_concurrent: rateLimit.maxConcurrent,
-            retry_after_seconds: rateLimit.retryAfterSeconds,
-            max_retries: rateLimit.maxRetries,
-            retry_after_max_seconds: rateLimit.retryAfterMaxSeconds,
-          },
+    rate_limit: wireRateLimit(rateLimit),
     model,
     base_url: baseUrl,
     api_key_env: apiKeyEnv,
     ...(api === undefined ? {} : { api }),
     ...(timeouts === undefined ? {} : { timeouts: presentTimeouts(timeouts) }),
-    breaker: {
-      ratio: breaker.ratio,
-      minimum: breaker.minimum,
-      window_seconds: breaker.windowSeconds,
-      open_seconds: breaker.openSeconds,
-    },
+    breaker: wireBreakerSettings(breaker),
   };
 }
 

@@ -1,11 +1,11 @@
 import { createActor } from 'xstate';
 import type { ProviderEvent } from '../../machines/events.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
-import type { BreakerConfig, Config, ProviderConfig } from '../config/config.ts';
+import type { Config, ProviderConfig } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import type { ReportedFailure } from '../domain/failure.ts';
 import { tripsBreaker } from '../domain/failure.ts';
-import type { BreakerView, ProviderFleet, ProviderView } from '../domain/provider.ts';
+import type { BreakerSettings, BreakerView, ProviderFleet, ProviderView } from '../domain/provider.ts';
 import type { ProviderStatus } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
 import { own } from '../lib/own.ts';
@@ -29,7 +29,7 @@ interface Entry {
 
 /** Attempts that a breaker remembers at most; beyond that the oldest go, however long the window. */
 const windowSizeMax = 1000;
-const defaultBreaker: BreakerConfig = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
+const defaultBreaker: BreakerSettings = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
 /** Weight of the newest attempt in the mean: the last twenty or so count. */
 const latencyWeight = 0.1;
 /** A limit is never shorter than what was asked for, and up to a tenth longer, so that waiters do not return as one. */

@@ -18,24 +18,34 @@ export interface ProviderView {
   /** The model of jobs that name none. */
   model: string | null;
   /** null: a 429 fails the job, as no limit is configured. */
-  rateLimit: {
-    maxConcurrent: number | null;
-    retryAfterSeconds: number;
-    maxRetries: number;
-    retryAfterMaxSeconds: number;
-  } | null;
+  rateLimit: RateLimit | null;
   /** 429 answers without a success in between. */
   limitsInRow: number;
   breaker: BreakerView;
   fleet: ProviderFleet;
 }
 
-/** What opens the circuit breaker of a provider, and how near it is to that. */
-export interface BreakerView {
+/** How a provider's 429 is waited for. */
+export interface RateLimit {
+  /** null = no ceiling. */
+  maxConcurrent: number | null;
+  retryAfterSeconds: number;
+  maxRetries: number;
+  retryAfterMaxSeconds: number;
+}
+
+/** What opens the circuit breaker of a provider, and for how long. */
+export interface BreakerSettings {
+  /** Share of failed attempts in the window that opens it, 0..1. */
   ratio: number;
+  /** Attempts in the window below which it never opens. */
   minimum: number;
   windowSeconds: number;
   openSeconds: number;
+}
+
+/** The same, and how near it is to that. */
+export interface BreakerView extends BreakerSettings {
   /** Ends of attempts in the window now, and how many of them count against the provider. */
   attempts: number;
   failed: number;

@@ -1,6 +1,6 @@
 import type { ProviderView } from '../domain/provider.ts';
 import { iso } from '../domain/wire/iso.ts';
-import type { WireProvider } from '../domain/wire/provider.ts';
+import { type WireProvider, wireBreakerSettings, wireRateLimit } from '../domain/wire/provider.ts';
 
 /** A provider as the API shows it. */
 export function presentProvider(view: ProviderView): WireProvider {
@@ -15,21 +15,10 @@ export function presentProvider(view: ProviderView): WireProvider {
     max_concurrent: view.maxConcurrent,
     latency_ms: view.latencyMs === null ? null : Math.round(view.latencyMs),
     model: view.model,
-    rate_limit:
-      rateLimit === null
-        ? null
-        : {
-            max_concurrent: rateLimit.maxConcurrent,
-            retry_after_seconds: rateLimit.retryAfterSeconds,
-            max_retries: rateLimit.maxRetries,
-            retry_after_max_seconds: rateLimit.retryAfterMaxSeconds,
-          },
+    rate_limit: wireRateLimit(rateLimit),
     limits_in_row: view.limitsInRow,
     breaker: {
-      ratio: breaker.ratio,
-      minimum: breaker.minimum,
-      window_seconds: breaker.windowSeconds,
-      open_seconds: breaker.openSeconds,
+      ...wireBreakerSettings(breaker),
       attempts: breaker.attempts,
       failed: breaker.failed,
       opens_in_row: breaker.opensInRow,

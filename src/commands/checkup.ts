@@ -7,7 +7,9 @@ import { adminKeyPath } from '../config/adminKey.ts';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { messageOf } from '../domain/errors.ts';
 import { type Role, roles } from '../domain/key.ts';
+import type { WireStats } from '../domain/wire/stats.ts';
 import type { WireWorker } from '../domain/wire/worker.ts';
+import { plainLine } from '../lib/plainText.ts';
 import { version } from '../lib/version.ts';
 import { type Address, type ConnectionOptions, findCoordinator } from './connection.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
@@ -178,12 +180,28 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
     if (connected.length === 0) return [fault(title, 'none is connected: jobs wait for ever', start)];
     const open = connected.filter(takesWork);
     const detail = `${connected.length} connected: ${connected.map(({ name }) => name).join(', ')}`;
-    if (open.length > 0) return [ok(title, detail)];
     const [first] = connected;
-    return [warning(title, `${detail}; none takes work`, `svc workers resume ${first?.name ?? '<name>'}`)];
+    const fleet =
+      open.length > 0
+        ? ok(title, detail)
+        : warning(title, `${detail}; none takes work`, `svc workers resume ${first?.name ?? '<name>'}`);
+    return [fleet, ...unservedJobs(await client.stats(), connected)];
   } catch (error) {
     return [fault(title, messageOf(error), start)];
   }
+}
+
+/** Any client may name a provider, also one that nobody has: its jobs wait, and no list of providers shows it. */
+function unservedJobs({ pending }: WireStats, connected: readonly WireWorker[]): Finding[] {
+  const waiting = new Map<string, number>();
+  for (const { provider, ready } of pending) {
+    if (connected.some(({ providers }) => providers.includes(provider))) continue;
+    waiting.set(provider, (waiting.get(provider) ?? 0) + ready);
+  }
+  return [...waiting].map(([provider, count]) => {
+    const detail = `${count === 1 ? '1 waits' : `${count} wait`} for ${plainLine(provider)}, which no connected worker serves`;
+    return warning('Jobs', detail, `svc worker --provider ${plainLine(provider)}`);
+  });
 }
 
 function takesWork({ paused, status, concurrency }: WireWorker): boolean {

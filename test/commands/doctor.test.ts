@@ -18,6 +18,7 @@ function serveHealthy(t: ExecutionContext, over: Record<string, Answer> = {}): P
     '/health': health,
     '/api/workers': workers,
     '/api/jobs': jobs,
+    '/api/stats': { json: { pending: [] } },
     ...over,
   };
   return serve(t, ({ path }) => answers[path] ?? problem(404, 'not_found', 'There is no such route'));
@@ -116,6 +117,24 @@ test('a paused fleet and another version are warnings, not faults', async (t) =>
   t.is(code, 0);
   t.regex(stdout, /^warn +Coordinator +this is version .*, it is 99\.0\.0$/m);
   t.regex(stdout, /none takes work\n +mend it: svc workers resume box-1/);
+});
+
+test('jobs for a provider that no connected worker serves are told with their number', async (t) => {
+  const group = { priority: 'normal', oldest_wait_ms: 5 };
+  const pending = [
+    { ...group, provider: 'echo', ready: 9 },
+    { ...group, provider: 'opena', ready: 2 },
+    { ...group, provider: 'opena', priority: 'high', ready: 1 },
+  ];
+  const { url } = await serveHealthy(t, { '/api/stats': { json: { pending } } });
+  const { code, stdout } = await svc(t, ['doctor', '--url', url]);
+  t.is(code, 0);
+  t.regex(stdout, /^ok +Workers/m);
+  t.regex(
+    stdout,
+    /^warn +Jobs +3 wait for opena, which no connected worker serves\n +mend it: svc worker --provider opena$/m,
+  );
+  t.notRegex(stdout, /9 wait/);
 });
 
 test('without a coordinator it says how to start one', async (t) => {

@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Accounts, settle } from './soak/accounts.ts';
 import { Churn } from './soak/churn.ts';
+import { Holdings } from './soak/holdings.ts';
 import { SoakLoad } from './soak/load.ts';
 import { limited } from './soak/mix.ts';
 import { flat, type Stretch, stretchTable, writeSoak } from './soak/report.ts';
@@ -55,7 +56,12 @@ export const soak: Scenario = {
       `capacity ${capacity.toFixed(0)} jobs/s; ${perSecond.toFixed(0)} a second for ${minutes} minutes`,
     );
     load.takeWindow();
-    const stretches = await soaked({ bench, coordinator, churn, load }, perSecond, minutes * 60_000);
+    const holdings = new Holdings(coordinator, { keepJobs, perSecond });
+    const stretches = await soaked(
+      { bench, coordinator, churn, load, holdings },
+      perSecond,
+      minutes * 60_000,
+    );
     await load.drained();
     const accounts = await settle(url, load);
     for (const example of accounts.examples) bench.say(example);
@@ -94,11 +100,12 @@ interface Parts {
   coordinator: ServerProcess;
   churn: Churn;
   load: SoakLoad;
+  holdings: Holdings;
 }
 
 /** Load, churn and measurements beside one another. */
 async function soaked(
-  { bench, coordinator, churn, load }: Parts,
+  { bench, coordinator, churn, load, holdings }: Parts,
   perSecond: number,
   ms: number,
 ): Promise<Stretch[]> {
@@ -112,13 +119,11 @@ async function soaked(
       await sleep(Math.max(0, startedAt + count * stretchMs - performance.now()));
       const { rssBytes, delayMs } = await coordinator.report();
       const { jobs, dispatchMs, resultMs } = load.takeWindow();
-      const { heapBytes, descriptors } = await coordinator.collect();
       stretches.push({
         minute: (performance.now() - startedAt) / 60_000,
         jobs,
         rssMiB: rssBytes / mebibyte,
-        heapMiB: heapBytes / mebibyte,
-        descriptors,
+        ...(await holdings.latest()),
         delayP99Ms: delayMs.p99,
         dispatchP50Ms: percentile(dispatchMs, 0.5),
         dispatchP99Ms: percentile(dispatchMs, 0.99),
@@ -134,7 +139,8 @@ async function soaked(
       await sleep(Math.max(0, Math.min(endsAt, startedAt + count * everyMs) - performance.now()));
     }
   };
-  await Promise.all([load.steady(perSecond, ms), measure(), churning()]);
+  const holding = holdings.follow(() => performance.now() >= endsAt);
+  await Promise.all([load.steady(perSecond, ms), measure(), churning(), holding]);
   bench.say(`${stretches.length} stretches of ${(stretchMs / 1000).toFixed(0)} s`);
   return stretches;
 }

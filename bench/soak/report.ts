@@ -1,18 +1,17 @@
 import { machineFacts } from '../peers/facts.ts';
 import { replacePart, shown, table, targets } from '../peers/report.ts';
 import type { Bench, Figure, RunOrigin } from '../support/scenario.ts';
+import type { Holding } from './holdings.ts';
 
 const start = '<!-- soak: written by bench/run.ts soak; edits between these lines are lost -->';
 const end = '<!-- end of soak -->';
 
-/** What was measured in one stretch of time. */
-export interface Stretch {
+/** What was measured in one stretch of time; what was held, after the last archiving before its end. */
+export interface Stretch extends Holding {
   /** When it ended, minutes after the load began. */
   minute: number;
   jobs: number;
   rssMiB: number;
-  heapMiB: number;
-  descriptors: number;
   delayP99Ms: number;
   dispatchP50Ms: number;
   dispatchP99Ms: number;
@@ -20,12 +19,12 @@ export interface Stretch {
   resultP99Ms: number;
 }
 
-type Measured = Exclude<keyof Stretch, 'minute' | 'jobs'>;
+type Measured = Exclude<keyof Stretch, 'minute' | 'jobs' | 'heldJobs'>;
 
 /** What must stay flat, and how it is called. */
 export const flat: Record<Measured, { name: string; unit: string }> = {
   rssMiB: { name: 'memory (RSS)', unit: 'MiB' },
-  heapMiB: { name: 'heap after a collection', unit: 'MiB' },
+  heapMiB: { name: 'heap after archiving and a collection', unit: 'MiB' },
   descriptors: { name: 'open descriptors', unit: '' },
   delayP99Ms: { name: 'event loop delay p99', unit: 'ms' },
   dispatchP50Ms: { name: 'dispatch p50', unit: 'ms' },
@@ -41,9 +40,10 @@ export function stretchTable(stretches: readonly Stretch[]): string {
   const rows = stretches.map((stretch) => [
     shown(stretch.minute),
     stretch.jobs.toLocaleString('en'),
+    stretch.heldJobs.toLocaleString('en'),
     ...columns.map(([key]) => shown(stretch[key])),
   ]);
-  return table([['minute', 'jobs', ...head], ...rows], true);
+  return table([['minute', 'jobs', 'jobs held', ...head], ...rows], true);
 }
 
 /** Write the soak's part of docs/performance.md. @param lines what is told of the run beside its tables. */

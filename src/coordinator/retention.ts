@@ -71,11 +71,11 @@ export class Retention {
     if (!this.#isAccepting()) return false;
     const { keepDays, keepJobs } = this.#config().retention;
     const now = this.#clock.now();
-    const rule = { endedBefore: now - keepDays * dayMs, keep: keepJobs, limit: sweepSizeMax };
+    const rule = { endedBefore: now - keepDays * dayMs, keep: keepJobs, limit: sweepSizeMax, staysUntil };
     const releases: (() => void)[] = [];
     try {
       const count = await this.#store.archive(rule, (job) => {
-        if (this.#host.inFlight(job.id) !== null || mayStillCost(job, now)) return false;
+        if (this.#host.inFlight(job.id) !== null) return false;
         releases.push(this.#host.hold(job.id));
         return true;
       });
@@ -94,12 +94,12 @@ export class Retention {
 }
 
 /**
- * Whether a worker may still say what an attempt of the job has cost. That is counted once, by what the job remembers
- * of the attempt, so until then the job stays.
+ * Until when a worker may still say what an attempt of the job has cost, epoch ms; 0 when all of it is told. That is counted
+ * once, by what the job remembers of the attempt, so until then the job stays.
  */
-function mayStillCost({ life }: JobRecord, now: number): boolean {
-  return life.attempts.some(
-    ({ outcome, usage, finishedAt }) =>
-      outcome !== null && untold.has(outcome) && usage === null && (finishedAt ?? now) > now - wordMs,
+function staysUntil({ life }: JobRecord): number {
+  const waiting = life.attempts.filter(
+    ({ outcome, usage }) => outcome !== null && untold.has(outcome) && usage === null,
   );
+  return Math.max(0, ...waiting.map(({ finishedAt }) => (finishedAt ?? life.updatedAt) + wordMs));
 }

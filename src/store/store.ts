@@ -95,6 +95,11 @@ export interface ArchiveRule {
   endedBefore: number;
   /** How many jobs that have ended stay at most, the last ones. */
   keep: number;
+  /**
+   * Epoch ms until which a job stays although it is due, by what is in its record. It is not asked about one job again
+   * before that, unless the job changes: those that stay cost a call nothing. Unless given, none stays.
+   */
+  staysUntil?: ((job: JobRecord) => number) | undefined;
   /** Most jobs to move: bounds the work of one call. */
   limit: number;
 }

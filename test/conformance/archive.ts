@@ -1,4 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { JobRecord } from '../../src/domain/job.ts';
 import type { JobState } from '../../src/domain/states.ts';
 import { type ArchiveRule, type JobChange, KeyTaken, VersionConflict } from '../../src/store/store.ts';
 import { creation, epoch, ledgerEntry, queryOf, requestOf, transition, workerLife } from '../store/jobs.ts';
@@ -93,6 +94,46 @@ export function archiveConformance(
     t.is(moved, 2);
     t.deepEqual(offered, ['a', 'b', 'c']);
     t.deepEqual(idsOf((await store.jobs(queryOf())).jobs), ['a']);
+  });
+
+  test(`${name}: a job that stays until a time leaves then, and is not asked about before`, async (t) => {
+    const { store, clock, reopen } = await setup(t);
+    const stayMs = 60_000;
+    const held = Array.from({ length: 50 }, (_, n) => `held-${n}`);
+    const free = Array.from({ length: 50 }, (_, n) => `free-${n}`);
+    await store.commit([...held, ...free].map((id, n) => endedJob(id, n)));
+    const asked: string[] = [];
+    const staysUntil = ({ id, life }: JobRecord): number => {
+      asked.push(id);
+      return id.startsWith('held') && life.reapCount === 0 ? epoch + stayMs : 0;
+    };
+    const bySlices = { ...rule({ keep: 60, limit: 10 }), staysUntil };
+    for (const left of [10, 10, 10, 10, 0]) t.is(await store.archive(bySlices, everyJob), left);
+    t.deepEqual(asked, [...held, ...free.slice(0, 40)]);
+    t.is((await store.counts()).total, 60);
+
+    asked.length = 0;
+    const known = await store.job('held-7');
+    if (known === undefined) return t.fail();
+    await store.commit([transition(known, 'failed', { ...known.life, reapCount: 1 })]);
+    t.is(
+      await store.archive({ ...bySlices, keep: 59 }, everyJob),
+      1,
+      'one that changes is asked about again',
+    );
+    t.deepEqual(asked, ['held-7']);
+
+    asked.length = 0;
+    clock.advance(stayMs - 1);
+    t.is(await store.archive({ ...bySlices, keep: 49 }, everyJob), 10);
+    t.deepEqual(asked, free.slice(40));
+    clock.advance(1);
+    asked.length = 0;
+    t.is(await store.archive({ ...bySlices, keep: 45 }, everyJob), 4);
+    t.deepEqual(asked, held.slice(0, 4));
+    const again = await reopen();
+    t.is(await again.archive({ ...bySlices, keep: 0, limit: 100 }, everyJob), 45);
+    t.is((await again.counts()).total, 0);
   });
 
   test(`${name}: a decision that throws moves nothing`, async (t) => {

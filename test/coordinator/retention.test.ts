@@ -2,7 +2,7 @@ import test from 'ava';
 import type { InvalidTransition } from '../../src/domain/errors.ts';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
 import { creation } from '../store/jobs.ts';
-import { type Bundle, request, setup } from '../support/coordinator.ts';
+import { type Bundle, request, setup, someUsage } from '../support/coordinator.ts';
 
 const day = 86_400_000;
 
@@ -146,6 +146,20 @@ test('a job whose worker may still tell what it cost stays for a day', async (t)
   clock.advance(day);
   await sweepTo(bundle, 0);
   t.is((await coordinator.job(job.id)).job.state, 'cancelled');
+});
+
+test('a job leaves as soon as its worker has told what it cost', async (t) => {
+  const bundle = await setup(t, { retention: { keepDays: 0, keepJobs: 0 } });
+  const { coordinator } = bundle;
+  const { job } = await coordinator.dispatch(request());
+  const hand = await bundle.worker();
+  const { lease } = await hand.job();
+  await coordinator.cancel(job.id);
+  await sweepNothing(bundle);
+  await hand.connection.conclude({ jobId: job.id, lease }, { type: 'aborted', usage: someUsage });
+  await sweepTo(bundle, 0);
+  hand.drop();
+  t.is((await coordinator.job(job.id)).job.life.attempts[0]?.usage?.inputTokens, someUsage.inputTokens);
 });
 
 test('nothing is moved while the coordinator drains', async (t) => {

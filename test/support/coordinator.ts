@@ -38,7 +38,7 @@ export function request(fields: Partial<JobRequest> = {}): JobRequest {
   };
 }
 
-const someUsage = usageFromWire({ input_tokens: 10, output_tokens: 5 });
+export const someUsage = usageFromWire({ input_tokens: 10, output_tokens: 5 });
 
 /** A worker by hand: keeps every frame, says what it is told to say. */
 export class HandWorker implements WorkerLink {

@@ -3,7 +3,7 @@ import { isTerminal, type JobState, type JobStatus, jobStates, statusOf } from '
 import { PagedList } from '../../lib/pagedList.ts';
 import { SortedList } from '../../lib/sortedList.ts';
 import type { JobCounts, JobFilter } from '../store.ts';
-import { endedAt } from './record.ts';
+import { EndedJobs } from './endedJobs.ts';
 
 type ByState = Record<JobState, SortedList>;
 
@@ -70,8 +70,7 @@ export class JobIndex {
   readonly #ordinals = new Map<string, number>();
   readonly #byState = createByState();
   readonly #byProvider = new Map<string, { all: SortedList; byState: ByState }>();
-  /** major: when the job ended, epoch ms; minor: its ordinal. */
-  readonly #ended = new SortedList();
+  readonly #ended = new EndedJobs();
   #lastOrdinal = 0;
   #isIndexed = false;
 
@@ -120,7 +119,7 @@ export class JobIndex {
     this.#ordinals.delete(id);
     if (!this.#isIndexed) return;
     this.#byState[job.state].remove(ordinal, 0);
-    this.#ended.remove(endedAt(job), ordinal);
+    this.#ended.remove(job);
     const { provider } = job.request;
     const lists = provider === null ? undefined : this.#byProvider.get(provider);
     if (provider === null || lists === undefined) return;
@@ -134,11 +133,22 @@ export class JobIndex {
     return this.#ended.size;
   }
 
-  /** The jobs that have ended, the one that ended first first. Jobs may be taken out meanwhile. */
-  *ended(): Generator<JobRecord> {
-    for (let entry = this.#ended.first(); entry; entry = this.#ended.after(entry.major, entry.minor)) {
-      yield this.at(entry.minor);
+  /**
+   * The jobs that have ended, the one that ended first first, without those that were set aside until after `now`, epoch
+   * ms. Jobs may be taken out or set aside meanwhile.
+   */
+  *ended(now: number): Generator<JobRecord> {
+    for (let due = this.#ended.firstDue(now); due !== undefined; due = this.#ended.firstDue(now)) {
+      const job = this.at(due);
+      this.#ended.remove(job);
+      this.#ended.add(job);
     }
+    for (const ordinal of this.#ended.inTurn()) yield this.at(ordinal);
+  }
+
+  /** Have `ended` leave out a job that has ended, until a time (epoch ms) or the next record of it. */
+  setAside(job: JobRecord, until: number): void {
+    this.#ended.setAside(job, until);
   }
 
   /** Build the sets of what was put so far, in one pass; from here on they are kept. @param each is shown every job. */
@@ -190,7 +200,7 @@ export class JobIndex {
   #enter(job: JobRecord): void {
     const { ordinal } = job;
     this.#byState[job.state].insert(ordinal, 0);
-    if (isTerminal(job.state)) this.#ended.insert(endedAt(job), ordinal);
+    if (isTerminal(job.state)) this.#ended.add(job);
     const { provider } = job.request;
     if (provider === null) return;
     let lists = this.#byProvider.get(provider);
@@ -204,12 +214,8 @@ export class JobIndex {
 
   #move(previous: JobRecord, job: JobRecord): void {
     const { ordinal } = job;
-    const endedBefore = isTerminal(previous.state) ? endedAt(previous) : null;
-    const endedNow = isTerminal(job.state) ? endedAt(job) : null;
-    if (endedBefore !== endedNow) {
-      if (endedBefore !== null) this.#ended.remove(endedBefore, ordinal);
-      if (endedNow !== null) this.#ended.insert(endedNow, ordinal);
-    }
+    if (isTerminal(previous.state)) this.#ended.remove(previous);
+    if (isTerminal(job.state)) this.#ended.add(job);
     if (previous.state === job.state) return;
     this.#byState[previous.state].remove(ordinal, 0);
     this.#byState[job.state].insert(ordinal, 0);

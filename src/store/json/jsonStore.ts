@@ -281,7 +281,8 @@ class FolderStore implements JsonStore {
   async archive(rule: ArchiveRule, mayLeave: (job: JobRecord) => boolean): Promise<number> {
     const { commits, archive } = this.#open();
     const { jobs } = this.#memory;
-    return archive.alone(() => leaveForArchive({ jobs, commits, archive }, rule, mayLeave));
+    const { clock } = this.#options;
+    return archive.alone(() => leaveForArchive({ now: clock.now(), jobs, commits, archive }, rule, mayLeave));
   }
 
   archivedJob(id: string): Promise<JobRecord | undefined> {

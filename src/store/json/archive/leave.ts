@@ -15,6 +15,8 @@ const offersPerTurn = 1_000;
 
 /** What jobs leave from and where they go. */
 export interface LeavePlaces {
+  /** Epoch ms. */
+  now: number;
   jobs: JobIndex;
   commits: Commits;
   archive: Archive;
@@ -36,7 +38,7 @@ export async function leaveForArchive(
   let left: JobRecord[];
   let staged: Staged;
   try {
-    left = await pick(places.jobs, batch, rule, mayLeave);
+    left = await pick(places, batch, rule, mayLeave);
     if (left.length === 0) return 0;
     staged = await archive.add(left);
   } catch (error) {
@@ -66,17 +68,20 @@ function assertWritable(commits: Commits): void {
 
 /** The jobs that are to leave, the one that ended first first; the batch holds them. */
 async function pick(
-  jobs: JobIndex,
+  { jobs, now }: LeavePlaces,
   batch: Batch,
   rule: ArchiveRule,
   mayLeave: (job: JobRecord) => boolean,
 ): Promise<JobRecord[]> {
   const picked: JobRecord[] = [];
   let offers = 0;
-  for (const job of jobs.ended()) {
+  for (const job of jobs.ended(now)) {
     const isDue = endedAt(job) < rule.endedBefore || jobs.endedCount - picked.length > rule.keep;
     if (!isDue || picked.length >= rule.limit) break;
-    if (batch.mayLeave(job) && mayLeave(job)) {
+    const staysUntil = rule.staysUntil?.(job) ?? 0;
+    if (staysUntil > now) {
+      jobs.setAside(job, staysUntil);
+    } else if (batch.mayLeave(job) && mayLeave(job)) {
       batch.leave(job);
       picked.push(job);
     }

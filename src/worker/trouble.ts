@@ -69,6 +69,10 @@ export function setbackOfStatus(status: number, url: URL, retryAfter: string | u
       retryAfterMs,
     };
   }
+  if (status === 502 || status === 504) {
+    const message = `the proxy at ${url.origin} does not reach the coordinator (status ${status})`;
+    return { setback: 'lost', level: 'warn', message };
+  }
   const message = `no worker socket at ${url.origin}${url.pathname} (status ${status}): is that the address of a coordinator?`;
   return { setback: 'protocol', level: 'error', message };
 }

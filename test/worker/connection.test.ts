@@ -258,6 +258,17 @@ test('an address that is no coordinator is said to be none', async (t) => {
   t.regex((await noticed).message, /status 404.*is that the address of a coordinator/);
 });
 
+test('a proxy whose coordinator is away is tried again as soon as the coordinator itself would be', async (t) => {
+  const { coordinator, worker, event } = await setup(t);
+  coordinator.admit = () => (coordinator.attempts === 1 ? 502 : null);
+  const noticed = event('notice');
+  await worker.start();
+  t.like(await noticed, { level: 'warn' });
+  t.regex((await noticed).message, /proxy at .* does not reach the coordinator \(status 502\)/);
+  await coordinator.session();
+  await worker.untilConnected();
+});
+
 test('a silent connection is given up and made anew', async (t) => {
   const clock = new FakeClock();
   const { coordinator, worker, event } = await setup(t, { clock, staleSeconds: 0 });

@@ -28,6 +28,8 @@ export class Checker {
   readonly #idByName = new Map<string, string>();
   /** Jobs with a commit under way. */
   readonly #busy = new Map<string, number>();
+  /** Jobs of which a commit has made more than was told so far: job → its version. One commit may create and assign a job. */
+  readonly #untold = new Map<string, number>();
   /** Worker → its slots, those of before a change included while that may still count. */
   readonly #slots = new Map<string, { now: number; before: number; since: number }>();
   readonly #runs: Runs;
@@ -108,8 +110,10 @@ export class Checker {
         if (count > 0) this.#busy.set(id, count);
         else this.#busy.delete(id);
       }
+      if (!isDurable) return;
       for (const change of changes) {
-        if (!isDurable || change.kind !== 'worker') continue;
+        if (change.kind === 'job') this.#untold.set(change.id, change.expectedVersion + 1);
+        if (change.kind !== 'worker') continue;
         const { id, concurrency } = change.life;
         const before = this.#slots.get(id)?.now ?? concurrency;
         this.#slots.set(id, { now: concurrency, before, since: this.#now() });
@@ -120,6 +124,7 @@ export class Checker {
   /** The coordinator has died, and with it what it was about to commit. */
   died(): void {
     this.#busy.clear();
+    this.#untold.clear();
   }
 
   claiming({ lanes }: Demand): void {
@@ -127,7 +132,7 @@ export class Checker {
     this.#lastOffer = null;
     this.#firsts = new Map();
     for (const [job, lane] of this.#ready) {
-      if (this.#busy.has(job.id) || !lanes.includes(lane)) continue;
+      if (this.#isChanging(job.id) || !lanes.includes(lane)) continue;
       const first = this.#firsts.get(lane);
       if (first === undefined || this.#comesBefore(job, first)) this.#firsts.set(lane, job);
     }
@@ -167,7 +172,7 @@ export class Checker {
       const { provider, worker } = job.life.target;
       const isMoving = this.#now() - (this.#assignedAt.get(provider) ?? Number.NEGATIVE_INFINITY) < 5_000;
       if (
-        this.#busy.has(job.id) ||
+        this.#isChanging(job.id) ||
         job.life.chain.length > 0 ||
         worker !== null ||
         isMoving ||
@@ -223,6 +228,7 @@ export class Checker {
       this.#running.delete(known);
     }
     this.jobs.set(job.id, job);
+    if (job.version >= (this.#untold.get(job.id) ?? 0)) this.#untold.delete(job.id);
     if (job.state === 'pending.ready') this.#ready.set(job, laneOf(job.life));
     if (statusOf(job.state) === 'running') this.#running.add(job);
     for (const fault of faultsOfJob(job, (lease) => this.#runs.of(job.id, lease), this.#knobs.bounds))
@@ -234,6 +240,10 @@ export class Checker {
     this.#idByName.set(name, job.id);
     if (this.#told.get(name)?.told === 'refused')
       this.breach(`${name} was refused and is there as ${job.id}`);
+  }
+
+  #isChanging(id: string): boolean {
+    return this.#busy.has(id) || this.#untold.has(id);
   }
 
   #comesBefore(a: JobRecord, b: JobRecord): boolean {

@@ -1,4 +1,4 @@
-import { assign, setup } from 'xstate';
+import { assign, or, setup } from 'xstate';
 import type { ProviderEvent } from './events.ts';
 
 /** The context of the provider machine. Plain JSON. */
@@ -31,6 +31,8 @@ export const providerMachine = setup({
       event.type === 'provider.failed' &&
       event.attempts >= event.openMinimum &&
       event.failureRatio >= event.openRatio,
+    /** Its breaker has opened and nothing has succeeded since. */
+    hasOpened: ({ context }) => context.opensInRow > 0,
     /** Whether it lasts longer than what is known already. */
     isLonger: ({ context, event }) => event.type === 'provider.limited' && event.until > (context.until ?? 0),
   },
@@ -114,7 +116,11 @@ export const providerMachine = setup({
         'provider.probeReturned': { actions: 'returnProbe' },
         'provider.succeeded': { target: 'available', actions: 'recover' },
         'provider.limited': { target: 'limited', actions: 'limit' },
-        'provider.failed': { target: 'open', actions: 'open' },
+        // After a limit alone one job that fails is no worse than one among many: the next job is the probe then.
+        'provider.failed': [
+          { guard: or(['hasOpened', 'isTooBad']), target: 'open', actions: 'open' },
+          { actions: 'returnProbe' },
+        ],
         'provider.reset': { target: 'available', actions: 'recover' },
       },
     },

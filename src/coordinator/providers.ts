@@ -216,6 +216,7 @@ export class Providers {
       openMinimum: breaker.minimum,
       openUntil: at + breaker.openSeconds * 1000,
     });
+    if (this.status(name) === 'probing') this.#onAvailable();
   }
 
   #limit(name: string, askedMs: number | null): void {

@@ -181,6 +181,26 @@ test('the first output of a probe opens the provider; that of an attempt from be
   await hand.job(4);
 });
 
+test('a probe after a limit that fails for another reason opens no breaker: the next job is the probe', async (t) => {
+  const { coordinator, worker, clock } = await setup(t, limiting({ maxConcurrent: null, maxRetries: 5 }));
+  const hand = await worker({ concurrency: 4 });
+  const status = () => coordinator.providers().find(({ name }) => name === 'echo')?.status;
+  const fail = async (count: number, failure: ReportedFailure) => {
+    const { job_id: jobId, lease } = await hand.job(count);
+    await hand.connection.conclude({ jobId, lease }, { type: 'fail', failure, usage: null });
+  };
+  await coordinator.dispatch(request());
+  await fail(1, tooMany(2_000));
+  const next = (await coordinator.dispatch(request())).job;
+  clock.advance(2_500);
+  await fail(2, { ...tooMany(null), class: 'server_error', status: 500 });
+  const probe = await hand.job(3);
+  t.is(probe.job_id, next.id);
+  t.is(status(), 'probing');
+  await hand.complete(probe);
+  t.is(status(), 'available');
+});
+
 test('without rate-limit handling a 429 fails the job in the spec’s words, and does not stop the others', async (t) => {
   const { coordinator, worker, jobAs } = await setup(t);
   const hand = await worker();

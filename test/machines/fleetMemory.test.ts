@@ -119,6 +119,15 @@ test('a probe is one job, and may be sent again when it came back without a verd
   t.false(providerAfter(sent, provider.probeReturned).context.probeSent);
 });
 
+test('a probe after a limit that fails for another reason makes room for the next one', (t) => {
+  const sent = providerAfter(newProvider(), provider.limited(), provider.due, provider.probeSent);
+  t.like(providerAfter(sent, provider.failed(0.1, 20)).context, {
+    probeSent: false,
+    opensInRow: 0,
+    limitsInRow: 1,
+  });
+});
+
 test('a success after a probe, and a reset from everywhere, forget all trouble', (t) => {
   const probed = providerAfter(newProvider(), provider.failed(), provider.due, provider.probeSent);
   const fresh = { until: null, limitsInRow: 0, opensInRow: 0, probeSent: false };

@@ -98,8 +98,8 @@ event                                 | available | limited   | open      | prob
 provider.limited                      | limited   | limited   | -         | limited
 provider.limited for a shorter time   | limited   | -         | -         | limited
 provider.failed too often             | open      | -         | -         | open
-provider.failed at a good ratio       | -         | -         | -         | open
-provider.failed in few attempts       | -         | -         | -         | open
+provider.failed at a good ratio       | -         | -         | -         | probing
+provider.failed in few attempts       | -         | -         | -         | probing
 provider.succeeded                    | available | -         | -         | available
 provider.due                          | -         | probing   | probing   | -
 provider.probeSent                    | -         | -         | -         | probing
@@ -124,8 +124,8 @@ event                                 | after open | under way
 provider.limited                      | limited    | limited
 provider.limited for a shorter time   | limited    | limited
 provider.failed too often             | open       | open
-provider.failed at a good ratio       | open       | open
-provider.failed in few attempts       | open       | open
+provider.failed at a good ratio       | open       | probing
+provider.failed in few attempts       | open       | probing
 provider.succeeded                    | available  | available
 provider.due                          | -          | -
 provider.probeSent                    | probing    | probing

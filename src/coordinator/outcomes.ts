@@ -53,13 +53,20 @@ const turnedAway: readonly ErrorClass[] = [
   'rate_limited',
   'quota_exhausted',
   'auth',
-  'overloaded',
-  'server_error',
   'model_not_found',
   'model_not_loaded',
   'context_overflow',
   'invalid_request',
 ];
+
+/** It did so when it said it with a status; in the middle of an answer it may charge for what it had made of it. */
+const turnedAwayByStatus: readonly ErrorClass[] = ['overloaded', 'server_error'];
+
+function isTurnedAway({ class: errorClass, status, code }: ReportedFailure): boolean {
+  // The answer is there, and only too large for a frame.
+  if (code === 'result_too_large') return false;
+  return turnedAway.includes(errorClass) || (status !== null && turnedAwayByStatus.includes(errorClass));
+}
 
 /** What a worker's last word means for its job, and what the attempt cost. */
 export class Outcomes {
@@ -217,7 +224,7 @@ export class Outcomes {
   #costOf({ provider, model, finishedAt }: Attempt, outcome: Outcome, at: number): Cost {
     const usage = 'usage' in outcome ? outcome.usage : null;
     const isNothing =
-      outcome.type === 'release' || (outcome.type === 'fail' && turnedAway.includes(outcome.failure.class));
+      outcome.type === 'release' || (outcome.type === 'fail' && isTurnedAway(outcome.failure));
     if (usage === null && isNothing) return noCost;
     const reportedModel = outcome.type === 'complete' ? outcome.model : null;
     return this.#pricing.costOf({ provider, model, reportedModel, usage, at: finishedAt ?? at });

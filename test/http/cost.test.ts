@@ -302,27 +302,31 @@ test('a failure costs what its worker says; without a word it depends on whether
   };
   const costs: unknown[] = [];
   const kinds = [
-    ['server_error', usage],
-    ['server_error', null],
-    ['auth', null],
-    ['timeout', null],
-    ['network', null],
+    ['server_error', 500, usage],
+    ['server_error', 500, null],
+    ['server_error', null, null],
+    ['auth', null, null],
+    ['invalid_request', null, null, 'result_too_large'],
+    ['timeout', null, null],
+    ['network', null, null],
   ] as const;
-  for (const [i, [errorClass, told]] of kinds.entries()) {
+  for (const [i, [errorClass, status, told, code = null]] of kinds.entries()) {
     const { job } = await bundle.coordinator.dispatch(request({ provider: 'gold', model: 'gold-1' }));
     const { job_id, lease } = await hand.job(i + 1);
-    const failure = { class: errorClass, message: 'no', status: null, code: null, retryAfterMs: null };
+    const failure = { class: errorClass, message: 'no', status, code, retryAfterMs: null };
     await hand.connection.conclude({ jobId: job_id, lease }, { type: 'fail', failure, usage: told });
     costs.push((await bundle.jobAs(job.id, 'failed')).life.attempts[0]?.cost);
   }
   t.deepEqual(costs, [
     { nanoDollars: 10_000_000, status: 'known' },
     { nanoDollars: null, status: 'none' },
+    { nanoDollars: null, status: 'unknown' },
     { nanoDollars: null, status: 'none' },
     { nanoDollars: null, status: 'unknown' },
     { nanoDollars: null, status: 'unknown' },
+    { nanoDollars: null, status: 'unknown' },
   ]);
-  t.like(await summary(bundle), { attempts: 5, jobs: 5, unknown_cost_attempts: 2, total_cost_usd: 0.01 });
+  t.like(await summary(bundle), { attempts: 7, jobs: 7, unknown_cost_attempts: 4, total_cost_usd: 0.01 });
 });
 
 test('cost outlives a restart and a checkpoint', async (t) => {

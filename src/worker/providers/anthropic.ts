@@ -114,6 +114,7 @@ const dialect: Dialect = {
     return {
       ...(type === 'error' ? { error: event } : {}),
       usage: isFields(counted) ? counted : undefined,
+      isEarlyUsage: type === 'message_start',
       model: typeof whole.model === 'string' ? whole.model : undefined,
       isLast: type === 'message_stop',
       isUnknown: typeof type === 'string' && !eventTypes.includes(type),

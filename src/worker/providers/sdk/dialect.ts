@@ -7,6 +7,8 @@ export interface Heard {
   error?: unknown;
   /** The provider's count so far; what it counts anew overrules what it said before. */
   usage?: Fields | undefined;
+  /** `usage` was counted before the output was: it is no bill of an answer that breaks off. */
+  isEarlyUsage?: boolean;
   /** What the provider says it runs. */
   model?: string | undefined;
   /** Nothing that matters comes after it. */

@@ -85,6 +85,8 @@ class Answer {
   #output = '';
   readonly #toolCalls: ToolCall[] = [];
   #rawUsage: Fields | null = null;
+  /** Whether what has been counted counts the output too. */
+  #isBilled = false;
   #model: string | null = null;
   /** An error in the middle of the answer; it ends it. */
   #failure: WireFailure | null = null;
@@ -99,8 +101,12 @@ class Answer {
     this.#wire = wire;
   }
 
-  /** As far as it is known now. */
+  /** What is charged for it if it breaks off now, as far as that is known: half a bill would pass for the whole. */
   get usage(): Partial<WireUsage> | undefined {
+    return this.#isBilled ? this.#usageTold() : undefined;
+  }
+
+  #usageTold(): Partial<WireUsage> | undefined {
     return this.#rawUsage === null ? undefined : this.#call.dialect.usageOf(this.#rawUsage);
   }
 
@@ -198,13 +204,17 @@ class Answer {
     const {
       error,
       usage,
+      isEarlyUsage = false,
       model,
       isLast,
       isWhole = false,
       isUnknown = false,
     } = this.#call.dialect.hear(event);
     this.#isUnknown = isUnknown;
-    if (usage !== undefined) this.#rawUsage = { ...this.#rawUsage, ...given(usage) };
+    if (usage !== undefined) {
+      this.#rawUsage = { ...this.#rawUsage, ...given(usage) };
+      this.#isBilled ||= !isEarlyUsage;
+    }
     if (model !== undefined && model !== '') this.#model = model;
     if (error !== undefined && error !== null) {
       this.#failure = this.#classified({ status: null, headers: {}, body: error });
@@ -265,7 +275,7 @@ class Answer {
         // A tool that the job itself chose ends the answer with `stop` at OpenAI, any tool with some local servers.
         finish_reason: finishReasons[finish === 'stop' && this.#toolCalls.length > 0 ? 'tool-calls' : finish],
         model: this.#model ?? modelName,
-        usage: this.usage ?? {},
+        usage: this.#usageTold() ?? {},
         ...(this.#rawUsage === null ? {} : { raw_usage: this.#rawUsage }),
       },
     };

@@ -149,9 +149,15 @@ export class Providers {
     const status = this.status(name);
     const waitsOutLimits = this.settings(name)?.rateLimit != null;
     if (status === 'open') return 0;
-    if (status === 'limited') return waitsOutLimits ? 0 : Number.POSITIVE_INFINITY;
-    if (status === 'probing' && waitsOutLimits) return entry.actor.getSnapshot().context.probeSent ? 0 : 1;
+    if (status === 'limited' && waitsOutLimits) return 0;
+    if (status === 'probing' && (waitsOutLimits || this.hasOpened(name)))
+      return entry.actor.getSnapshot().context.probeSent ? 0 : 1;
     return Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether its breaker has opened, and nothing has succeeded since. */
+  hasOpened(name: string): boolean {
+    return (this.#entries.get(name)?.actor.getSnapshot().context.opensInRow ?? 0) > 0;
   }
 
   /** Mean time of its recent attempts that ended well, ms; null before the first. */

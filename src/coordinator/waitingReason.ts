@@ -50,21 +50,29 @@ export class WaitingReasons {
   #ofCandidate({ target, fitting, until }: Candidate): Reason {
     const { provider } = target;
     if (fitting.length === 0) return reason('no_worker', noWorker(target));
-    const status = this.#providers.status(provider);
-    if (this.#providers.allowance(provider) <= 0) {
-      return status === 'open'
-        ? reason('provider_open', `Too many attempts at ${provider} failed; it is tried again soon`, until)
-        : reason(
-            'provider_limited',
-            `${provider} answered 429 Too Many Requests; it is tried again then`,
-            until,
-          );
-    }
+    if (this.#providers.allowance(provider) <= 0) return this.#ofProvider(provider, until);
     const ceiling = this.#providers.maxConcurrent(provider);
     if (ceiling !== null && this.#leases.ofProvider(provider) >= ceiling) {
       return reason('provider_full', `${provider} has its max_concurrent of ${ceiling} requests under way`);
     }
     return this.#ofWorkers(fitting);
+  }
+
+  #ofProvider(provider: string, until: number | null): Reason {
+    const status = this.#providers.status(provider);
+    if (status === 'probing') {
+      return reason(
+        this.#providers.hasOpened(provider) ? 'provider_open' : 'provider_limited',
+        `One job is sent to ${provider} to see whether it is back; the others wait for its first output, or its end`,
+      );
+    }
+    return status === 'open'
+      ? reason('provider_open', `Too many attempts at ${provider} failed; it is tried again soon`, until)
+      : reason(
+          'provider_limited',
+          `${provider} answered 429 Too Many Requests; it is tried again then`,
+          until,
+        );
   }
 
   #ofWorkers(fitting: readonly FleetMember[]): Reason {
@@ -98,7 +106,9 @@ function reason(word: Waiting['reason'], detail: string, until: number | null = 
 
 function noWorker({ provider, worker, workerTag }: Target): string {
   const pin = worker !== null ? ` named ${worker}` : workerTag !== null ? ` with the tag ${workerTag}` : '';
-  return `No connected worker${pin} serves the provider ${provider}; start one with: svc worker --provider ${provider}`;
+  // Somebody may paste it into a shell, and clients name providers as they like.
+  const advice = /^[\w.-]+$/.test(provider) ? `; start one with: svc worker --provider ${provider}` : '';
+  return `No connected worker${pin} serves the provider ${provider}${advice}`;
 }
 
 /** Of candidates that are all skipped: the one that is known to be back first, else the first that has a worker. */

@@ -201,6 +201,37 @@ test('a probe after a limit that fails for another reason opens no breaker: the 
   t.is(status(), 'available');
 });
 
+test('a provider whose breaker opened is tried with one job, and the others say so, with and without rate-limit handling', async (t) => {
+  for (const settings of [{}, limiting({ maxConcurrent: null, maxRetries: 5 })]) {
+    const { coordinator, worker, clock } = await setup(t, { ...settings, jobs: { maxAttempts: 1 } });
+    const hand = await worker({ concurrency: 20 });
+    const explained = async (id: string) => (await coordinator.job(id)).waiting;
+    for (let count = 1; count <= 10; count += 1) {
+      const { job } = await coordinator.dispatch(request());
+      const { lease } = await hand.job(count);
+      const failure = { ...tooMany(null), class: 'server_error', status: 500 } as const;
+      await hand.connection.conclude({ jobId: job.id, lease }, { type: 'fail', failure, usage: null });
+    }
+    const first = (await coordinator.dispatch(request())).job;
+    const other = (await coordinator.dispatch(request())).job;
+    t.like(await explained(other.id), { reason: 'provider_open', until: clock.now() + 30_000 });
+    for (let second = 0; second <= 30; second += 1) {
+      clock.advance(1_000);
+      hand.connection.heard();
+    }
+    t.is((await hand.job(11)).job_id, first.id);
+    t.like(await explained(other.id), {
+      reason: 'provider_open',
+      detail:
+        'One job is sent to echo to see whether it is back; the others wait for its first output, or its end',
+      until: null,
+    });
+    t.is(hand.jobs.length, 11);
+    await hand.complete(await hand.job(11));
+    t.is((await hand.job(12)).job_id, other.id);
+  }
+});
+
 test('without rate-limit handling a 429 fails the job in the spec’s words, and does not stop the others', async (t) => {
   const { coordinator, worker, jobAs } = await setup(t);
   const hand = await worker();
@@ -211,6 +242,14 @@ test('without rate-limit handling a 429 fails the job in the spec’s words, and
   t.regex((await jobAs(job.id, 'failed')).life.error?.message ?? '', /429 Too Many Requests/);
   const next = (await coordinator.dispatch(request())).job;
   t.is((await hand.job(2)).job_id, next.id);
+});
+
+test('a job without a worker says how to start one, in words that are safe in a shell', async (t) => {
+  const { coordinator } = await setup(t);
+  const detailOf = async (provider: string) =>
+    (await coordinator.dispatch(request({ provider }))).waiting?.detail;
+  t.regex((await detailOf('llama-3.cpp')) ?? '', /; start one with: svc worker --provider llama-3\.cpp$/);
+  t.is(await detailOf('x; rm -r y'), 'No connected worker serves the provider x; rm -r y');
 });
 
 test('a waiting job says its position in the lane', async (t) => {

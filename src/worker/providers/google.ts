@@ -21,6 +21,8 @@ import { sdkProvider } from './sdk/sdkProvider.ts';
 import { countOf, tokenUsage } from './sdk/tokenUsage.ts';
 
 const googleBaseUrl = 'https://generativelanguage.googleapis.com/v1beta';
+/** Clients name models, and Google takes the name in the path: it must not lead to another method of the key's owner. */
+const modelPattern = /^\w[\w.-]*(\/\w[\w.-]*)*$/;
 
 /**
  * Gemini. Parameters get Google's names (`top_p` → `topP`, `stop` → `stopSequences` …) and stand in `generationConfig`;
@@ -37,6 +39,7 @@ export function createGoogle(settings: ProviderSettings): Provider {
       lists: [{ url: `${baseUrl}/models?pageSize=1000`, names: modelNames }],
       headers: apiKey === '' ? {} : { 'x-goog-api-key': apiKey },
     },
+    modelPattern,
     call: (assignment, name) => ({
       model: (fetch) => createGoogleGenerativeAI({ baseURL: baseUrl, apiKey, fetch })(name),
       ...generateCall(assignment),

@@ -42,3 +42,21 @@ test('google: a prompt that is not let through is content_filtered, and what it 
   t.regex(error.message, /prohibited_content/i);
   t.like(usage, { input_tokens: 8 });
 });
+
+test('google: a model whose name would lead to another address of its API is not asked for', async (t) => {
+  const { provider, server, job } = await setupWire(t, subject, failingAtOnce(gemini, blockedPrompt));
+  for (const model of [
+    '../cachedContents?x=',
+    'x/../../v1/files#',
+    'gemini-2.5-flash:countTokens?',
+    '/x',
+    'a b',
+    '.',
+  ]) {
+    const { error } = failureOf(await begin(provider, { ...job, model }).outcome);
+    t.like(error, { class: 'model_not_found' }, model);
+  }
+  t.is(server.asked.length, 0);
+  await begin(provider, { ...job, model: 'tunedModels/mine-1' }).outcome;
+  t.is(server.asked.length, 1);
+});

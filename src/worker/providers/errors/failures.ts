@@ -54,6 +54,11 @@ export function filteredAnswer(name: string, reason: string): WireFailure {
   };
 }
 
+/** The job names a model as the provider names none; it is not asked. */
+export function badModelName(name: string): WireFailure {
+  return { class: 'model_not_found', message: `Model not found: no model of ${name} can have such a name` };
+}
+
 /** The job names no model, and none is configured. */
 export function noModel(name: string): WireFailure {
   return {

@@ -1,7 +1,7 @@
 import type { WorkerKind } from '../../../domain/worker.ts';
 import type { Assignment } from '../../../domain/workerProtocol.ts';
 import type { Outcome, Provider } from '../../provider.ts';
-import { noModel } from '../errors/failures.ts';
+import { badModelName, noModel } from '../errors/failures.ts';
 import { hideAll, hideKeys } from '../errors/hide.ts';
 import { timeoutsDefault } from '../http/patience.ts';
 import type { ModelChoice } from '../models/localModels.ts';
@@ -20,6 +20,8 @@ export interface SdkProviderParts {
   overflowHelp?: string;
   /** Decides which model a job is run with; left out: the one that it names, or the configured one. */
   modelChoice?: (models: ModelServer) => ModelChoice;
+  /** What the name of a model looks like, where it becomes a part of the address; left out: anything is sent. */
+  modelPattern?: RegExp;
   /** @throws RequestError when the job cannot be asked. */
   call(assignment: Assignment, model: string): Pick<SdkCall, 'model' | 'options' | 'amend' | 'dialect'>;
 }
@@ -27,7 +29,7 @@ export interface SdkProviderParts {
 /** A provider that is asked through its SDK. */
 export function sdkProvider(
   { name, apiKey, model, timeouts }: ProviderSettings,
-  { kind, baseUrl, server, overflowHelp, modelChoice, call }: SdkProviderParts,
+  { kind, baseUrl, server, overflowHelp, modelChoice, modelPattern, call }: SdkProviderParts,
 ): Provider {
   const address = addressOf(baseUrl);
   const models: ModelServer = { name, address, hide: hideKeys(apiKey), ...server };
@@ -37,6 +39,7 @@ export function sdkProvider(
     const wanted = assignment.model ?? model;
     const modelName = choice === undefined ? (wanted ?? noModel(name)) : await choice.choose(wanted);
     if (typeof modelName !== 'string') return { ok: false, error: modelName };
+    if (modelPattern?.test(modelName) === false) return { ok: false, error: badModelName(name) };
     try {
       const asked = call(assignment, modelName);
       const hide = hideAll(apiKey, assignment);

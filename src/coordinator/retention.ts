@@ -8,10 +8,14 @@ import type { Deadlines } from './deadlines.ts';
 import type { JobHost } from './jobHost.ts';
 
 const dayMs = 86_400_000;
-/** How often it looks for jobs that are to leave. */
-const sweepEveryMs = 60_000;
-/** Jobs that leave in one commit: no turn of the event loop takes longer than 12 ms for them (1 KB prompts). */
-const sweepSizeMax = 500;
+/** How often it looks for jobs that are to leave: those of one second never stand in anybody's way for long. */
+const sweepEveryMs = 1_000;
+/** After a failure, which a full disk repeats. */
+const retryMs = 60_000;
+/** Jobs that leave in one commit: no turn of the event loop takes longer than 3 ms for them (1 KB prompts). */
+const sweepSizeMax = 100;
+/** How often the log tells how many have left. */
+const tellEveryMs = 60_000;
 /** So long the worker of an attempt that ended without its word may still tell what it cost. */
 const wordMs = dayMs;
 
@@ -19,8 +23,9 @@ const wordMs = dayMs;
 const untold: ReadonlySet<AttemptOutcome> = new Set(['cancelled', 'timed_out', 'reaped', 'lost']);
 
 /**
- * Moves ended jobs to the archive, by `retention.*`: a little every minute, and as long as there is more to move right
- * after one another, with turns for everybody else in between. Nothing of it hangs on a job's own path.
+ * Moves ended jobs to the archive, by `retention.*`: a little every second. Where there is more to move it rests after
+ * each commit for as long as that took, so that the rest of the service keeps half of the thread at least. Nothing of it
+ * hangs on a job's own path.
  */
 export class Retention {
   readonly #config: () => Config;
@@ -31,6 +36,10 @@ export class Retention {
   readonly #isAccepting: () => boolean;
   readonly #logger: Logger;
   #isClosed = false;
+  /** Jobs that have left since the log was told. */
+  #untold = 0;
+  /** Monotonic ms. */
+  #toldAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: {
     config: () => Config;
@@ -50,7 +59,7 @@ export class Retention {
     this.#logger = options.logger;
   }
 
-  /** Look in a minute, and from then on. */
+  /** Look from now on. */
   start(): void {
     this.#lookIn(sweepEveryMs);
   }
@@ -62,15 +71,16 @@ export class Retention {
   #lookIn(delayMs: number): void {
     if (this.#isClosed) return;
     this.#deadlines.set(this.#clock.monotonic() + delayMs, () => {
-      this.#sweep().then((hasMore) => this.#lookIn(hasMore ? 0 : sweepEveryMs));
+      this.#sweep().then((restMs) => this.#lookIn(restMs));
     });
   }
 
-  /** @returns whether there may be more to move. */
-  async #sweep(): Promise<boolean> {
-    if (!this.#isAccepting()) return false;
+  /** @returns how long to rest before the next, ms. */
+  async #sweep(): Promise<number> {
+    if (!this.#isAccepting()) return sweepEveryMs;
     const { keepDays, keepJobs } = this.#config().retention;
     const now = this.#clock.now();
+    const beganAt = this.#clock.monotonic();
     const rule = { endedBefore: now - keepDays * dayMs, keep: keepJobs, limit: sweepSizeMax, staysUntil };
     const releases: (() => void)[] = [];
     try {
@@ -79,17 +89,27 @@ export class Retention {
         releases.push(this.#host.hold(job.id));
         return true;
       });
-      if (count > 0) this.#logger.info({ jobs: count }, 'moved ended jobs to the archive');
-      return count === sweepSizeMax;
+      this.#tell(count);
+      return count === sweepSizeMax ? this.#clock.monotonic() - beganAt : sweepEveryMs;
     } catch (error) {
       this.#logger.error(
         { error: messageOf(error) },
         'ended jobs could not be moved to the archive; trying again',
       );
-      return false;
+      return retryMs;
     } finally {
       for (const release of releases) release();
     }
+  }
+
+  /** So many more have left. */
+  #tell(count: number): void {
+    this.#untold += count;
+    const now = this.#clock.monotonic();
+    if (this.#untold === 0 || now - this.#toldAt < tellEveryMs) return;
+    this.#logger.info({ jobs: this.#untold }, 'moved ended jobs to the archive');
+    this.#untold = 0;
+    this.#toldAt = now;
   }
 }
 

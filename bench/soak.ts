@@ -4,11 +4,12 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Accounts, settle } from './soak/accounts.ts';
 import { Churn } from './soak/churn.ts';
-import { Holdings } from './soak/holdings.ts';
 import { SoakLoad } from './soak/load.ts';
 import { limited } from './soak/mix.ts';
 import { flat, type Stretch, stretchTable, writeSoak } from './soak/report.ts';
-import { type ServerProcess, startCoordinator } from './support/processes.ts';
+import { bodiesOf, served } from './support/jobs.ts';
+import { steadyLoad } from './support/load.ts';
+import { type ServerProcess, startCoordinator, startEcho } from './support/processes.ts';
 import { type Bench, type Figure, type Scenario, temporaryFolder, told } from './support/scenario.ts';
 import { median, percentile } from './support/statistics.ts';
 import { WorkerClient } from './support/workerClient.ts';
@@ -27,6 +28,10 @@ const keptShare = 1 / 6;
 const limitedSlots = 20;
 /** Every so many assignments the limited provider says: later. */
 const limitEvery = 20;
+/** Requests to the echo app beside the load: enough for a p99 of each stretch, too few to be felt. */
+const echoPerSecond = 20;
+const echoConnections = 2;
+const promptBytes = 300;
 const flatRatioMax = 1.2;
 const mebibyte = 1024 ** 2;
 
@@ -45,6 +50,7 @@ export const soak: Scenario = {
     const { url } = coordinator;
     const churn = new Churn(bench, { url, configFile, config });
     await Promise.all([churn.start(), startLimited(bench, url)]);
+    const echo = await startEcho(bench);
     const load = new SoakLoad(bench, url);
     await load.follow(bench);
 
@@ -56,12 +62,7 @@ export const soak: Scenario = {
       `capacity ${capacity.toFixed(0)} jobs/s; ${perSecond.toFixed(0)} a second for ${minutes} minutes`,
     );
     load.takeWindow();
-    const holdings = new Holdings(coordinator, { keepJobs, perSecond });
-    const stretches = await soaked(
-      { bench, coordinator, churn, load, holdings },
-      perSecond,
-      minutes * 60_000,
-    );
+    const stretches = await soaked({ bench, coordinator, echo, churn, load }, perSecond, minutes * 60_000);
     await load.drained();
     const accounts = await settle(url, load);
     for (const example of accounts.examples) bench.say(example);
@@ -98,14 +99,15 @@ async function startLimited(bench: Bench, url: string): Promise<void> {
 interface Parts {
   bench: Bench;
   coordinator: ServerProcess;
+  /** Does the same work without keeping anything: how slow the machine itself is in each stretch. */
+  echo: ServerProcess;
   churn: Churn;
   load: SoakLoad;
-  holdings: Holdings;
 }
 
 /** Load, churn and measurements beside one another. */
 async function soaked(
-  { bench, coordinator, churn, load, holdings }: Parts,
+  { bench, coordinator, echo, churn, load }: Parts,
   perSecond: number,
   ms: number,
 ): Promise<Stretch[]> {
@@ -113,22 +115,31 @@ async function soaked(
   const endsAt = startedAt + ms;
   const stretchMs = Math.min(stretchMsMax, ms / stretchesMin);
   const stretches: Stretch[] = [];
+  const bodies = bodiesOf(served, promptBytes);
+  const echoLoad = { url: echo.url, connections: echoConnections, bodies };
   const measure = async () => {
     for (let count = 1; count * stretchMs <= ms; count++) {
-      await coordinator.measure();
-      await sleep(Math.max(0, startedAt + count * stretchMs - performance.now()));
+      await Promise.all([coordinator.measure(), echo.measure()]);
+      const leftMs = Math.max(0, startedAt + count * stretchMs - performance.now());
+      const echoed = await steadyLoad(echoLoad, { perSecond: echoPerSecond, ms: leftMs });
       const { rssBytes, delayMs } = await coordinator.report();
+      const echoDelayMs = (await echo.report()).delayMs;
       const { jobs, dispatchMs, resultMs } = load.takeWindow();
+      const { heapBytes, descriptors } = await coordinator.collect();
       stretches.push({
         minute: (performance.now() - startedAt) / 60_000,
         jobs,
         rssMiB: rssBytes / mebibyte,
-        ...(await holdings.latest()),
+        heapMiB: heapBytes / mebibyte,
+        descriptors,
         delayP99Ms: delayMs.p99,
         dispatchP50Ms: percentile(dispatchMs, 0.5),
         dispatchP99Ms: percentile(dispatchMs, 0.99),
         resultP50Ms: percentile(resultMs, 0.5),
         resultP99Ms: percentile(resultMs, 0.99),
+        echoDelayP99Ms: echoDelayMs.p99,
+        echoP50Ms: percentile(echoed.latenciesMs, 0.5),
+        echoP99Ms: percentile(echoed.latenciesMs, 0.99),
       });
     }
   };
@@ -139,8 +150,7 @@ async function soaked(
       await sleep(Math.max(0, Math.min(endsAt, startedAt + count * everyMs) - performance.now()));
     }
   };
-  const holding = holdings.follow(() => performance.now() >= endsAt);
-  await Promise.all([load.steady(perSecond, ms), measure(), churning(), holding]);
+  await Promise.all([load.steady(perSecond, ms), measure(), churning()]);
   bench.say(`${stretches.length} stretches of ${(stretchMs / 1000).toFixed(0)} s`);
   return stretches;
 }
@@ -151,12 +161,16 @@ function flatness(stretches: readonly Stretch[]): Figure[] {
   const last = stretches.slice(-third);
   const before = stretches.slice(-2 * third, -third);
   return (Object.keys(flat) as (keyof typeof flat)[]).map((key) => {
-    const at = (part: readonly Stretch[]) => median(part.map((stretch) => stretch[key]));
+    const { name, unit, beside } = flat[key];
+    const at = (part: readonly Stretch[], of: (stretch: Stretch) => number) => median(part.map(of));
+    const value = (stretch: Stretch) => stretch[key];
+    const compared = (stretch: Stretch) => stretch[key] / (beside === undefined ? 1 : stretch[beside]);
     return {
-      ...flat[key],
-      value: at(last),
-      ratio: at(last) / at(before),
-      against: 'the third before',
+      name,
+      unit,
+      value: at(last, value),
+      ratio: at(last, compared) / at(before, compared),
+      against: `the third before${beside === undefined ? '' : ', each beside the echo app'}`,
       target: { of: 'ratio', is: 'at most', bound: flatRatioMax },
     };
   });

@@ -109,6 +109,7 @@ export class Coordinator {
     for (const job of await this.#store.delayedJobs()) this.#parts.delays.follow(job);
     this.#expectReturns();
     this.#parts.retention.start();
+    this.#parts.workerRetention.start();
     this.#parts.course.start();
     this.#supervise({ type: 'supervisor.recovered' });
     this.#logger.info({ running: running.length, pending: this.#pending }, 'coordinator accepts jobs');
@@ -147,6 +148,7 @@ export class Coordinator {
   async close(): Promise<void> {
     this.dismiss();
     this.#parts.retention.close();
+    this.#parts.workerRetention.close();
     this.#parts.course.close();
     this.#parts.deadlines.close();
     this.#parts.host.close();

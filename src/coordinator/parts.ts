@@ -25,6 +25,7 @@ import { Outcomes } from './outcomes.ts';
 import { Providers } from './providers.ts';
 import { Retention } from './retention.ts';
 import { WaitingReasons } from './waitingReason.ts';
+import { WorkerRetention } from './workerRetention.ts';
 import type { WorkerSession } from './workerSession.ts';
 import { Workers } from './workers.ts';
 
@@ -143,6 +144,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     }),
     delays: new Delays({ clock, deadlines, host, logger }),
     retention: new Retention({ config, clock, deadlines, store, host, isAccepting, logger }),
+    workerRetention: new WorkerRetention({ clock, deadlines, workers, bus, logger }),
     outcomes,
     commands: new JobCommands({ config, clock, store, host, outcomes }),
     waits: new JobWaits({ clock, bus }),

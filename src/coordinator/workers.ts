@@ -182,6 +182,46 @@ export class Workers {
     }
   }
 
+  /** How many are known, connected or not. */
+  get count(): number {
+    return this.#byId.size;
+  }
+
+  /**
+   * Workers that are gone, the one that was heard longest ago first. Not those that jobs wait for, and not those that an
+   * operator has paused or resized: that is to hold when they come back.
+   */
+  forgettable(): WorkerLife[] {
+    return [...this.#byId.values()]
+      .filter(({ session, joining, forgetting }) => session === null && !joining && forgetting === null)
+      .map((entry) => this.#life(entry))
+      .filter(
+        ({ paused, concurrency, declaredConcurrency }) => !paused && concurrency === declaredConcurrency,
+      )
+      .filter(({ id }) => this.#leases.ofWorker(id).length === 0)
+      .sort((a, b) => (a.lastHeartbeatAt ?? 0) - (b.lastHeartbeatAt ?? 0));
+  }
+
+  /**
+   * Make durable when the connected workers were heard, those of which the store knows no time after `since`, epoch ms.
+   * @throws StoreUnavailable.
+   */
+  async keepHeard(since: number): Promise<void> {
+    const stale = (await this.#store.workers()).flatMap(({ life }) => {
+      const entry = this.#byId.get(life.id);
+      return (life.lastHeartbeatAt ?? 0) < since && entry !== undefined && entry.session !== null
+        ? [entry]
+        : [];
+    });
+    await Promise.all(
+      stale.map((entry) =>
+        this.#inTurn(entry, async () => {
+          await this.#store.commit([{ kind: 'worker', life: this.#life(entry) }]);
+        }),
+      ),
+    );
+  }
+
   session(workerId: string): WorkerSession | null {
     return this.#byId.get(workerId)?.session ?? null;
   }

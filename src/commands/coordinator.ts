@@ -29,6 +29,13 @@ Examples:
   SVC_API_KEY=$(openssl rand -hex 24) svc coordinator --host 0.0.0.0
   svc coordinator --with-echo-worker                also runs a worker that echoes, to try things out
 
+Environment:
+  SVC_HOST, SVC_PORT   used when --host and --port are not given
+  SVC_DATA_DIR         used when --data-dir is not given
+  SVC_LOG_LEVEL        used when --log-level is not given
+  SVC_CONFIG           used when --config is not given
+  SVC_API_KEY          an admin key that is always valid, 16 characters or more; without it the first start makes one
+
 Signals: SIGTERM and SIGINT stop it in good order (exit 0); a second one stops it at once.
 SIGHUP: read the configuration again; a bad one changes nothing.
 Exit codes: 0 stopped in good order; 1 it could not start, or its store failed; 2 wrong usage or configuration.`;
@@ -37,7 +44,10 @@ Exit codes: 0 stopped in good order; 1 it could not start, or its store failed; 
 export function coordinatorCommand(): Command {
   return new Command('coordinator')
     .description('Run the coordinator: API, dashboard and worker sockets on one port')
-    .option('--config <file>', 'configuration file (default: svc.config.yaml or .json here, if there is one)')
+    .option(
+      '--config <file>',
+      'configuration file (default: svc.config.yaml, .yml or .json here, if there is one)',
+    )
     .option('--host <host>', 'address to listen on')
     .option('--port <port>', 'port to listen on')
     .option('--data-dir <folder>', 'folder of the store')

@@ -32,7 +32,7 @@ Examples:
 Environment:
   SVC_API_KEY          the worker's key at the coordinator (role worker)
   SVC_COORDINATOR_URL  used when --coordinator is not given
-  SVC_CONFIG           used when --config is not given (else svc.config.yaml or .json here, if there is one)
+  SVC_CONFIG           used when --config is not given (else svc.config.yaml, .yml or .json here, if there is one)
   SVC_CONFIG_URL       remote configuration, JSON or YAML with the keys of the file; followed while the worker runs,
                        so that a rotated key (worker.api_key) needs no restart
   SVC_LOCAL_MODEL_HOST scheme, host and port of the local-model server, such as http://10.0.0.5:11434

@@ -1,9 +1,10 @@
 import type { JobOutput, JobProgress, JobSnapshot } from '../domain/liveProtocol.ts';
 import type { WireJob } from '../domain/wire/job.ts';
 import { WaitTimedOut } from './errors.ts';
+import { Outage } from './outage.ts';
 import { pause } from './pause.ts';
 import type { StreamEvent } from './request.ts';
-import { hasEnded, passing, type WaitOptions } from './wait.ts';
+import { hasEnded, type WaitOptions } from './wait.ts';
 
 /** A piece of what the running attempt says. It is a preview: only the result is what the job answered. */
 export interface OutputPart {
@@ -35,7 +36,7 @@ const reconnectMs = 1_000;
 export async function followToEnd(
   jobId: string,
   { events, job: askJob }: FollowPorts,
-  { timeoutSeconds, onUpdate, onOutput, signal: stop }: FollowOptions,
+  { timeoutSeconds, onUpdate, onOutput, signal: stop, isKnown = false }: FollowOptions,
 ): Promise<WireJob> {
   const late = new AbortController();
   const timer =
@@ -43,10 +44,10 @@ export async function followToEnd(
   const signal = stop === undefined ? late.signal : AbortSignal.any([stop, late.signal]);
   const output = new Output((part) => onOutput?.(part));
   let lastEventId: string | null = null;
-  let heardAt: number | null = null;
+  const outage = new Outage(isKnown);
   const hear = async (): Promise<void> => {
     for await (const { id, data } of events(lastEventId, signal)) {
-      heardAt = performance.now();
+      outage.answered();
       lastEventId = id ?? lastEventId;
       const job = take(data as Frame, output);
       if (job !== null) onUpdate?.(job);
@@ -56,12 +57,12 @@ export async function followToEnd(
     for (;;) {
       let pauseMs = reconnectMs;
       const passOver = (error: unknown): null => {
-        pauseMs = passing(error, heardAt);
+        pauseMs = outage.pauseAfter(error);
         return null;
       };
       await hear().catch(passOver);
       const job = await askJob(signal).catch(passOver);
-      if (job !== null) heardAt = performance.now();
+      if (job !== null) outage.answered();
       if (job !== null && hasEnded(job)) return job;
       await pause(pauseMs, signal);
     }

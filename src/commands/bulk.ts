@@ -1,8 +1,8 @@
-import { ApiError, type Client, WaitTimedOut } from '../client/client.ts';
+import { ApiError, type Client } from '../client/client.ts';
 import type { DispatchBody, WireJob } from '../domain/wire/job.ts';
-import { Interrupted, interruptSignal } from '../lib/interrupt.ts';
+import { interruptSignal } from '../lib/interrupt.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
-import { CommandFailure, exitCodes } from './exit.ts';
+import { CommandFailure, exitCodes, goesOn } from './exit.ts';
 import type { Io } from './io.ts';
 import { readTextFile } from './textFile.ts';
 
@@ -149,7 +149,7 @@ async function follow(
   const deadline = performance.now() + (waitSeconds ?? Number.POSITIVE_INFINITY) * 1000;
   const ask = (id: string): Promise<WireJob> => {
     const timeoutSeconds = waitSeconds && Math.max(0, (deadline - performance.now()) / 1000);
-    const job = client.waitFor(id, { timeoutSeconds, signal });
+    const job = client.waitFor(id, { timeoutSeconds, signal, isKnown: true });
     // Whoever waits for the one before it hears of this failure when its turn comes.
     job.catch(() => {});
     return job;
@@ -164,7 +164,7 @@ async function follow(
       io.out.line(safeJson(json ? job : answerOf(job, items[index]?.line ?? 0), 0));
       if (job.status !== 'completed') failed += 1;
     } catch (error) {
-      if (error instanceof Interrupted || error instanceof WaitTimedOut) {
+      if (goesOn(error)) {
         const others = ids.length - index;
         io.err.line(`${others} jobs go on, from line ${items[index]?.line}; the first is ${plainLine(id)}.`);
       }

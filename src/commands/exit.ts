@@ -52,6 +52,11 @@ export function exitCodeOf(error: unknown): number {
   return error instanceof CommanderError ? exitCodeOfParsing(error) : exitCodes.failed;
 }
 
+/** Whether only the waiting for a job has ended, and not the job. */
+export function goesOn(error: unknown): boolean {
+  return error instanceof Interrupted || error instanceof WaitTimedOut || error instanceof Unreachable;
+}
+
 function exitCodeOfStatus(status: number): number {
   if (status === 401 || status === 403) return exitCodes.denied;
   if (status === 404 || status === 409) return exitCodes.refused;

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { type Client, WaitTimedOut } from '../client/client.ts';
+import type { Client } from '../client/client.ts';
 import type { DispatchBody, WireJob } from '../domain/wire/job.ts';
-import { Interrupted, interruptSignal } from '../lib/interrupt.ts';
+import { interruptSignal } from '../lib/interrupt.ts';
 import { plainLine, plainText, safeJson } from '../lib/plainText.ts';
 import { startSpinner } from '../lib/spinner.ts';
 import { runFile } from './bulk.ts';
 import { collect, createCommand, seconds } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
-import { CommandFailure, exitCodes } from './exit.ts';
+import { CommandFailure, exitCodes, goesOn } from './exit.ts';
 import { type Io, processIo } from './io.ts';
 import { costText, nowText, ranBy, ranMs, spanText, statusText, tokensOf } from './jobText.ts';
 import { LiveOutput } from './liveOutput.ts';
@@ -120,7 +120,7 @@ async function follow(client: Client, dispatched: WireJob, flags: Flags, io: Io)
   const live = io.out.isTerminal && !flags.json ? new LiveOutput(io, spinner) : null;
   if (!io.err.isTerminal && needsSomebody(dispatched))
     io.err.line(`job ${id} waits: ${plainLine(nowText(dispatched, Date.now()))}`);
-  const options = { timeoutSeconds: flags.wait, signal: interruptSignal() };
+  const options = { timeoutSeconds: flags.wait, signal: interruptSignal(), isKnown: true };
   let job: WireJob;
   try {
     job =
@@ -134,7 +134,7 @@ async function follow(client: Client, dispatched: WireJob, flags: Flags, io: Io)
   } catch (error) {
     spinner.stop();
     live?.endLine();
-    if (error instanceof Interrupted || error instanceof WaitTimedOut) {
+    if (goesOn(error)) {
       io.err.line(`Job ${id} goes on: svc jobs get ${id} shows it, svc jobs cancel ${id} ends it.`);
     }
     throw error;

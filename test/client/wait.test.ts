@@ -57,6 +57,13 @@ test('a restart in the middle does not end the wait', async (t) => {
   t.is(seen.length, 4);
 });
 
+test('of a job that is known an outage is waited out from the first question on', async (t) => {
+  const cut: Answer = (response) => response.destroy();
+  const { url } = await serve(t, script([cut, { json: completedJob() }]));
+  const client = createClient({ baseUrl: url, apiKey });
+  t.is((await client.waitFor(jobId, { isKnown: true })).status, 'completed');
+});
+
 test('an asking limit is waited for', async (t) => {
   const limited: Answer = {
     status: 429,

@@ -38,7 +38,8 @@ Environment:
 
 Signals: SIGTERM and SIGINT stop it in good order (exit 0); a second one stops it at once.
 SIGHUP: read the configuration again; a bad one changes nothing.
-Exit codes: 0 stopped in good order; 1 it could not start, or its store failed; 2 wrong usage or configuration.`;
+Exit codes: 0 stopped in good order; 1 it could not start, or its disk failed; 2 wrong usage or configuration;
+65 its data folder is damaged or was changed by somebody else: restore it before the next start.`;
 
 /** `svc coordinator`: runs the coordinator until a signal. */
 export function coordinatorCommand(): Command {
@@ -98,7 +99,7 @@ async function run(options: Options): Promise<void> {
     greet(service, { dataDir: loaded.config.store.path, isTrial, isOwnKey: loaded.apiKey !== null });
     const error = await service.failed;
     process.stderr.write(`The store has failed and nothing more is acknowledged: ${error.message}\n`);
-    process.exit(1);
+    process.exit(exitCodeOf(error));
   } catch (error) {
     process.stderr.write(`error: ${explain(error)}\n`);
     process.exit(exitCodeOf(error));

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { ApiError, Unreachable, WaitTimedOut } from '../client/client.ts';
 import { ConfigError } from '../config/problem.ts';
-import { messageOf } from '../domain/errors.ts';
+import { DataDamaged, messageOf } from '../domain/errors.ts';
 import { Interrupted } from '../lib/interrupt.ts';
 
 /** What the process tells the shell. Scripts depend on these; they are part of the interface. */
@@ -16,6 +16,8 @@ export const exitCodes = {
   denied: 4,
   /** There is no such thing, or its state does not allow it. */
   refused: 5,
+  /** The coordinator's data folder must be restored before the next start; as sysexits(3) has it, EX_DATAERR. */
+  dataDamaged: 65,
   /** As timeout(1) has it. */
   timedOut: 124,
 } as const;
@@ -46,6 +48,7 @@ export class CommandFailure extends Error {
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommandFailure || error instanceof Interrupted) return error.exitCode;
   if (error instanceof ConfigError) return exitCodes.usage;
+  if (error instanceof DataDamaged) return exitCodes.dataDamaged;
   if (error instanceof Unreachable) return exitCodes.unreachable;
   if (error instanceof WaitTimedOut) return exitCodes.timedOut;
   if (error instanceof ApiError) return exitCodeOfStatus(error.status);

@@ -63,6 +63,12 @@ export class StoreUnavailable extends CoordinatorError {
   }
 }
 
+/**
+ * The data folder does not hold what was written there: it is damaged, or somebody else has changed it. To start again does
+ * not mend it, and may take what is left of it for all there ever was; a backup mends it.
+ */
+export class DataDamaged extends Error {}
+
 /** The event is not one that the present state accepts. The state is unchanged. */
 export class InvalidTransition extends CoordinatorError {
   constructor(message: string, jobStatus: string) {

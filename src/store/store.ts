@@ -1,5 +1,5 @@
 import type { CostAmounts, CostBucket, CostDimension } from '../domain/cost.ts';
-import { messageOf } from '../domain/errors.ts';
+import { DataDamaged, messageOf } from '../domain/errors.ts';
 import type { AttemptOutcome, JobLife, JobRecord, JobRequest, StrategyName, Target } from '../domain/job.ts';
 import type { KeyRecord } from '../domain/key.ts';
 import type { JobState, JobStatus } from '../domain/states.ts';
@@ -285,7 +285,7 @@ export class StoreUnusable extends Error {
 export class StoreLocked extends Error {}
 
 /** A record in the middle of the data cannot be read; nothing is repaired by dropping it. */
-export class StoreCorrupt extends Error {
+export class StoreCorrupt extends DataDamaged {
   readonly file: string;
   readonly offset: number;
   constructor(file: string, offset: number, what: string) {

@@ -1,6 +1,7 @@
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { exitCodes } from '../../src/commands/exit.ts';
 import { systemClock } from '../../src/lib/systemClock.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { queryOf } from '../store/jobs.ts';
@@ -126,7 +127,7 @@ test('a flipped bit in the middle of the journal refuses to start and names file
   await writeFile(join(folder, file), damaged);
   const refused = spawnCoordinator(t, { folder, port: await freePort() });
   const { code } = await refused.exited;
-  t.is(code, 1);
+  t.is(code, exitCodes.dataDamaged);
   t.true(refused.err.includes(join(folder, file)), refused.err);
   t.true(refused.err.includes(`byte ${start}`), refused.err);
   t.notRegex(refused.said(), /^\s+at /m);

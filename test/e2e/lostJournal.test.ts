@@ -1,6 +1,7 @@
-import { cp, readdir, rename, rm, truncate } from 'node:fs/promises';
+import { cp, readdir, readFile, rename, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
+import { exitCodes } from '../../src/commands/exit.ts';
 import { answerTo } from '../support/e2eHttp.ts';
 import { startCoordinator, until } from '../support/process.ts';
 
@@ -51,7 +52,7 @@ for (const { what, says, do: harm } of harms) {
       const harmedAt = performance.now();
       const { code } = await process.exited;
       await Promise.all(crowd);
-      t.is(code, 1);
+      t.is(code, exitCodes.dataDamaged);
       t.regex(process.err, /The store has failed and nothing more is acknowledged/);
       t.true(process.err.includes(journal), process.err);
       t.regex(process.err, says);
@@ -62,3 +63,10 @@ for (const { what, says, do: harm } of harms) {
     });
   }
 }
+
+test('the documented unit does not start on a data folder that was damaged', async (t) => {
+  const guide = await readFile(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+  const [, unit = ''] = /^# \/etc\/systemd\/system\/svc\.service\n(.*?)^```/ms.exec(guide) ?? [];
+  t.regex(unit, /^Restart=on-failure$/m);
+  t.regex(unit, new RegExp(`^RestartPreventExitStatus=${exitCodes.dataDamaged}$`, 'm'));
+});

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { messageOf } from '../../domain/errors.ts';
+import { DataDamaged, messageOf } from '../../domain/errors.ts';
 import { encodeRecords, type RecordTexts } from './encode.ts';
 import { codeOf, type Files, type OpenFile, writeAll } from './files.ts';
 import { journalName } from './layout.ts';
@@ -14,7 +14,7 @@ export class SyncFailed extends Error {
 }
 
 /** The file of the journal is not what was written any more: somebody else has removed, replaced or cut it. */
-export class JournalLost extends Error {
+export class JournalLost extends DataDamaged {
   /** @param seen what is there instead, after the path. */
   constructor(path: string, seen: string) {
     super(

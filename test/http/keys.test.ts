@@ -36,6 +36,22 @@ test('a rotated key keeps its id; the old secret is refused at once unless a gra
   t.true(await works(sudden.json.key));
 });
 
+test('an answer that waits for the end of a job is not given to a key that was revoked meanwhile', async (t) => {
+  const { api, worker, coordinator } = await setupApi(t);
+  const { id, key } = (await api('POST', '/api/keys', { role: 'viewer' })).json;
+  const hand = await worker();
+  const { job } = await coordinator.dispatch(request());
+  const assigned = await hand.job();
+  const waiting = api('GET', `/api/jobs/${job.id}?wait=30`, undefined, { authorization: `Bearer ${key}` });
+  // The server takes its connections in order: an answer to a later one says that this one has come.
+  await api('GET', '/health');
+  t.is((await api('DELETE', `/api/keys/${id}`)).status, 200);
+  await hand.complete(assigned, 'a secret');
+  const answer = await waiting;
+  t.is(answer.status, 401);
+  t.false(answer.text.includes('a secret'));
+});
+
 test('bad bodies of keys name their fields', async (t) => {
   const { api } = await setupApi(t);
   for (const [path, body, field] of [

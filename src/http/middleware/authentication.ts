@@ -50,10 +50,17 @@ export function authentication(parts: {
       { retryAfterSeconds: waitSeconds },
     );
   };
+  /** An answer that was held back, for minutes perhaps, is for nobody whose key was taken back meanwhile. */
+  const recheck = (ctx: Context, principal: Principal): Promise<never> | undefined => {
+    return keys.isValid(principal)
+      ? undefined
+      : refuse(ctx, 'the key was taken back while the request waited');
+  };
   return (ctx, next) => {
     const principal = identify(ctx);
     if (typeof principal === 'string') return refuse(ctx, principal);
     ctx.state.principal = principal;
-    return next();
+    const isHeldBack = ctx.method === 'GET' && ctx.query.wait !== undefined;
+    return isHeldBack ? next().then(() => recheck(ctx, principal)) : next();
   };
 }

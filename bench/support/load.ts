@@ -67,6 +67,7 @@ export async function dispatchLoad(
  * POST jobs at a steady rate, whatever the answers do; latencies count from the moment a request was due, so that a
  * server that stands still is not spared.
  * @param onSend told the number of each job, from 0, as it is sent.
+ * @throws when an answer is not 201, or none comes.
  */
 export async function steadyLoad(
   { url, connections, bodies }: Load,
@@ -77,23 +78,26 @@ export async function steadyLoad(
   const requests = Math.round((perSecond * ms) / 1000);
   const latenciesMs: number[] = [];
   const answers: Promise<void>[] = [];
+  // One ends the load at its next request; until then nobody waits for the answer that brought it.
+  const refusals: unknown[] = [];
   const startedAt = performance.now();
   try {
-    for (let index = 0; index < requests; index++) {
+    for (let index = 0; index < requests && refusals.length === 0; index++) {
       const dueAt = startedAt + (index * 1000) / perSecond;
       await reach(dueAt);
       onSend(index);
       const client = clients[index % connections] as HttpClient;
       answers.push(
-        post(client, '/api/jobs', bodies[index % bodies.length] ?? '', 201).then(() => {
-          latenciesMs.push(performance.now() - dueAt);
-        }),
+        post(client, '/api/jobs', bodies[index % bodies.length] ?? '', 201).then(
+          () => void latenciesMs.push(performance.now() - dueAt),
+          (error: unknown) => void refusals.push(error),
+        ),
       );
     }
     await Promise.all(answers);
+    if (refusals.length > 0) throw refusals[0];
     return { requests, elapsedMs: performance.now() - startedAt, latenciesMs };
   } finally {
-    await Promise.allSettled(answers);
     for (const client of clients) client.destroy();
   }
 }

@@ -2,6 +2,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { Coordinator } from '../../src/coordinator/coordinator.ts';
 import type { WorkerLink } from '../../src/coordinator/workerSession.ts';
 import { createPricing } from '../../src/cost/pricing.ts';
+import { closeCodes } from '../../src/domain/workerProtocol.ts';
 import { silent } from '../../src/lib/log.ts';
 import { systemClock, systemRandom } from '../../src/lib/systemClock.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
@@ -79,7 +80,7 @@ async function complete(count: number): Promise<void> {
   const what = { kind: 'local' as const, providers: [served], models: {}, tags: [], concurrency: slots };
   await connection.hello({ name: 'seed', ...what, version: null, host: null, instance: null }, []);
   await promise;
-  coordinator.disconnect(connection);
+  coordinator.disconnect(connection, closeCodes.goingAway);
 }
 
 await coordinator.start();

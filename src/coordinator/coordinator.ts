@@ -337,11 +337,11 @@ export class Coordinator {
     return connection;
   }
 
-  /** The connection's socket has ended. */
-  disconnect(connection: WorkerConnection): void {
+  /** The connection's socket has ended. @param code of the close frame that came, 1006 when none did. */
+  disconnect(connection: WorkerConnection, code: number): void {
     this.#connections.delete(connection);
     // Whoever was told to come back is not lost.
-    if (!this.#isDismissing) connection.gone();
+    if (!this.#isDismissing) connection.gone(code);
   }
 
   /** The configuration is another one: what was decided by the old one is looked at again. */

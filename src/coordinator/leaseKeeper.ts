@@ -195,6 +195,14 @@ export class LeaseKeeper {
     }
   }
 
+  /** A worker has drained and gone, and nothing was left with it: what it still has here had not reached it. */
+  workerLeft(workerId: string): void {
+    for (const lease of this.#leases.ofWorker(workerId)) {
+      if (lease.phase === 'ending') this.#drop(lease);
+      else this.undelivered(lease);
+    }
+  }
+
   /** The worker has said its last word on a lease: if it was only waited for, its slot is free. */
   letGo(ref: LeaseRef, workerId: string): void {
     const lease = this.#leases.get(ref);

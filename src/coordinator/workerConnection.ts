@@ -160,22 +160,40 @@ export class WorkerConnection {
     this.#parts.workers.tell(this.workerId, { type: 'worker.draining', at: this.#parts.clock.now() });
   }
 
-  /** The socket has ended. */
-  gone(): void {
+  /** The socket has ended. @param code of the close frame that came. */
+  gone(code: number): void {
     const wasClosed = this.#session.isClosed;
     this.#session.ended();
-    if (this.workerId !== '') this.lost(wasClosed);
+    if (this.workerId === '') return;
+    const isDraining = this.#parts.workers.status(this.workerId) === 'draining';
+    if (!wasClosed && isDraining && code === closeCodes.goingAway) this.#left();
+    else this.lost(wasClosed);
   }
 
   /** The coordinator has closed the connection, or the worker has. */
   lost(expected: boolean): void {
-    const { workers, keeper, liveness, dispatcher, logger } = this.#parts;
-    liveness.forget(this.#session);
-    if (workers.session(this.workerId) !== this.#session) return;
-    workers.leave(this.#session);
+    const { keeper, logger } = this.#parts;
+    if (!this.#leave()) return;
     keeper.workerLost(this.workerId);
     logger[expected ? 'info' : 'warn']({ worker_id: this.workerId }, 'worker disconnected');
+  }
+
+  /** The worker has drained and says that nothing is left with it. */
+  #left(): void {
+    const { keeper, logger } = this.#parts;
+    if (!this.#leave()) return;
+    keeper.workerLeft(this.workerId);
+    logger.info({ worker_id: this.workerId }, 'worker left');
+  }
+
+  /** @returns whether it was this connection that the worker had. */
+  #leave(): boolean {
+    const { workers, liveness, dispatcher } = this.#parts;
+    liveness.forget(this.#session);
+    if (workers.session(this.workerId) !== this.#session) return false;
+    workers.leave(this.#session);
     dispatcher.kick();
+    return true;
   }
 
   /** The same worker process has connected anew; its leases are the new connection's. */

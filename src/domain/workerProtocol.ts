@@ -10,6 +10,7 @@ export const workerSubprotocol = 'svc.worker.v1';
 export const frameBytesMax = 16 * 1024 * 1024;
 
 export const closeCodes = {
+  normal: 1000,
   goingAway: 1001,
   policyViolation: 1008,
   restarting: 1012,

@@ -67,7 +67,7 @@ export class WorkerSocket implements WorkerLink {
       }
     });
     socket.on('error', (error) => logger.warn({ error: error.message }, 'worker socket failed'));
-    socket.on('close', () => coordinator.disconnect(this.#connection));
+    socket.on('close', (code) => coordinator.disconnect(this.#connection, code));
   }
 
   /** Whether its hello has come. */

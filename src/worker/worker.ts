@@ -215,10 +215,12 @@ export class Worker extends EventEmitter<WorkerEvents> {
   async stop(): Promise<void> {
     if (this.#state === 'stopped') return;
     this.#state = 'stopped';
+    // After a drain the first says that nothing is left here.
+    const code = this.#leases.held().length === 0 ? closeCodes.goingAway : closeCodes.normal;
     this.#end.resolve();
     this.#heartbeat.stop();
     this.#leases.close();
-    await this.#connection.close(closeCodes.goingAway, 'stopped');
+    await this.#connection.close(code, 'stopped');
     this.#tell('stopped');
   }
 

@@ -270,6 +270,39 @@ test('a draining worker gives a job back and no attempt is burnt', async (t) => 
   t.is((await next.job()).job_id, job.id);
 });
 
+test('an assignment that crosses the last word of a worker that has drained goes to the next, and no attempt is burnt', async (t) => {
+  const { coordinator, worker, jobAs } = await setup(t);
+  const leaving = await worker();
+  const { job } = await coordinator.dispatch(request());
+  await leaving.job();
+  leaving.connection.drain();
+  leaving.drop(closeCodes.goingAway);
+  const { life } = await jobAs(job.id, 'pending');
+  t.like(life, { reapCount: 0, releaseCount: 1, attempts: [{ outcome: 'released' }] });
+  const next = await worker();
+  t.is((await next.job()).job_id, job.id);
+});
+
+for (const { what, drains, code } of [
+  { what: 'drains and loses its connection', drains: true, code: 1006 },
+  {
+    what: 'drains and goes with an outcome that nobody has acknowledged',
+    drains: true,
+    code: closeCodes.normal,
+  },
+  { what: 'goes without a drain', drains: false, code: closeCodes.goingAway },
+]) {
+  test(`a worker that ${what} may still have its job`, async (t) => {
+    const { coordinator, worker, jobAs } = await setup(t);
+    const leaving = await worker();
+    const { job } = await coordinator.dispatch(request());
+    await leaving.job();
+    if (drains) leaving.connection.drain();
+    leaving.drop(code);
+    t.is((await jobAs(job.id, 'running.stuck')).life.releaseCount, undefined);
+  });
+}
+
 test('a job that outlives its workers max_reaps times ends failed', async (t) => {
   const bundle = await setup(t, { jobs: { maxReaps: 1 } });
   const { coordinator, worker, clock, jobAs } = bundle;

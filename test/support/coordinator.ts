@@ -71,12 +71,12 @@ export class HandWorker implements WorkerLink {
   close(code: number, reason: string): void {
     this.closed ??= { code, reason };
     this.#wake();
-    this.#coordinator.disconnect(this.connection);
+    this.#coordinator.disconnect(this.connection, code);
   }
 
-  /** The socket breaks. */
-  drop(): void {
-    this.#coordinator.disconnect(this.connection);
+  /** The socket breaks, or ends with the close frame of the worker. */
+  drop(code = 1006): void {
+    this.#coordinator.disconnect(this.connection, code);
   }
 
   /** Resolves when `seen` says so; looked at whenever something comes in. */

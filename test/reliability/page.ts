@@ -23,12 +23,12 @@ export function shown(reference: string): Shown {
 
 const known = new Map<string, ReadonlySet<string>>();
 
-/** The titles of the tests of a file, with … for what differs from run to run. */
+/** The titles of the tests of a file, with … for what differs from run to run. `onX` runs where there is an X. */
 function titlesOf(file: string): ReadonlySet<string> {
   const cached = known.get(file);
   if (cached !== undefined) return cached;
   const text = readFileSync(join(tests, file), 'utf8');
-  const titles = text.matchAll(/\btest(?:\.\w+)?\(\s*(['`])((?:\\.|(?!\1).)*)\1,/gs);
+  const titles = text.matchAll(/\b(?:test|on[A-Z]\w*)(?:\.\w+)?\(\s*(['`])((?:\\.|(?!\1).)*)\1,/gs);
   const plain = (title: string) => title.replaceAll(/\$\{[^}]*\}/g, '…').replaceAll("\\'", "'");
   const found = new Set([...titles].map(([, , title = '']) => plain(title)));
   known.set(file, found);

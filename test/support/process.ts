@@ -108,6 +108,13 @@ export class SvcProcess {
     });
   }
 
+  /** Of the very process that does the work. @throws Error when it could not be started. */
+  get pid(): number {
+    const { pid } = this.#child;
+    if (pid === undefined) throw new Error('the process could not be started');
+    return pid;
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name);
   }

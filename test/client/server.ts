@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
-import type { WireJob } from '../../src/domain/wire/job.ts';
+import type { WireAttempt, WireJob } from '../../src/domain/wire/job.ts';
 import type { Problem } from '../../src/domain/wire/problem.ts';
 import type { WireWorker } from '../../src/domain/wire/worker.ts';
 
@@ -107,6 +107,25 @@ export function wireJob(over: Partial<WireJob> = {}): WireJob {
     attempts: [],
     result: null,
     error: null,
+    ...over,
+  };
+}
+
+/** An attempt at it that completed, from second 1 to 3.5 of its life. */
+export function wireAttempt(over: Partial<WireAttempt> = {}): WireAttempt {
+  return {
+    number: 1,
+    lease: 1,
+    worker_id: 'w-1',
+    provider: 'echo',
+    model: 'echo',
+    started_at: '2026-11-21T09:00:01.000Z',
+    finished_at: '2026-11-21T09:00:03.500Z',
+    outcome: 'completed',
+    error: null,
+    usage: null,
+    cost_usd: 0.0012,
+    cost_status: 'known',
     ...over,
   };
 }

@@ -1,7 +1,6 @@
 import test from 'ava';
 import { costText, dollarText, nowText, promptText, waitedMs } from '../../src/commands/jobText.ts';
-import type { WireAttempt } from '../../src/domain/wire/job.ts';
-import { wireJob } from '../client/server.ts';
+import { wireAttempt, wireJob } from '../client/server.ts';
 
 test('an unknown cost is never shown as nothing', (t) => {
   t.is(costText({ cost_usd: null, cost_status: 'none' }), '-');
@@ -32,22 +31,8 @@ test('a chat is shown by its last message', (t) => {
 
 test('waiting is what is left of a life without its attempts', (t) => {
   t.is(waitedMs(wireJob(), Date.parse('2026-11-21T09:00:05.000Z')), 5000);
-  const attempt: WireAttempt = {
-    number: 1,
-    lease: 1,
-    worker_id: 'w-1',
-    provider: 'echo',
-    model: null,
-    started_at: '2026-11-21T09:00:01.000Z',
-    finished_at: '2026-11-21T09:00:04.000Z',
-    outcome: 'rate_limited',
-    error: null,
-    usage: null,
-    cost_usd: null,
-    cost_status: 'none',
-  };
-  const again = wireJob({ attempts: [attempt] });
-  t.is(waitedMs(again, Date.parse('2026-11-21T09:00:06.000Z')), 3000);
+  const again = wireJob({ attempts: [wireAttempt({ outcome: 'rate_limited' })] });
+  t.is(waitedMs(again, Date.parse('2026-11-21T09:00:06.000Z')), 3500);
 });
 
 test('a wait with an end tells how long it still is', (t) => {

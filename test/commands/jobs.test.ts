@@ -7,6 +7,7 @@ import {
   type Seen,
   serve,
   streamOf,
+  wireAttempt,
   wireJob,
   wireWorker,
 } from '../client/server.ts';
@@ -112,7 +113,7 @@ function jobServer(ids: string[]) {
     }
     const id = ids.find((known) => path.includes(known));
     if (id === undefined) return problem(404, 'job_not_found', 'There is no such job');
-    return { json: completedJob('the output', { id, input: 'the input' }) };
+    return { json: completedJob('the output', { id, input: 'the input', attempts: [wireAttempt()] }) };
   };
 }
 

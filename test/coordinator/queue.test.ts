@@ -181,6 +181,37 @@ test('the first output of a probe opens the provider; that of an attempt from be
   await hand.job(4);
 });
 
+test('a job that is limited while others get through loses no retry; one that waited in vain does', async (t) => {
+  const { coordinator, worker, clock, jobAs } = await setup(
+    t,
+    limiting({ maxConcurrent: null, maxRetries: 1 }),
+  );
+  const hand = await worker({ concurrency: 3 });
+  const limit = async (...counts: number[]) => {
+    for (const count of counts) {
+      const { job_id: jobId, lease } = await hand.job(count);
+      await hand.connection.conclude(
+        { jobId, lease },
+        { type: 'fail', failure: tooMany(2_000), usage: null },
+      );
+    }
+    clock.advance(2_500);
+    hand.connection.heard();
+  };
+  const jobs = [];
+  for (let count = 0; count < 3; count += 1) jobs.push((await coordinator.dispatch(request())).job);
+  await hand.job(3);
+  await limit(1, 2, 3);
+  await hand.complete(await hand.job(4));
+  await hand.job(6);
+  await limit(5, 6);
+  t.like(await coordinator.job(jobs[2]?.id ?? ''), { job: { state: 'pending.ready' } });
+  const probe = await hand.job(7);
+  t.is(jobs[1]?.id, probe.job_id);
+  await limit(7);
+  t.is((await jobAs(probe.job_id, 'failed')).life.error?.class, 'rate_limited');
+});
+
 test('a probe after a limit that fails for another reason opens no breaker: the next job is the probe', async (t) => {
   const { coordinator, worker, clock } = await setup(t, limiting({ maxConcurrent: null, maxRetries: 5 }));
   const hand = await worker({ concurrency: 4 });

@@ -46,29 +46,37 @@ export class Liveness {
     for (const session of this.#watched.keys()) session.heardAt = this.#clock.monotonic();
   }
 
+  /** Monotonic ms when nothing was heard of it for so many heartbeat intervals. */
+  #silentAt(session: WorkerSession, intervals: number): number {
+    return session.heardAt + intervals * this.#intervalMs();
+  }
+
+  /** By the sum that its deadline was set with: a difference may round the other way, and the sweep would never end. */
+  #isSilent(session: WorkerSession, intervals: number): boolean {
+    return this.#clock.monotonic() >= this.#silentAt(session, intervals);
+  }
+
   #intervalMs(): number {
     return this.#config().jobs.heartbeatIntervalSeconds * 1000;
   }
 
   #arm(session: WorkerSession): void {
     this.#deadlines.clear(this.#watched.get(session) ?? null);
-    const silentMs = this.#clock.monotonic() - session.heardAt;
-    const nextMs = (silentMs < lateAfter * this.#intervalMs() ? lateAfter : goneAfter) * this.#intervalMs();
+    const after = this.#isSilent(session, lateAfter) ? goneAfter : lateAfter;
     this.#watched.set(
       session,
-      this.#deadlines.set(session.heardAt + nextMs, () => this.#look(session)),
+      this.#deadlines.set(this.#silentAt(session, after), () => this.#look(session)),
     );
   }
 
   /** Beats do not move the deadline, they are counted when it comes: a beat costs nothing. */
   #look(session: WorkerSession): void {
-    const silentMs = this.#clock.monotonic() - session.heardAt;
-    if (silentMs >= goneAfter * this.#intervalMs()) {
+    if (this.#isSilent(session, goneAfter)) {
       session.close(closeCodes.noHeartbeat, 'no heartbeat');
       this.#onGone(session);
       return;
     }
-    if (silentMs >= lateAfter * this.#intervalMs()) {
+    if (this.#isSilent(session, lateAfter)) {
       this.#workers.tell(session.workerId, { type: 'worker.late', at: this.#clock.now() });
     }
     this.#arm(session);

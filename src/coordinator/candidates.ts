@@ -124,9 +124,13 @@ export class Candidates {
       const why = status === 'open' ? 'its circuit breaker is open' : 'it answered 429 and is limited';
       return { state: 'skipped', why: status === 'probing' ? 'it is being probed' : why, until };
     }
-    const ceiling = this.#providers.maxConcurrent(provider);
+    const ceiling = this.#providers.ceiling(provider);
     if (ceiling !== null && this.#leases.ofProvider(provider) >= ceiling) {
-      return { state: 'busy', why: `max_concurrent of ${ceiling} is reached`, until: null };
+      return {
+        state: 'busy',
+        why: `it has ${ceiling} requests under way, as many as it may now`,
+        until: null,
+      };
     }
     if (isFull) {
       return { state: 'busy', why: 'every slot of its workers is taken', until: null };

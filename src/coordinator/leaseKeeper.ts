@@ -232,6 +232,7 @@ export class LeaseKeeper {
       graceFrom: now,
       beatAt: now,
       beatWall: null,
+      hasStreamed: false,
       timeoutAt: timeoutMs === 0 ? null : now + timeoutMs,
       timeoutMs: this.timeoutMs(job),
       phase,

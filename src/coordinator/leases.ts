@@ -15,6 +15,8 @@ export interface Lease extends LeaseRef {
   beatAt: number;
   /** Epoch ms of the last heartbeat that listed it, for `heartbeat_at`. */
   beatWall: number | null;
+  /** Whether output of it has come. */
+  hasStreamed: boolean;
   /** Monotonic ms when the job's timeout passes; null for none. */
   readonly timeoutAt: number | null;
   readonly timeoutMs: number;

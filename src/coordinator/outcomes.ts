@@ -21,8 +21,6 @@ import type { AckReason, WorkerSession } from './workerSession.ts';
 /** Back-off of a transient failure: 1 s, 2 s, 4 s … with jitter. */
 const backoffBaseMs = 1_000;
 const backoffMaxMs = 60_000;
-/** Waits for a limit that a job takes while others get through; only that it ends. */
-const racesMax = 100;
 
 /** A worker's last word on a lease. */
 export type Outcome =
@@ -213,23 +211,13 @@ export class Outcomes {
       retryAfterMs: failure.retryAfterMs,
       rules: {
         maxAttempts: jobs.maxAttempts,
-        maxRateLimitRetries: this.#limitRetries(attempt.provider),
+        maxRateLimitRetries: this.#providers.settings(attempt.provider)?.rateLimit?.maxRetries ?? null,
         fallbackOnTimeout: routing.fallbackOnTimeout,
       },
       retryAt: spent.at + Math.ceil(backoffMs * (0.5 + 0.5 * this.#random.next())),
       next: candidatesOf(job.life).find(({ provider }) => provider !== attempt.provider) ?? null,
       final: false,
     };
-  }
-
-  /**
-   * `max_retries` counts waits in vain: a probe that is limited again. A job that is limited while the provider takes
-   * requests has only lost a race against the others, and waits for its turn.
-   */
-  #limitRetries(provider: string): number | null {
-    const maxRetries = this.#providers.settings(provider)?.rateLimit?.maxRetries ?? null;
-    if (maxRetries === null || this.#providers.status(provider) === 'probing') return maxRetries;
-    return maxRetries === 0 ? 0 : Math.max(maxRetries, racesMax);
   }
 
   /** What an attempt costs by its worker's last word. One that has ended is priced by the time of its end. */

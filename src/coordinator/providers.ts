@@ -25,6 +25,8 @@ interface Entry {
   latencyMs: number | null;
   /** Monotonic ms; later than any attempt while it is not probing. */
   probingSince: number;
+  /** Requests at once since it is back from a limit or a failure; null when that bounds nothing any more. */
+  ramp: number | null;
 }
 
 /** Attempts that a breaker remembers at most; beyond that the oldest go, however long the window. */
@@ -32,6 +34,12 @@ const windowSizeMax = 1000;
 const defaultBreaker: BreakerSettings = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
 /** Weight of the newest attempt in the mean: the last twenty or so count. */
 const latencyWeight = 0.1;
+/**
+ * After a probe has got through, one request more than are under way, and one more with each that gets through: twice as
+ * many with each round of answers, as TCP begins a connection. All that waits, at once, would meet a tight limit again:
+ * nine of ten requests were 429 so, and jobs ran out of retries. From so many on nothing is counted any more.
+ */
+const rampTo = 1_000;
 /** A limit is never shorter than what was asked for, and up to a tenth longer, so that waiters do not return as one. */
 const jitterShare = 0.1;
 
@@ -129,6 +137,13 @@ export class Providers {
     return this.settings(name)?.rateLimit?.maxConcurrent ?? null;
   }
 
+  /** Requests at once that it may have now: its own ceiling, or fewer while it is coming back. null for any number. */
+  ceiling(name: string): number | null {
+    const ramp = this.#entries.get(name)?.ramp ?? null;
+    const most = this.maxConcurrent(name);
+    return ramp === null || most === null ? (ramp ?? most) : Math.min(ramp, most);
+  }
+
   status(name: string): ProviderStatus {
     const entry = this.#entries.get(name);
     return entry === undefined ? 'available' : (entry.actor.getSnapshot().value as ProviderStatus);
@@ -181,16 +196,22 @@ export class Providers {
 
   /** An attempt ended with a failure that is the job's own: the provider answered. */
   answered(name: string): void {
-    const { context, value } = this.#remember(name, false).actor.getSnapshot();
+    const entry = this.#remember(name, false);
+    this.#climb(entry);
+    const { context, value } = entry.actor.getSnapshot();
     // Nothing to forgive it, as after nearly every attempt.
     if (value === 'available' && context.limitsInRow + context.opensInRow === 0) return;
     this.#send(name, { type: 'provider.succeeded', at: this.#clock.now() });
   }
 
   /** Output of an attempt comes. That of a probe says that the provider is back, however long the answer still takes. */
-  streamed({ provider, assignedAt }: Lease): void {
+  streamed(lease: Lease): void {
+    const { provider, assignedAt, hasStreamed } = lease;
+    lease.hasStreamed = true;
     const entry = this.#entries.get(provider);
-    if (entry === undefined || assignedAt < entry.probingSince) return;
+    if (entry === undefined) return;
+    if (!hasStreamed && this.#climb(entry)) this.#onAvailable();
+    if (assignedAt < entry.probingSince) return;
     this.#send(provider, { type: 'provider.succeeded', at: this.#clock.now() });
   }
 
@@ -225,6 +246,13 @@ export class Providers {
     if (this.status(name) === 'probing') this.#onAvailable();
   }
 
+  /** A request got through. @returns whether one more may be under way now. */
+  #climb(entry: Entry): boolean {
+    if (entry.ramp === null) return false;
+    entry.ramp = entry.ramp + 1 < rampTo ? entry.ramp + 1 : null;
+    return true;
+  }
+
   #limit(name: string, askedMs: number | null): void {
     const limit = this.settings(name)?.rateLimit;
     const limitsInRow = this.#entries.get(name)?.actor.getSnapshot().context.limitsInRow ?? 0;
@@ -249,6 +277,7 @@ export class Providers {
     const entry = this.#entry(name);
     const before = this.status(name);
     const untilBefore = this.until(name);
+    const isHeldBack = this.settings(name)?.rateLimit != null || this.hasOpened(name);
     entry.actor.send(event);
     const after = this.status(name);
     this.#arm(name, entry);
@@ -258,6 +287,8 @@ export class Providers {
       this.#bus.publish({ type, at: event.at, provider: this.view(name) });
     }
     if (after === before) return;
+    const isBack = before === 'probing' && event.type === 'provider.succeeded';
+    entry.ramp = isBack && isHeldBack ? this.#leases.ofProvider(name) + 1 : null;
     entry.probingSince = after === 'probing' ? this.#clock.monotonic() : Number.POSITIVE_INFINITY;
     this.#logger.info(
       { provider: name, from: before, to: after, until: this.until(name) },
@@ -296,6 +327,7 @@ export class Providers {
       due: null,
       latencyMs: null,
       probingSince: Number.POSITIVE_INFINITY,
+      ramp: null,
     };
     this.#entries.set(name, entry);
     return entry;

@@ -51,9 +51,15 @@ export class WaitingReasons {
     const { provider } = target;
     if (fitting.length === 0) return reason('no_worker', noWorker(target));
     if (this.#providers.allowance(provider) <= 0) return this.#ofProvider(provider, until);
-    const ceiling = this.#providers.maxConcurrent(provider);
+    const ceiling = this.#providers.ceiling(provider);
     if (ceiling !== null && this.#leases.ofProvider(provider) >= ceiling) {
-      return reason('provider_full', `${provider} has its max_concurrent of ${ceiling} requests under way`);
+      const most = this.#providers.maxConcurrent(provider);
+      return reason(
+        'provider_full',
+        ceiling === most
+          ? `${provider} has its max_concurrent of ${most} requests under way`
+          : `${provider} is just back: it has ${ceiling} requests under way, and gets more with each one that gets through`,
+      );
     }
     return this.#ofWorkers(fitting);
   }

@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { ReportedFailure } from '../../src/domain/failure.ts';
 import type { Assignment } from '../../src/domain/workerProtocol.ts';
+import { nextTurn } from '../../src/lib/nextTurn.ts';
 import { queryOf } from '../store/jobs.ts';
 import { request, setup } from '../support/coordinator.ts';
 
@@ -181,35 +182,67 @@ test('the first output of a probe opens the provider; that of an attempt from be
   await hand.job(4);
 });
 
-test('a job that is limited while others get through loses no retry; one that waited in vain does', async (t) => {
+test('a provider that is back gets one request more with each that gets through, and its jobs say so', async (t) => {
+  const { coordinator, worker, clock } = await setup(t, limiting({ maxConcurrent: null, maxRetries: 5 }));
+  const hand = await worker({ concurrency: 20 });
+  await coordinator.dispatch(request());
+  const { job_id: jobId, lease } = await hand.job(1);
+  const failure = tooMany(2_000);
+  await hand.connection.conclude({ jobId, lease }, { type: 'fail', failure, usage: null });
+  let last = '';
+  for (let count = 0; count < 12; count += 1) last = (await coordinator.dispatch(request())).job.id;
+  clock.advance(2_500);
+  /** So many, and no more in all the time that a commit takes. */
+  const isGiven = async (count: number) => {
+    await hand.job(count);
+    for (let turn = 0; turn < 200; turn += 1) await nextTurn();
+    t.is(hand.jobs.length, count);
+  };
+  await isGiven(2);
+  await hand.complete(await hand.job(2));
+  await isGiven(4);
+  t.like((await coordinator.job(last)).waiting, {
+    reason: 'provider_full',
+    detail: 'echo is just back: it has 2 requests under way, and gets more with each one that gets through',
+  });
+  const chunk = ({ job_id, lease: of }: Assignment) =>
+    hand.connection.chunk({ jobId: job_id, lease: of }, 1, 'He');
+  chunk(await hand.job(3));
+  chunk(await hand.job(3));
+  await isGiven(5);
+  await hand.complete(await hand.job(3));
+  await isGiven(7);
+});
+
+test('at a tight limit no job of many runs out of retries', async (t) => {
   const { coordinator, worker, clock, jobAs } = await setup(
     t,
-    limiting({ maxConcurrent: null, maxRetries: 1 }),
+    limiting({ maxConcurrent: null, maxRetries: 5 }),
   );
-  const hand = await worker({ concurrency: 3 });
-  const limit = async (...counts: number[]) => {
-    for (const count of counts) {
-      const { job_id: jobId, lease } = await hand.job(count);
-      await hand.connection.conclude(
-        { jobId, lease },
-        { type: 'fail', failure: tooMany(2_000), usage: null },
-      );
+  const hand = await worker({ concurrency: 50 });
+  const ids: string[] = [];
+  for (let count = 0; count < 100; count += 1) ids.push((await coordinator.dispatch(request())).job.id);
+  let [answered, limited, seen] = [0, 0, 0];
+  for (let left = 5; answered < ids.length; ) {
+    if (seen === hand.jobs.length) {
+      clock.advance(1_200);
+      hand.connection.heard();
+      left = 5;
     }
-    clock.advance(2_500);
-    hand.connection.heard();
-  };
-  const jobs = [];
-  for (let count = 0; count < 3; count += 1) jobs.push((await coordinator.dispatch(request())).job);
-  await hand.job(3);
-  await limit(1, 2, 3);
-  await hand.complete(await hand.job(4));
-  await hand.job(6);
-  await limit(5, 6);
-  t.like(await coordinator.job(jobs[2]?.id ?? ''), { job: { state: 'pending.ready' } });
-  const probe = await hand.job(7);
-  t.is(jobs[1]?.id, probe.job_id);
-  await limit(7);
-  t.is((await jobAs(probe.job_id, 'failed')).life.error?.class, 'rate_limited');
+    const job = await hand.job(seen + 1);
+    seen += 1;
+    if (left > 0) {
+      left -= 1;
+      answered += 1;
+      await hand.complete(job);
+    } else {
+      limited += 1;
+      const ref = { jobId: job.job_id, lease: job.lease };
+      await hand.connection.conclude(ref, { type: 'fail', failure: tooMany(1_000), usage: null });
+    }
+  }
+  for (const id of ids) await jobAs(id, 'completed');
+  t.true(limited < 2 * answered, `${limited} of ${limited + answered} requests were limited`);
 });
 
 test('a probe after a limit that fails for another reason opens no breaker: the next job is the probe', async (t) => {

@@ -5,6 +5,8 @@ import { DeadlineHeap, type HeapNode } from '../lib/deadlineHeap.ts';
 const tickMs = 500;
 /** A sweep that runs this much later than planned means that this process stood still, not that others died. */
 const stallMs = 1_000;
+/** What a sweep sets for now comes so much later: one that sets itself again and again must not keep the sweep for ever. */
+const afterSweepMs = 1;
 
 export interface Deadline extends HeapNode {
   readonly run: () => void;
@@ -20,6 +22,8 @@ export class Deadlines {
   readonly #heap = new DeadlineHeap<Deadline>();
   readonly #onStall: (lateMs: number) => void;
   #timer: { at: number; cancel: () => void } | null = null;
+  /** What was due until then is being run; monotonic ms. */
+  #sweptUntil = Number.NEGATIVE_INFINITY;
 
   /** @param onStall called before a sweep that runs late because this process stood still: give fresh grace there. */
   constructor(clock: Clock, onStall: (lateMs: number) => void) {
@@ -29,7 +33,7 @@ export class Deadlines {
 
   /** Run `run` when the monotonic clock reaches `at`. */
   set(at: number, run: () => void): Deadline {
-    const deadline: Deadline = { at, index: -1, run };
+    const deadline: Deadline = { at: Math.max(at, this.#sweptUntil + afterSweepMs), index: -1, run };
     this.#heap.add(deadline);
     this.#arm();
     return deadline;
@@ -78,10 +82,12 @@ export class Deadlines {
     const lateMs = now - (this.#timer?.at ?? now);
     this.#timer = null;
     if (lateMs > stallMs) this.#onStall(lateMs);
+    this.#sweptUntil = now;
     for (let next = this.#heap.peek(); next !== undefined && next.at <= now; next = this.#heap.peek()) {
       this.#heap.remove(next);
       next.run();
     }
+    this.#sweptUntil = Number.NEGATIVE_INFINITY;
     this.#arm();
   }
 }

@@ -1,0 +1,37 @@
+import test from 'ava';
+import { Deadlines } from '../../src/coordinator/deadlines.ts';
+import { FakeClock } from '../support/fakeClock.ts';
+
+test('a deadline that sets itself again for a time that has passed keeps nobody waiting', (t) => {
+  const clock = new FakeClock();
+  const deadlines = new Deadlines(clock, () => {});
+  const start = clock.monotonic();
+  let runs = 0;
+  const again = () => {
+    runs += 1;
+    if (runs > 100) throw new Error('the sweep does not end');
+    deadlines.set(start, again);
+  };
+  const ran: string[] = [];
+  deadlines.set(start + 5, again);
+  deadlines.set(start + 6, () => ran.push('other'));
+  clock.advance(10);
+  t.deepEqual(ran, ['other']);
+  t.true(runs > 1 && runs <= 10, `${runs} runs`);
+  deadlines.close();
+});
+
+test('a deadline of the same time that is cleared by one before it does not run', (t) => {
+  const clock = new FakeClock();
+  const deadlines = new Deadlines(clock, () => {});
+  const at = clock.monotonic() + 5;
+  const ran: string[] = [];
+  deadlines.set(at, () => {
+    ran.push('first');
+    deadlines.clear(second);
+  });
+  const second = deadlines.set(at, () => ran.push('second'));
+  clock.advance(10);
+  t.deepEqual(ran, ['first']);
+  deadlines.close();
+});

@@ -92,16 +92,19 @@ export class Say extends Command {
         job.failures += 1;
         job.state = 'failed';
         break;
-      case 'stumble':
+      case 'stumble': {
+        // Turned away, or broken off in the middle of an answer.
+        const status = this.tokens % 2 === 0 ? 503 : null;
         await rig.end(
           connection.conclude(ref, {
             type: 'fail',
-            failure: { ...failure, class: 'server_error' },
+            failure: { ...failure, class: 'server_error', status },
             usage: null,
           }),
         );
-        stumble(job);
+        stumble(job, status !== null);
         break;
+      }
       case 'release':
         await rig.end(connection.conclude(ref, { type: 'release' }));
         endAttempt(job, 'released', null, true);

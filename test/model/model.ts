@@ -109,9 +109,9 @@ export function lose(job: ModelJob): void {
   job.state = job.reaps > maxReaps ? 'failed' : 'ready';
 }
 
-/** A failure that may pass, for which the provider charged nothing. */
-export function stumble(job: ModelJob): void {
-  endAttempt(job, 'failed', null, true);
+/** A failure that may pass. @param isFree whether the provider turned the job away, and charged nothing. */
+export function stumble(job: ModelJob, isFree: boolean): void {
+  endAttempt(job, 'failed', null, isFree);
   job.failures += 1;
   job.state = job.failures < maxAttempts ? 'delayed' : 'failed';
 }

@@ -95,11 +95,11 @@ async function dispatch(bench: Bench): Promise<Figure[]> {
   const echo = await startEcho(bench);
   const opened = await openAll(bench);
   const ms = bench.quick ? 400 : 1_500;
-  for (const [, station] of opened) await dispatched(station.app, { ms: 2 * ms });
-  await dispatched(echo, { ms: 2 * ms });
+  for (const [, station] of opened) await dispatched(station.app, { ms: 4 * ms });
+  await dispatched(echo, { ms: 4 * ms });
   // The echo app beside each of ours: the limit of the same moment.
   const limits: number[] = [];
-  const kept = await inTurns(bench, rounds(bench, 5, 3), opened, async (station, contender) => {
+  const kept = await inTurns(bench, rounds(bench, 7, 7), opened, async (station, contender) => {
     const limit = contender === ours ? (await dispatched(echo, { ms })).perSecond : null;
     if (limit !== null) limits.push(limit);
     const cpuBefore = station.cpuMs();
@@ -143,7 +143,7 @@ async function drain(bench: Bench, best: Map<Contender, number>): Promise<Figure
       most = Math.max(most, perSecond);
     }
   }
-  const kept = await inTurns(bench, rounds(bench, 3, 2), opened, (station, contender) =>
+  const kept = await inTurns(bench, rounds(bench, 5, 4), opened, (station, contender) =>
     run(station, best.get(contender) ?? 1),
   );
   const rate = (contender: Contender) => median(kept.get(contender) ?? []);
@@ -164,7 +164,7 @@ async function throughput(bench: Bench, best: ReadonlyMap<Contender, number>): P
     return endToEnd(station, worker, jobs);
   };
   for (const [contender, station] of opened) await run(station, contender);
-  const kept = await inTurns(bench, rounds(bench, 3, 3), opened, run);
+  const kept = await inTurns(bench, rounds(bench, 5, 5), opened, run);
   for (const worker of workers.values()) await worker.stop();
   const rate = (contender: Contender) => median(kept.get(contender) ?? []);
   return [

@@ -102,6 +102,7 @@ pageTests({ slots: 3, prepare }, (stage) => {
     await page.goto('/jobs');
     const first = page.locator('tbody .job-row .title-cell a').first();
     await first.waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
     const before = await first.textContent();
     const ids = await dispatchMany(stage().site, [
       { prompt: 'A newcomer', provider: 'nobody' },

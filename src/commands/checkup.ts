@@ -10,6 +10,7 @@ import { type Role, roles } from '../domain/key.ts';
 import type { WireStats } from '../domain/wire/stats.ts';
 import type { WireWorker } from '../domain/wire/worker.ts';
 import { plainLine } from '../lib/plainText.ts';
+import { shellWord } from '../lib/shellWord.ts';
 import { version } from '../lib/version.ts';
 import { type Address, type ConnectionOptions, findCoordinator } from './connection.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
@@ -177,14 +178,14 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
   try {
     const { workers } = await client.workers();
     const connected = workers.filter((worker) => worker.connected);
-    if (connected.length === 0) return [fault(title, 'none is connected: jobs wait for ever', start)];
+    const [first] = connected;
+    if (first === undefined) return [fault(title, 'none is connected: jobs wait for ever', start)];
     const open = connected.filter(takesWork);
     const detail = `${connected.length} connected: ${connected.map(({ name }) => name).join(', ')}`;
-    const [first] = connected;
     const fleet =
       open.length > 0
         ? ok(title, detail)
-        : warning(title, `${detail}; none takes work`, `svc workers resume ${first?.name ?? '<name>'}`);
+        : warning(title, `${detail}; none takes work`, `svc workers resume ${pasted(first.name)}`);
     return [fleet, ...unservedJobs(await client.stats(), connected)];
   } catch (error) {
     return [fault(title, messageOf(error), start)];
@@ -200,8 +201,13 @@ function unservedJobs({ pending }: WireStats, connected: readonly WireWorker[]):
   }
   return [...waiting].map(([provider, count]) => {
     const detail = `${count === 1 ? '1 waits' : `${count} wait`} for ${plainLine(provider)}, which no connected worker serves`;
-    return warning('Jobs', detail, `svc worker --provider ${plainLine(provider)}`);
+    return warning('Jobs', detail, `svc worker --provider ${pasted(provider)}`);
   });
+}
+
+/** A name that somebody else chose, in a command that is shown and may be pasted into a shell. */
+function pasted(name: string): string {
+  return shellWord(plainLine(name));
 }
 
 function takesWork({ paused, status, concurrency }: WireWorker): boolean {

@@ -137,6 +137,20 @@ test('jobs for a provider that no connected worker serves are told with their nu
   t.notRegex(stdout, /9 wait/);
 });
 
+test('a name that somebody else chose stays one word of the command that is told', async (t) => {
+  const name = "x; rm -rf ~ 'y'\u001b[2J";
+  const word = "'x; rm -rf ~ '\\''y'\\'''";
+  const pending = [{ provider: name, ready: 1, priority: 'normal', oldest_wait_ms: 5 }];
+  const { url } = await serveHealthy(t, {
+    '/api/workers': { json: { workers: [wireWorker({ name, paused: true, status: 'paused' })], total: 1 } },
+    '/api/stats': { json: { pending } },
+  });
+  const { stdout } = await svc(t, ['doctor', '--url', url]);
+  t.true(stdout.includes(`mend it: svc workers resume ${word}\n`), stdout);
+  t.true(stdout.includes(`mend it: svc worker --provider ${word}\n`), stdout);
+  t.false(stdout.includes('\u001b[2J'));
+});
+
 test('without a coordinator it says how to start one', async (t) => {
   const { code, stdout } = await svc(t, ['doctor', '--url', await deadUrl()]);
   t.is(code, 1);

@@ -4,7 +4,6 @@ import {
   curlCommand,
   keyPlaceholder,
   providerGuides,
-  quoted,
   workerCommand,
 } from '../../src/dashboard/pages/connect/commands.ts';
 import { revokeConsequence, rolePurposes } from '../../src/dashboard/pages/keys/keyTexts.ts';
@@ -27,12 +26,6 @@ test('commands have the address, and a key only when it is asked for', (t) => {
   t.true(curlCommand(url, null).includes('Bearer $SVC_API_KEY'));
   t.true(curlCommand(url, 'a-key').includes('Bearer a-key'));
   t.false(cliCommands(url, null).includes('a-key'));
-});
-
-test('what goes into a shell stays one word there', (t) => {
-  t.is(quoted('http://127.0.0.1:7420'), 'http://127.0.0.1:7420');
-  t.is(quoted('a b'), "'a b'");
-  t.is(quoted("it's $HOME"), "'it'\\''s $HOME'");
 });
 
 test('every role says what it is for, and what a revocation does to whoever has it', (t) => {

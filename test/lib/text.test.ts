@@ -2,6 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { humanDuration, relativeTime } from '../../src/lib/humanTime.ts';
 import { plainLine, plainText, safeJson } from '../../src/lib/plainText.ts';
+import { shellWord } from '../../src/lib/shellWord.ts';
 import { tableLines } from '../../src/lib/table.ts';
 import { cutToWidth, textWidth } from '../../src/lib/textWidth.ts';
 
@@ -18,6 +19,13 @@ test('plain text has no control character but line ends and tabs, and keeps ever
 
 test('one line stays one line and cannot turn the direction of what follows', (t) => {
   t.is(plainLine(' a\r\nb\t\tc \u202ed\u2066 '), 'a b c d');
+});
+
+test('what goes into a shell stays one word there', (t) => {
+  t.is(shellWord('http://127.0.0.1:7420'), 'http://127.0.0.1:7420');
+  t.is(shellWord('a b'), "'a b'");
+  t.is(shellWord("it's $HOME"), "'it'\\''s $HOME'");
+  t.is(shellWord(''), "''");
 });
 
 test('JSON for a terminal is the same JSON without control characters', (t) => {

@@ -1,3 +1,5 @@
+import { shellWord } from '../../../lib/shellWord.ts';
+
 /** A way to run models, and what a worker on its machine is started with. */
 export interface ProviderGuide {
   name: string;
@@ -58,31 +60,26 @@ export const providerGuides: readonly ProviderGuide[] = [
   },
 ];
 
-/** A text as one word of a POSIX shell. */
-export function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 /** What a key stands for where none is to be seen. */
 export const keyPlaceholder = '…';
 
 /** Starts a worker for a provider. @param key of the coordinator; null leaves its place open. */
 export function workerCommand(guide: ProviderGuide, url: string, key: string | null): string {
   const variables = [
-    `SVC_API_KEY=${key === null ? keyPlaceholder : quoted(key)}`,
+    `SVC_API_KEY=${key === null ? keyPlaceholder : shellWord(key)}`,
     ...(guide.keyVariable === null ? [] : [`${guide.keyVariable}=${keyPlaceholder}`]),
   ];
   return [
     ...variables.map((variable) => `${variable} \\`),
     `  npx svc worker --provider ${guide.name} \\`,
-    `  --coordinator ${quoted(url)} --concurrency 4`,
+    `  --coordinator ${shellWord(url)} --concurrency 4`,
   ].join('\n');
 }
 
 /** Sends a job with curl and waits for its end. */
 export function curlCommand(url: string, key: string | null): string {
   return [
-    `curl -s ${quoted(`${url}/api/jobs?wait=30`)} \\`,
+    `curl -s ${shellWord(`${url}/api/jobs?wait=30`)} \\`,
     `  -H "Authorization: Bearer ${key ?? '$SVC_API_KEY'}" \\`,
     `  -H 'Content-Type: application/json' \\`,
     `  -d '{"prompt": "Say hello", "provider": "echo"}'`,
@@ -92,8 +89,8 @@ export function curlCommand(url: string, key: string | null): string {
 /** Tells the command line where the coordinator is, and uses it. */
 export function cliCommands(url: string, key: string | null): string {
   return [
-    `export SVC_COORDINATOR_URL=${quoted(url)}`,
-    `export SVC_API_KEY=${key === null ? keyPlaceholder : quoted(key)}`,
+    `export SVC_COORDINATOR_URL=${shellWord(url)}`,
+    `export SVC_API_KEY=${key === null ? keyPlaceholder : shellWord(key)}`,
     'npx svc run "Say hello" --provider echo',
     'npx svc jobs list --status failed',
     'npx svc doctor',

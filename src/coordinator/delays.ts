@@ -5,7 +5,7 @@ import type { Logger } from '../lib/log.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 import type { JobHost } from './jobHost.ts';
 
-/** Wall time may jump; a job that waits for a time looks at the clock again at least this often. */
+/** Wall time may jump; a job that waits for a time looks at the clock again at least this often. No pause is longer. */
 const stepMaxMs = 60_000;
 /** A change that the store refused is tried again after this. */
 const storeRetryMs = 500;
@@ -46,7 +46,9 @@ export class Delays {
   }
 
   #look(job: JobRecord): void {
-    if ((job.life.delayedUntil ?? 0) > this.#clock.now()) {
+    // A pause after an attempt is a span, which is over now; `not_before` is a time, which the wall clock tells.
+    const isPause = job.life.attempts.length > 0;
+    if (!isPause && (job.life.delayedUntil ?? 0) > this.#clock.now()) {
       this.follow(job);
       return;
     }

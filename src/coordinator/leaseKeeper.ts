@@ -77,7 +77,9 @@ export class LeaseKeeper {
     const attempt = lastAttempt(job.life);
     if (attempt === undefined) return;
     const timeoutMs = this.timeoutMs(job);
-    const leftMs = timeoutMs === 0 ? 0 : Math.max(1, attempt.startedAt + timeoutMs - this.#clock.now());
+    // The wall clock may have been set back since.
+    const ranMs = Math.max(0, this.#clock.now() - attempt.startedAt);
+    const leftMs = timeoutMs === 0 ? 0 : Math.max(1, timeoutMs - ranMs);
     const lease = this.#add(job, job.life.lease, attempt.workerId, attempt.provider, leftMs, 'running');
     this.#watch(lease);
   }

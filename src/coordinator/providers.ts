@@ -280,7 +280,7 @@ export class Providers {
     const isHeldBack = this.settings(name)?.rateLimit != null || this.hasOpened(name);
     entry.actor.send(event);
     const after = this.status(name);
-    this.#arm(name, entry);
+    if (this.until(name) !== untilBefore) this.#arm(name, entry);
     this.#bus.handled('provider', name, { before, after, event: event.type, at: event.at });
     const type = providerEventType(after);
     if (after !== before || this.until(name) !== untilBefore) {
@@ -297,7 +297,7 @@ export class Providers {
     if (after === 'available' || after === 'probing') this.#onAvailable();
   }
 
-  /** Set the deadline that ends a limited or open time. */
+  /** Set the deadline that ends a limited or open time, once: a wall clock that is set meanwhile changes nothing. */
   #arm(name: string, entry: Entry): void {
     this.#deadlines.clear(entry.due);
     const until = this.until(name);

@@ -70,21 +70,54 @@ test('what belongs to a month long gone is counted in its file, and is in nobody
   const path = await emptyFolder(t);
   const clock = createTestClock();
   const store = await openStore(t, path, { clock });
-  await store.commit([creation('a'), creation('b')]);
-  const end = async (id: string) => {
+  await store.commit(['a', 'b', 'c', 'd', 'e'].map((id) => creation(id)));
+  const end = async (id: string, at = epoch) => {
     const job = await store.job(id);
-    if (job !== undefined) await store.commit([transition(job, 'failed', {}, [ledgerEntry('w', 'failed')])]);
+    const entry = ledgerEntry('w', 'failed', { at });
+    if (job !== undefined) await store.commit([transition(job, 'failed', {}, [entry])]);
   };
   await end('a');
   t.is((await store.costBuckets(epoch - bucketMs, epoch + 1, 'total')).length, 1);
-  clock.advance(100 * 86_400_000);
-  await end('b');
+  for (const id of ['b', 'c', 'd']) {
+    clock.advance(40 * 86_400_000);
+    await end(id, clock.now());
+  }
+  await end('e');
   t.deepEqual(await store.costBuckets(epoch - bucketMs, epoch + 1, 'total'), []);
   await store.checkpoint();
   await store.close();
   const then = await openStore(t, path);
   const [bucket] = await then.costBuckets(epoch - bucketMs, epoch + 1, 'total');
   t.is(bucket?.amounts.attempts, 2);
+});
+
+test('a clock that was years ahead and is put right finds the cost of these months, also when it was ahead at a start', async (t) => {
+  const path = await emptyFolder(t);
+  const clock = createTestClock();
+  let wrongByMs = 0;
+  const off = { ...clock, now: () => clock.now() + wrongByMs };
+  const store = await openStore(t, path, { clock: off });
+  await store.commit(['a', 'b', 'c', 'd'].map((id) => creation(id)));
+  const end = async (of: typeof store, id: string) => {
+    const job = await of.job(id);
+    const entry = ledgerEntry('w', 'failed', { at: off.now() });
+    if (job !== undefined) await of.commit([transition(job, 'failed', {}, [entry])]);
+  };
+  const attempts = async (of: typeof store) =>
+    (await of.costBuckets(epoch - bucketMs, epoch + 1, 'total'))[0]?.amounts.attempts;
+  await end(store, 'a');
+  wrongByMs = 12 * 365 * 86_400_000;
+  await end(store, 'b');
+  wrongByMs = 0;
+  await end(store, 'c');
+  t.is(await attempts(store), 2);
+  await store.checkpoint();
+  await store.close();
+  wrongByMs = 12 * 365 * 86_400_000;
+  const again = await openStore(t, path, { clock: off });
+  wrongByMs = 0;
+  await end(again, 'd');
+  t.is(await attempts(again), 3);
 });
 
 test('a data folder of format 1 opens: its cost begins with the journal, and stays after a checkpoint', async (t) => {

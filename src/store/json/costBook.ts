@@ -2,9 +2,13 @@ import type { CostBucket, CostDimension } from '../../domain/cost.ts';
 import type { LedgerEntry } from '../store.ts';
 import { CostMonth, type CostSink, monthOf } from './costMonth.ts';
 
+/** Months that stay in memory whatever the clock says. */
+const newestKept = 3;
+
 /**
  * The buckets in memory: those of this month and the two before it (UTC). Any calendar month up to now and the one
- * before it lie within, in whatever zone. Older ones stay in their files, where the checkpoint counts what still comes.
+ * before it lie within, in whatever zone. Older ones stay in their files, where the checkpoint counts what still comes. The
+ * newest three stay in any case: a clock that was years ahead and is put right must find them.
  */
 export class CostBook implements CostSink {
   readonly #now: () => number;
@@ -21,7 +25,8 @@ export class CostBook implements CostSink {
 
   /** Whether a month (`2026-11`) is kept in memory. */
   keeps(month: string): boolean {
-    return month >= this.#oldestMonth();
+    if (month >= this.#oldestMonth() || this.#months.has(month)) return true;
+    return [...this.#months.keys()].filter((held) => held > month).length < newestKept;
   }
 
   /** Take in a month of the checkpoint. */
@@ -36,6 +41,7 @@ export class CostBook implements CostSink {
     if (month === undefined) {
       month = new CostMonth(name);
       this.#months.set(name, month);
+      this.#forgetOld();
     }
     month.add(entry);
   }
@@ -51,6 +57,11 @@ export class CostBook implements CostSink {
     return found;
   }
 
+  #forgetOld(): void {
+    const beyond = [...this.#months.keys()].sort().slice(0, -newestKept);
+    for (const name of beyond) if (name < this.#oldest) this.#months.delete(name);
+  }
+
   /** Looked up once a month; what has become too old goes then. */
   #oldestMonth(): string {
     const now = this.#now();
@@ -60,7 +71,7 @@ export class CostBook implements CostSink {
       this.#oldest = monthOf(begin(-2));
       this.#from = begin(0);
       this.#until = begin(1);
-      for (const name of this.#months.keys()) if (name < this.#oldest) this.#months.delete(name);
+      this.#forgetOld();
     }
     return this.#oldest;
   }

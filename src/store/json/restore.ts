@@ -45,7 +45,8 @@ export async function restore(
   const database = manifestDatabase(files, layout.manifest);
   const manifest = await readManifest(files, layout, database);
   memory.loadRegistry(createRegistry(memory.costs, manifest.workers, manifest.keys));
-  for (const entry of manifest.costs) {
+  // The newest first, of which some are kept whatever the clock says.
+  for (const entry of manifest.costs.toReversed()) {
     if (memory.costs.keeps(entry.month)) memory.costs.load(await readMonth(files, layout.cost, entry));
   }
   await loadSegments(files, layout, manifest, memory);

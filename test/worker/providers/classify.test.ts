@@ -426,6 +426,11 @@ const waits: [
   ['parts of a second', { headers: { 'retry-after': '1.5' } }, 1.5],
   ['a date', { headers: { 'retry-after': 'Sat, 21 Nov 2026 09:01:40 GMT' } }, 100],
   ['a date that is past', { headers: { 'retry-after': 'Sat, 21 Nov 2026 08:00:00 GMT' } }, 0],
+  [
+    'a date, by the provider’s own clock',
+    { headers: { date: 'Sat, 21 Nov 2026 12:00:00 GMT', 'retry-after': 'Sat, 21 Nov 2026 12:01:40 GMT' } },
+    100,
+  ],
   ['milliseconds go before seconds', { headers: { 'retry-after-ms': '850', 'retry-after': '1' } }, 0.85],
   ['those of Azure', { headers: { 'x-ms-retry-after-ms': '2500' } }, 2.5],
   [

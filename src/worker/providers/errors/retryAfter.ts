@@ -18,9 +18,12 @@ export interface Hints {
  *   `anthropic-ratelimit-…-reset`: RFC 3339; `x-ratelimit-reset`: epoch milliseconds or seconds (OpenRouter). Of those,
  *   the limits that are used up count, else all, and the last of them to end;
  * - "try again in 1m2.5s" in the message (OpenAI, Groq).
- * @param now epoch ms.
+ * Times are read by the provider's own clock, where its answer has a `Date`.
+ * @param ownNow this machine's clock, epoch ms.
  */
-export function retryAfterSeconds({ headers, details, message }: Hints, now: number): number | null {
+export function retryAfterSeconds({ headers, details, message }: Hints, ownNow: number): number | null {
+  const told = Date.parse(headers.date ?? '');
+  const now = Number.isNaN(told) ? ownNow : told;
   return (
     milliseconds(headers['retry-after-ms']) ??
     milliseconds(headers['x-ms-retry-after-ms']) ??

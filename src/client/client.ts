@@ -90,7 +90,7 @@ export interface Client {
   /** `waitSeconds`, 0..300: answer only when the job has ended or the time is over. */
   dispatch(body: DispatchBody, options?: { idempotencyKey?: string; waitSeconds?: number }): Promise<WireJob>;
   /** All of them or none, in one commit: 1 to 10,000 jobs. Answers their ids, in order. */
-  dispatchBatch(jobs: readonly DispatchBody[]): Promise<WireBatch>;
+  dispatchBatch(jobs: readonly DispatchBody[], options?: { idempotencyKey?: string }): Promise<WireBatch>;
   job(id: string, options?: { waitSeconds?: number; signal?: AbortSignal | undefined }): Promise<WireJob>;
   /** The states that a job went through, oldest first. */
   jobHistory(id: string): Promise<WireJobHistory>;
@@ -180,11 +180,10 @@ export function createClient({
   return {
     baseUrl: connection.baseUrl,
     health: () => get('/health'),
-    dispatch: (body, { idempotencyKey, waitSeconds } = {}) => {
-      const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
-      return post('/api/jobs', { ...wait(waitSeconds), body, headers });
-    },
-    dispatchBatch: (jobs) => post('/api/jobs/batch', { body: { jobs } }),
+    dispatch: (body, { idempotencyKey, waitSeconds } = {}) =>
+      post('/api/jobs', { ...wait(waitSeconds), body, headers: keyHeader(idempotencyKey) }),
+    dispatchBatch: (jobs, { idempotencyKey } = {}) =>
+      post('/api/jobs/batch', { body: { jobs }, headers: keyHeader(idempotencyKey) }),
     job,
     jobHistory: (id) => get(`${jobPath(id)}/history`),
     jobs: (filters = {}, signal) => get('/api/jobs', { query: queryOf(filters), signal }),
@@ -237,6 +236,10 @@ export function createClient({
       return followToEnd(id, { events, job: (signal) => job(id, { signal }) }, options);
     },
   };
+}
+
+function keyHeader(idempotencyKey: string | undefined): Record<string, string> {
+  return idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
 }
 
 function plainUrl(url: string): string {

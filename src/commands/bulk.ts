@@ -1,5 +1,9 @@
-import { ApiError, type Client } from '../client/client.ts';
-import type { DispatchBody, WireJob } from '../domain/wire/job.ts';
+import { randomUUID } from 'node:crypto';
+import { ApiError, type Client, Unreachable } from '../client/client.ts';
+import { Outage } from '../client/outage.ts';
+import { pause } from '../client/pause.ts';
+import { messageOf } from '../domain/errors.ts';
+import type { DispatchBody, WireBatch, WireJob } from '../domain/wire/job.ts';
 import { interruptSignal } from '../lib/interrupt.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
 import { CommandFailure, exitCodes, goesOn } from './exit.ts';
@@ -41,9 +45,10 @@ export interface BulkOptions {
  */
 export async function runFile(client: Client, options: BulkOptions, io: Io): Promise<void> {
   const items = readItems(await readTextFile('--file', options.file, io), options);
-  const ids = await dispatchItems(client, items, options.file, io);
+  const signal = interruptSignal();
+  const ids = await dispatchItems(client, items, options.file, signal, io);
   if (options.detach) return io.out.lines(ids);
-  const failed = await follow(client, items, ids, options, io);
+  const failed = await follow(client, items, ids, options, signal, io);
   const sum = `${ids.length - failed} of ${ids.length} jobs completed`;
   if (failed > 0) throw new CommandFailure(exitCodes.failed, sum);
   if (io.err.isTerminal) io.err.line(io.err.paint('dim', sum));
@@ -85,12 +90,19 @@ async function dispatchItems(
   client: Client,
   items: readonly Item[],
   file: string,
+  signal: AbortSignal,
   io: Io,
 ): Promise<string[]> {
+  // One that is not there is told of at once; one that goes away later is waited for.
+  await client.health().catch((error: unknown) => {
+    if (error instanceof Unreachable) throw error;
+  });
   const ids: string[] = [];
   for (const batch of batchesOf(items)) {
     try {
-      const { jobs } = await client.dispatchBatch(batch.map(({ body }) => body));
+      signal.throwIfAborted();
+      const bodies = batch.map(({ body }) => body);
+      const { jobs } = await dispatchSurely(client, bodies, signal, io);
       ids.push(...jobs.map(({ id }) => id));
     } catch (error) {
       if (ids.length > 0) {
@@ -101,6 +113,32 @@ async function dispatchItems(
     }
   }
   return ids;
+}
+
+/**
+ * Send a batch until it is answered: under one key it makes no second jobs, however often it arrives. A coordinator that
+ * is away for two minutes, and a full queue, are waited for.
+ */
+async function dispatchSurely(
+  client: Client,
+  bodies: readonly DispatchBody[],
+  signal: AbortSignal,
+  io: Io,
+): Promise<WireBatch> {
+  const idempotencyKey = randomUUID();
+  const outage = new Outage(true);
+  let said = '';
+  for (;;) {
+    try {
+      return await client.dispatchBatch(bodies, { idempotencyKey });
+    } catch (error) {
+      const ms = outage.pauseAfter(error);
+      const why = plainLine(messageOf(error));
+      if (why !== said) io.err.line(`${why}; trying again`);
+      said = why;
+      await pause(ms, signal);
+    }
+  }
 }
 
 function* batchesOf(items: readonly Item[]): Generator<Item[]> {
@@ -143,9 +181,9 @@ async function follow(
   items: readonly Item[],
   ids: readonly string[],
   { waitSeconds, json }: BulkOptions,
+  signal: AbortSignal,
   io: Io,
 ): Promise<number> {
-  const signal = interruptSignal();
   const deadline = performance.now() + (waitSeconds ?? Number.POSITIVE_INFINITY) * 1000;
   const ask = (id: string): Promise<WireJob> => {
     const timeoutSeconds = waitSeconds && Math.max(0, (deadline - performance.now()) / 1000);

@@ -185,6 +185,17 @@ export class Coordinator {
     return this.#parts.intake.acceptAll(planned);
   }
 
+  /**
+   * Accept all of the jobs unless their idempotency key was used within the last day; then the first ones are the answer.
+   * @throws CoordinatorError idempotency_conflict when the key stands for other requests; as `dispatchAll` otherwise.
+   */
+  dispatchAllOnce(
+    key: string,
+    planned: readonly PlannedRequest[],
+  ): Promise<{ jobs: JobRecord[]; isNew: boolean }> {
+    return this.#parts.intake.acceptAllOnce(key, planned);
+  }
+
   /** Also one that was archived. @throws CoordinatorError job_not_found; StoreUnavailable. */
   async job(id: string): Promise<JobView> {
     const job = (await this.#store.job(id)) ?? (await this.#store.archivedJob(id));

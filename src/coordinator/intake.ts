@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { JobInput } from '../../machines/jobLife.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
@@ -6,14 +6,17 @@ import { CoordinatorError, jobNotFound } from '../domain/errors.ts';
 import type { JobRecord, JobRequest } from '../domain/job.ts';
 import { canonicalJson } from '../lib/canonicalJson.ts';
 import { KeyedQueue } from '../lib/keyedQueue.ts';
+import { nextTurn } from '../lib/nextTurn.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
 import type { IdempotencyRecord, Store } from '../store/store.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { uuidv7 } from './ids.ts';
+import { batchId, uuidv7 } from './ids.ts';
 import type { JobHost, NewJob } from './jobHost.ts';
 
 /** How long the job of an idempotency key is remembered: a day, as the API promises. */
 const idempotencyMs = 86_400_000;
+/** Requests of a batch that are hashed, and its jobs that are looked up, between two turns of the event loop: some 5 ms. */
+const perTurn = 500;
 
 /** A request and where it may run. */
 export interface PlannedRequest {
@@ -74,23 +77,10 @@ export class Intake {
   acceptOnce(key: string, request: JobRequest): Promise<{ job: JobRecord; isNew: boolean }> {
     const bodyHash = hash('sha256', canonicalJson(request));
     return this.#keys.run(key, async () => {
-      const known = await this.#store.idempotent(key);
-      if (known === undefined) {
-        const jobId = uuidv7(this.#clock, this.#random);
-        const expiresAt = this.#clock.now() + idempotencyMs;
-        const job = await this.#create(jobId, request, { key, jobId, bodyHash, expiresAt });
-        return { job, isNew: true };
-      }
-      if (known.bodyHash !== bodyHash) {
-        throw new CoordinatorError(
-          'idempotency_conflict',
-          `The idempotency key was used for another request, which is job ${known.jobId}; use a new key`,
-        );
-      }
-      const { jobId } = known;
-      const job = (await this.#store.job(jobId)) ?? (await this.#store.archivedJob(jobId));
-      if (job === undefined) throw jobNotFound(known.jobId);
-      return { job, isNew: false };
+      const known = await this.#knownJob(key, bodyHash);
+      if (known !== null) return { job: await this.#recorded(known), isNew: false };
+      const idempotency = this.#newRecord(key, bodyHash);
+      return { job: await this.#create(idempotency.jobId, request, idempotency), isNew: true };
     });
   }
 
@@ -98,22 +88,82 @@ export class Intake {
    * Accept all of the jobs in one commit, or none of them.
    * @throws CoordinatorError and StoreUnavailable as `accept`.
    */
-  async acceptAll(planned: readonly PlannedRequest[]): Promise<JobRecord[]> {
-    this.#admit(planned.length);
-    this.#entering += planned.length;
+  acceptAll(planned: readonly PlannedRequest[]): Promise<JobRecord[]> {
+    return this.#createAll(this.#jobsOf(planned), planned.length);
+  }
+
+  /**
+   * Accept all of the jobs in one commit unless their key was used within the last day, see `acceptOnce`. Its record is
+   * part of the first job's commit, and the ids of the others are made of that one's.
+   * @returns the jobs in the order of their requests, and whether they are new.
+   * @throws CoordinatorError idempotency_conflict when the key stands for other requests; as `acceptAll` otherwise.
+   */
+  async acceptAllOnce(
+    key: string,
+    planned: readonly PlannedRequest[],
+  ): Promise<{ jobs: JobRecord[]; isNew: boolean }> {
+    const bodyHash = await hashOfAll(planned);
+    return this.#keys.run(key, async () => {
+      const known = await this.#knownJob(key, bodyHash);
+      if (known === null) {
+        const jobs = this.#jobsOf(planned, this.#newRecord(key, bodyHash));
+        return { jobs: await this.#createAll(jobs, planned.length), isNew: true };
+      }
+      const jobs: JobRecord[] = [];
+      // Equal hashes: there were as many.
+      for (const place of planned.keys()) {
+        if (place % perTurn === perTurn - 1) await nextTurn();
+        jobs.push(await this.#recorded(batchId(known, place)));
+      }
+      return { jobs, isNew: false };
+    });
+  }
+
+  /**
+   * @returns the job that was made first with a key, null when it was not used within the last day.
+   * @throws CoordinatorError idempotency_conflict when it stands for another request.
+   */
+  async #knownJob(key: string, bodyHash: string): Promise<string | null> {
+    const known = await this.#store.idempotent(key);
+    if (known === undefined) return null;
+    if (known.bodyHash === bodyHash) return known.jobId;
+    throw new CoordinatorError(
+      'idempotency_conflict',
+      `The idempotency key was used for another request, which is job ${known.jobId}; use a new key`,
+    );
+  }
+
+  #newRecord(key: string, bodyHash: string): IdempotencyRecord {
+    const jobId = uuidv7(this.#clock, this.#random);
+    return { key, jobId, bodyHash, expiresAt: this.#clock.now() + idempotencyMs };
+  }
+
+  /** A job that an idempotency key stands for, where it is now. @throws CoordinatorError job_not_found. */
+  async #recorded(id: string): Promise<JobRecord> {
+    const job = (await this.#store.job(id)) ?? (await this.#store.archivedJob(id));
+    if (job === undefined) throw jobNotFound(id);
+    return job;
+  }
+
+  async #createAll(jobs: Iterable<NewJob>, count: number): Promise<JobRecord[]> {
+    this.#admit(count);
+    this.#entering += count;
     try {
-      return await this.#host.createAll(this.#jobsOf(planned));
+      return await this.#host.createAll(jobs);
     } finally {
-      this.#entering -= planned.length;
+      this.#entering -= count;
     }
   }
 
-  *#jobsOf(planned: readonly PlannedRequest[]): Generator<NewJob> {
+  /** @param idempotency goes to the first of them, whose id it has. */
+  *#jobsOf(planned: readonly PlannedRequest[], idempotency?: IdempotencyRecord): Generator<NewJob> {
     // One time for all: they are one commit.
     const createdAt = this.#clock.now();
-    for (const { request, plan } of planned) {
-      const id = uuidv7(this.#clock, this.#random);
-      yield { id, request, input: inputOf(request, plan, createdAt) };
+    for (const [place, { request, plan }] of planned.entries()) {
+      const id =
+        idempotency === undefined ? uuidv7(this.#clock, this.#random) : batchId(idempotency.jobId, place);
+      const input = inputOf(request, plan, createdAt);
+      yield { id, request, input, idempotency: place === 0 ? idempotency : undefined };
     }
   }
 
@@ -133,7 +183,7 @@ export class Intake {
     }
   }
 
-  /** @throws CoordinatorError draining; queue_full when `count` more jobs do not fit. */
+  /** @throws CoordinatorError draining; queue_full when `count` more jobs do not fit now, invalid_request when they never do. */
   #admit(count: number): void {
     if (!this.#isDispatching()) {
       throw new CoordinatorError(
@@ -144,6 +194,13 @@ export class Intake {
     }
     const waiting = this.#pending() + this.#entering;
     const { maxPending } = this.#config().jobs;
+    if (count > maxPending) {
+      // Not queue_full, after which it would be sent again for ever.
+      const message = `has ${count} jobs, more than the ${maxPending} that jobs.max_pending lets wait at all; send smaller batches`;
+      throw new CoordinatorError('invalid_request', `The batch ${message}`, {
+        errors: [{ field: 'jobs', message }],
+      });
+    }
     if (waiting + count > maxPending) {
       throw new CoordinatorError(
         'queue_full',
@@ -164,6 +221,16 @@ function inputOf(request: JobRequest, plan: Plan, createdAt: number): JobInput {
     createdAt,
     notBefore: request.notBefore,
   };
+}
+
+/** SHA-256 of the requests in their order, hex. None of a batch is that of a single request, which ends with no line end. */
+async function hashOfAll(planned: readonly PlannedRequest[]): Promise<string> {
+  const sum = createHash('sha256');
+  for (const [place, { request }] of planned.entries()) {
+    if (place % perTurn === perTurn - 1) await nextTurn();
+    sum.update(`${canonicalJson(request)}\n`);
+  }
+  return sum.digest('hex');
 }
 
 /** Where a job may run. @throws CoordinatorError invalid_request when nothing names a provider. */

@@ -144,8 +144,9 @@ export interface KeyRemoval {
 
 export interface IdempotencyRecord {
   key: string;
+  /** The job that was made with it; of a batch the first, see `batchId`. */
   jobId: string;
-  /** SHA-256 of the body, hex. */
+  /** SHA-256 of the request, or of those of a batch, hex. */
   bodyHash: string;
   /** Epoch ms after which it is forgotten. */
   expiresAt: number;

@@ -3,7 +3,16 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import type { DispatchBody, WireJob } from '../../src/domain/wire/job.ts';
-import { completedJob, type Fixture, problem, serve, wireJob } from '../client/server.ts';
+import {
+  type Answer,
+  completedJob,
+  deadUrl,
+  type Fixture,
+  problem,
+  type Seen,
+  serve,
+  wireJob,
+} from '../client/server.ts';
 import { adminKey, startCoordinator, startWorker } from '../support/process.ts';
 import { emptyFolder, svc } from './cli.ts';
 
@@ -36,6 +45,8 @@ async function folderWith(t: ExecutionContext, text: string | Buffer): Promise<s
   return cwd;
 }
 
+const posts = (seen: readonly Seen[]) => seen.filter(({ method }) => method === 'POST');
+
 const linesOf = (text: string) =>
   text
     .trimEnd()
@@ -57,7 +68,7 @@ test('a file gives a job a line, and an answer a line in the same order', async 
     { ...shared, prompt: 'third', tags: ['own'] },
     { ...shared, prompt: 'fourth' },
   ]);
-  t.is(seen.filter(({ method }) => method === 'POST').length, 1);
+  t.is(posts(seen).length, 1);
   t.deepEqual(linesOf(stdout), [
     { line: 1, id: idOf(0), status: 'completed', output: 'first', error: null },
     { line: 3, id: idOf(1), status: 'completed', output: 'say "two"', error: null },
@@ -86,7 +97,7 @@ test('more than 10,000 lines are several batches', async (t) => {
   const { code, stdout } = await svc(t, ['run', '--file', '-', '--detach', '--url', url], { input });
   t.is(code, 0);
   t.is(stdout.trimEnd().split('\n').length, 10_001);
-  t.is(seen.length, 2);
+  t.is(posts(seen).length, 2);
   t.is(taken[10_000]?.prompt, 'line 10000');
 });
 
@@ -122,6 +133,63 @@ test('what the coordinator refuses is told with the lines of the file', async (t
   const { code, stderr } = await svc(t, ['run', '--file', 'jobs', '--url', url], { cwd });
   t.is(code, 2);
   t.regex(stderr, /jobs:3: priority must be one of high, normal\njobs:4: must be an object/);
+});
+
+test('a batch whose answer is lost is sent again, and makes no second jobs', async (t) => {
+  const { url } = await startCoordinator(t);
+  let asked = 0;
+  /** Passes everything on, but gives nothing back of the first two batches, the second of which never arrives. */
+  const lossy = await serve(t, async ({ method, path, headers, body }): Promise<Answer> => {
+    const isBatch = path === '/api/jobs/batch';
+    if (isBatch) asked += 1;
+    if (isBatch && asked === 2) return (response) => response.destroy();
+    const key = headers['idempotency-key'];
+    const passed = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: headers.authorization ?? '',
+        'content-type': 'application/json',
+        ...(typeof key === 'string' ? { 'idempotency-key': key } : {}),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (isBatch && asked === 1) return (response) => response.destroy();
+    return { status: passed.status, json: await passed.json() };
+  });
+  const env = { SVC_API_KEY: adminKey };
+  const run = ['run', '--file', '-', '--provider', 'echo', '--detach', '--url', lossy.url];
+  const { code, stdout, stderr } = await svc(t, run, { input: 'one\ntwo\nthree\n', env });
+  t.is(code, 0);
+  t.regex(stderr, /^cannot reach the coordinator at .*; trying again\n$/);
+  const batches = posts(lossy.seen);
+  t.is(batches.length, 3);
+  t.is(new Set(batches.map(({ headers }) => headers['idempotency-key'])).size, 1);
+  const answer = await fetch(`${url}/api/jobs`, { headers: { authorization: `Bearer ${adminKey}` } });
+  const list = (await answer.json()) as { jobs: WireJob[] };
+  t.deepEqual(
+    list.jobs.map(({ id }) => id),
+    stdout.trimEnd().split('\n').toReversed(),
+  );
+});
+
+test('a full queue is waited for, and a coordinator that is not there is not', async (t) => {
+  let asked = 0;
+  const { url, seen } = await serve(t, ({ method }) => {
+    if (method === 'GET') return { json: {} };
+    asked += 1;
+    if (asked === 1) {
+      const json = { code: 'queue_full', detail: '9 jobs are waiting' };
+      return { status: 429, json, headers: { 'retry-after': '0' } };
+    }
+    return { status: 201, json: { jobs: [{ id: idOf(0), status: 'pending' }], count: 1 } };
+  });
+  const { code, stderr } = await svc(t, ['run', '--file', '-', '--detach', '--url', url], { input: 'one' });
+  t.is(code, 0);
+  t.is(stderr, '9 jobs are waiting; trying again\n');
+  t.is(posts(seen).length, 2);
+  const none = await svc(t, ['run', '--file', '-', '--url', await deadUrl()], { input: 'one' });
+  t.is(none.code, 3);
+  t.regex(none.stderr, /is the coordinator running/);
 });
 
 test('a file runs on a real coordinator and worker', async (t) => {

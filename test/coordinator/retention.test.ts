@@ -134,6 +134,25 @@ test('an idempotency key answers with its job also when that is archived', async
   t.is(second.view.job.id, first.view.job.id);
 });
 
+test('the key of a batch answers with its jobs also when they are archived', async (t) => {
+  const bundle = await setup(t, { retention: { keepDays: 30, keepJobs: 0 } });
+  const { coordinator } = bundle;
+  const planned = ['a', 'b', 'c'].map((prompt) => coordinator.plan({ ...request(), prompt }));
+  const first = await coordinator.dispatchAllOnce('k', planned);
+  const hand = await bundle.worker();
+  for (const [place, { id }] of first.jobs.slice(0, 2).entries()) {
+    await hand.complete(await hand.job(place + 1));
+    await bundle.jobAs(id, 'completed');
+  }
+  await sweepTo(bundle, 1);
+  const second = await coordinator.dispatchAllOnce('k', planned);
+  t.false(second.isNew);
+  t.deepEqual(
+    second.jobs.map(({ request: { prompt } }) => prompt),
+    ['a', 'b', 'c'],
+  );
+});
+
 test('a job whose worker may still tell what it cost stays for a day', async (t) => {
   const bundle = await setup(t, { retention: { keepDays: 0, keepJobs: 0 } });
   const { coordinator, clock } = bundle;

@@ -180,11 +180,12 @@ test('a batch that the queue has no room for is refused whole', async (t) => {
   t.is((await batch(1)).status, 201);
 });
 
-test('an Idempotency-Key is not taken for a batch, and said so', async (t) => {
-  const bundle = await setupApi(t);
-  const reply = await bundle.api('POST', '/api/jobs/batch', { jobs: [job] }, { 'idempotency-key': 'k' });
-  t.like(reply, { status: 400, json: { errors: [{ field: 'Idempotency-Key' }] } });
-  t.is(await total(bundle), 0);
+test('a batch that no queue could hold is no matter of waiting', async (t) => {
+  const bundle = await setupApi(t, { jobs: { maxPending: 3 } });
+  const reply = await bundle.api('POST', '/api/jobs/batch', { jobs: Array(4).fill(job) });
+  t.like(reply, { status: 400, json: { code: 'invalid_request', errors: [{ field: 'jobs' }] } });
+  t.is(reply.headers.get('retry-after'), null);
+  t.is((await bundle.api('POST', '/api/jobs/batch', { jobs: Array(3).fill(job) })).status, 201);
 });
 
 test('10,000 jobs are one commit, told in order before any of them starts', async (t) => {

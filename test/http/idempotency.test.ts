@@ -76,3 +76,74 @@ test('?wait= answers the end of the first job', async (t) => {
   await hand.complete(await hand.job(), 'done');
   t.like(await waiting, { status: 200, json: { status: 'completed', result: { output: 'done' } } });
 });
+
+const jobs = [body, { ...body, prompt: 'Translate' }, { ...body, tags: ['b'] }];
+const idsOf = (json: Record<string, unknown>) => (json.jobs as { id: string }[]).map(({ id }) => id);
+
+test('a batch that is sent again answers 200 with its first jobs as they are now, in order', async (t) => {
+  const { api, worker } = await setupApi(t);
+  const first = await api('POST', '/api/jobs/batch', { jobs }, withKey('k'));
+  t.is(first.status, 201);
+  const ids = idsOf(first.json);
+  t.is(new Set(ids).size, 3);
+  const hand = await worker();
+  const assignment = await hand.job();
+  t.deepEqual([assignment.job_id], ids.slice(0, 1));
+  await hand.complete(assignment);
+  // The same jobs in other words, as NDJSON.
+  const lines = jobs.map((job) => JSON.stringify({ priority: 'normal', ...job })).join('\n');
+  const ndjson = { ...withKey('k'), 'content-type': 'application/x-ndjson' };
+  const second = await api('POST', '/api/jobs/batch', lines, ndjson);
+  t.is(second.status, 200);
+  t.is(second.json.count, 3);
+  t.deepEqual(idsOf(second.json), ids);
+  t.is((second.json.jobs as { status: string }[])[0]?.status, 'completed');
+  t.is((await api('GET', '/api/jobs')).json.total, 3);
+});
+
+test('a key that stands for a batch is a conflict for other jobs, for fewer of them, and for one alone', async (t) => {
+  const { api } = await setupApi(t);
+  const first = await api('POST', '/api/jobs/batch', { jobs }, withKey('k'));
+  const conflict = { status: 409, json: { code: 'idempotency_conflict' } };
+  for (const other of [jobs.slice(1), jobs.toReversed(), [...jobs, body]])
+    t.like(await api('POST', '/api/jobs/batch', { jobs: other }, withKey('k')), conflict);
+  await api('POST', '/api/jobs/batch', { jobs: [body] }, withKey('one'));
+  const alone = await api('POST', '/api/jobs', body, withKey('one'));
+  t.like(alone, conflict);
+  await api('POST', '/api/jobs', body, withKey('alone'));
+  t.like(await api('POST', '/api/jobs/batch', { jobs: [body] }, withKey('alone')), conflict);
+  t.is((await api('GET', '/api/jobs')).json.total, 5);
+  t.is((await api('POST', '/api/jobs/batch', { jobs }, withKey('k'))).json.count, first.json.count);
+});
+
+test('batches with one key that come together are one batch', async (t) => {
+  const { api } = await setupApi(t);
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, () => api('POST', '/api/jobs/batch', { jobs }, withKey('k'))),
+  );
+  t.deepEqual(replies.map(({ status }) => status).sort(), [...Array(9).fill(200), 201]);
+  t.is(new Set(replies.map(({ json }) => idsOf(json).join())).size, 1);
+  t.is((await api('GET', '/api/jobs')).json.total, 3);
+});
+
+test('the key of a batch is remembered over a restart, and is not used up by a refusal', async (t) => {
+  const { api, restart } = await setupApi(t, { jobs: { maxPending: 4 } });
+  const { id } = (await api('POST', '/api/jobs', body)).json;
+  await api('POST', '/api/jobs', body);
+  t.is((await api('POST', '/api/jobs/batch', { jobs }, withKey('k'))).json.code, 'queue_full');
+  await api('POST', `/api/jobs/${id}/cancel`);
+  const first = await api('POST', '/api/jobs/batch', { jobs }, withKey('k'));
+  t.is(first.status, 201);
+  const again = await restart();
+  const planned = await Promise.all(
+    idsOf(first.json).map(async (one) =>
+      again.coordinator.plan((await again.coordinator.job(one)).job.request),
+    ),
+  );
+  const second = await again.coordinator.dispatchAllOnce('k', planned);
+  t.false(second.isNew);
+  t.deepEqual(
+    second.jobs.map((job) => job.id),
+    idsOf(first.json),
+  );
+});

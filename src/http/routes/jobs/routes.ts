@@ -10,7 +10,7 @@ import type { Route } from '../../route.ts';
 import { parseBatch } from './batch.ts';
 import { type BulkAction, bulkActions, changeMany, parseBulk } from './bulk.ts';
 import { exportLines, parseExport } from './export.ts';
-import { parseDispatch, parseIdempotencyKey, parseList, parseWait, refuseIdempotencyKey } from './schema.ts';
+import { parseDispatch, parseIdempotencyKey, parseList, parseWait } from './schema.ts';
 
 /** /api/jobs: dispatch, batch, list, export, read, cancel, retry, the last two also of many. */
 export function jobRoutes(coordinator: Coordinator, config: () => Config): Route[] {
@@ -44,12 +44,17 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       body: batchBody(() => config().http.maxBatchBytes),
       handle: async ({ body, query, headers }) => {
         parseNothing(query);
-        refuseIdempotencyKey(headers);
+        const key = parseIdempotencyKey(headers);
         const planned = await parseBatch(body as BatchBody, config(), (request) => coordinator.plan(request));
-        const records = await coordinator.dispatchAll(planned);
-        const jobs = records.map(({ id, state }) => ({ id, status: statusOf(state) }));
-        const taken: WireBatch = { jobs, count: jobs.length };
-        return { status: 201, json: taken };
+        const { jobs, isNew } =
+          key === null
+            ? { jobs: await coordinator.dispatchAll(planned), isNew: true }
+            : await coordinator.dispatchAllOnce(key, planned);
+        const taken: WireBatch = {
+          jobs: jobs.map(({ id, state }) => ({ id, status: statusOf(state) })),
+          count: jobs.length,
+        };
+        return { status: isNew ? 201 : 200, json: taken };
       },
     },
     {

@@ -112,21 +112,13 @@ export function parseDispatch(body: unknown, config: Config): JobRequest {
   };
 }
 
-/** The `Idempotency-Key` of a dispatch; null when there is none. @throws CoordinatorError invalid_request. */
+/** The `Idempotency-Key` of a dispatch or a batch; null when there is none. @throws CoordinatorError invalid_request. */
 export function parseIdempotencyKey(headers: IncomingHttpHeaders): string | null {
   const key = headers['idempotency-key'];
   if (key === undefined) return null;
   if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
-  throw badKey('must be 1 to 255 visible ASCII characters');
-}
-
-/** A key stands for one job, so a batch has none; leaving it aside would break a promise. @throws CoordinatorError invalid_request. */
-export function refuseIdempotencyKey(headers: IncomingHttpHeaders): void {
-  if (headers['idempotency-key'] !== undefined) throw badKey('is not taken for a batch');
-}
-
-function badKey(message: string): CoordinatorError {
-  return new CoordinatorError('invalid_request', `The request is not valid: Idempotency-Key ${message}`, {
+  const message = 'must be 1 to 255 visible ASCII characters';
+  throw new CoordinatorError('invalid_request', `The request is not valid: Idempotency-Key ${message}`, {
     errors: [{ field: 'Idempotency-Key', message }],
   });
 }

@@ -42,11 +42,13 @@ export function routeUpgrades(
 /** How long who finds no room should wait, seconds. */
 const busySeconds = 5;
 
+/** Node no longer looks after this connection: one whose client does not end its own side would stay for ever. */
 function refuse(socket: Duplex, status: number, retryAfterSeconds = busySeconds): void {
   const isLater = status === 429 || status === 503;
   const extra =
     status === 401 ? 'WWW-Authenticate: Bearer\r\n' : isLater ? `Retry-After: ${retryAfterSeconds}\r\n` : '';
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${extra}Connection: close\r\nContent-Length: 0\r\n\r\n`,
+    () => socket.destroy(),
   );
 }

@@ -88,6 +88,27 @@ test.serial('connections that say nothing at all are cut off too', async (t) => 
   t.pass();
 });
 
+test.serial('who was refused a socket cannot keep the connection by not ending its own side', async (t) => {
+  const coordinator = await start(t);
+  const { port } = coordinator;
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13';
+  const refused = async (path: string): Promise<string> => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    t.teardown(() => socket.destroy());
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${upgrade}\r\nAuthorization: Bearer wrong\r\n\r\n`,
+    );
+    const [answer] = await within('the answer comes', once(socket, 'data'));
+    return String(answer).slice(0, 12);
+  };
+  t.deepEqual(await Promise.all(['/ws', '/ws/worker', '/elsewhere'].map(refused)), [
+    'HTTP/1.1 401',
+    'HTTP/1.1 401',
+    'HTTP/1.1 404',
+  ]);
+  await until('all are gone', async () => (await metric(coordinator, 'svc_connections')) < 3);
+});
+
 test.serial('a body that comes byte by byte is cut off in time, and leaves nothing', async (t) => {
   const coordinator = await start(t, { head_timeout_seconds: 0.5, body_timeout_seconds: 1 });
   const { port } = coordinator;

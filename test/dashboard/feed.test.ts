@@ -82,7 +82,7 @@ function hear(t: ExecutionContext) {
   t.timeout(10_000);
   return {
     told,
-    snapshot: (data: unknown, isGap: boolean) => void told.push(['snapshot', data, isGap]),
+    snapshot: (data: unknown) => void told.push(['snapshot', data]),
     event: ({ type, data }: LiveFrameEvent) => void told.push([type, data]),
   };
 }
@@ -106,7 +106,7 @@ test('topics are subscribed after the hello, each in a frame of its own, and tol
   frame({ type: 'job.progress', seq: 102, at: '', data: { id: '1', text: 'a' } });
   frame({ type: 'job.progress', seq: 103, at: '', data: { id: '2', text: 'b' } });
   t.deepEqual(workers.told, [
-    ['snapshot', [], false],
+    ['snapshot', []],
     ['worker.paused', { id: 'w' }],
   ]);
   t.deepEqual(job.told, [['job.progress', { id: '1', text: 'a' }]]);
@@ -120,6 +120,7 @@ test('after a break it goes on after the last number it heard, and anew when the
   feed.listen('jobs', hear(t));
   await settle();
   hello();
+  frame({ type: 'snapshot', topic: 'jobs', seq: 100, data: {} });
   frame({ type: 'job.created', seq: 140, at: '', data: { id: '1' } });
   wires[0]?.onClose(1001);
   t.is(feed.connection.value.phase, 'lost');
@@ -131,6 +132,25 @@ test('after a break it goes on after the last number it heard, and anew when the
   await pass(1_000);
   hello({ seq: 200, epoch: 'e2' });
   t.deepEqual(wires[2]?.said, [{ type: 'subscribe', topics: ['jobs'] }]);
+});
+
+test('who begins to listen while the connection is lost gets a snapshot, and who has one goes on', async (t) => {
+  const { feed, wires, settle, pass, hello, frame } = setup();
+  feed.start();
+  feed.listen('jobs', hear(t));
+  await settle();
+  hello();
+  frame({ type: 'snapshot', topic: 'jobs', seq: 120, data: {} });
+  feed.listen('stats', hear(t));
+  wires[0]?.onClose(1006);
+  feed.listen('workers', hear(t));
+  await pass(1_000);
+  hello({ seq: 150 });
+  t.deepEqual(wires[1]?.said, [
+    { type: 'subscribe', topics: ['jobs'], since: 120, epoch: 'e1' },
+    { type: 'subscribe', topics: ['stats'] },
+    { type: 'subscribe', topics: ['workers'] },
+  ]);
 });
 
 test('attempts to connect come ever more rarely, and at once when asked for', async (t) => {

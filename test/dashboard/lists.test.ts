@@ -12,7 +12,7 @@ const idOf = (n: number) => `01990000-0000-7000-8000-${String(n).padStart(12, '0
 const job = (n: number, more: Partial<WireJob> = {}): WireJob => ({ ...wireJob(), id: idOf(n), ...more });
 
 /** A list of `size` jobs on a server that answers when it is let. */
-function setup(stored: number, hasStatus = false) {
+function setup(stored: number, gainsByChange = false) {
   let size = stored;
   let isRefused = false;
   let isNewestArchived = false;
@@ -35,7 +35,7 @@ function setup(stored: number, hasStatus = false) {
     },
     filters: { provider: 'echo' },
     isMatch: ({ provider }) => provider === 'echo',
-    hasStatus,
+    gainsByChange,
     after: (_, run) => {
       due.push(run);
       return () => {
@@ -112,10 +112,11 @@ test('a row changes in its place, and a new job is only counted, once', async (t
   const { list, settle, paint } = setup(50);
   list.ensure(0, 50);
   await settle();
-  list.hear(job(40, { status: 'cancelled' }));
-  for (const _ of [1, 2]) list.hear(job(51));
-  list.hear(job(52, { provider: 'other' }));
-  list.hear(job(53));
+  list.hear(job(40, { status: 'cancelled' }), false);
+  list.hear(job(51), true);
+  list.hear(job(51), false);
+  list.hear(job(52, { provider: 'other' }), true);
+  list.hear(job(53), true);
   t.is(list.state.value.fresh, 0);
   paint();
   t.is(list.state.value.fresh, 2);
@@ -127,14 +128,15 @@ test('a job that is in no page that was read and not new either is not counted',
   const old = setup(500);
   old.list.ensure(0, 50);
   await old.settle();
-  old.list.hear(job(100));
+  old.list.hear(job(100), false);
+  old.list.hear(job(101, { created_at: '2026-11-01T00:00:00.000Z' }), true);
   old.paint();
   t.is(old.list.state.value.fresh, 0);
   // Under a filter by state it may have come in.
   const filtered = setup(500, true);
   filtered.list.ensure(0, 50);
   await filtered.settle();
-  filtered.list.hear(job(100));
+  filtered.list.hear(job(100), false);
   filtered.paint();
   t.is(filtered.list.state.value.fresh, 1);
 });
@@ -154,7 +156,58 @@ test('after missed events the rows in view are read anew in their place, and wha
   t.is(list.state.value.fresh, 7);
   t.is(list.row(120)?.id, idOf(280));
   t.is(list.row(0), undefined, 'what is out of view is forgotten');
-  t.is(asked.length - before, 3);
+  t.is(asked.length - before, 2);
+});
+
+test('more new jobs than a page holds are counted too', async (t) => {
+  const { list, settle, paint, grow } = setup(400);
+  list.ensure(0, 50);
+  await settle();
+  list.hear(job(401), true);
+  grow(250);
+  await list.refresh();
+  paint();
+  t.is(list.state.value.fresh, 250);
+});
+
+test('what happens while an answer is on its way is not lost, however old the answer is', async (t) => {
+  const { list, settle, paint } = setup(50);
+  list.ensure(0, 50);
+  list.hear(job(51), true);
+  list.hear(job(40, { status: 'cancelled' }), false);
+  await settle();
+  paint();
+  t.is(list.state.value.fresh, 1);
+  t.is(list.row(10)?.status, 'cancelled');
+});
+
+test('a first answer that is older than the live connection is read again, and what came between is counted', async (t) => {
+  const { list, asked, settle, paint, grow } = setup(50);
+  list.ensure(0, 50);
+  grow(2);
+  await list.refresh();
+  list.hear(job(52), true);
+  await settle();
+  paint();
+  t.is(list.row(0)?.id, idOf(50));
+  t.is(list.state.value.fresh, 2);
+  t.deepEqual(
+    asked.map(({ newest }) => newest),
+    [undefined, idOf(50), undefined],
+  );
+});
+
+test('jobs that come into an empty list by reading it again are not new besides', async (t) => {
+  const { list, settle, paint, grow } = setup(0);
+  list.ensure(0, 50);
+  await settle();
+  grow(1);
+  list.hear(job(1), true);
+  await list.refresh();
+  await settle();
+  paint();
+  t.is(list.row(0)?.id, idOf(1));
+  t.is(list.state.value.fresh, 0);
 });
 
 test('what could not be read is read at the next try', async (t) => {

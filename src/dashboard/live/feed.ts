@@ -22,8 +22,8 @@ type ServerFrame = LiveHello | LiveSnapshot | LivePong | LiveError | LiveFrameEv
 
 /** What a part of the page wants to hear of a topic. */
 export interface Listener {
-  /** The state of the topic; `isGap`: events before it were lost, so forget what there was. */
-  snapshot(data: unknown, isGap: boolean): void;
+  /** The state of the topic. Events before it may have been missed, those after it are all told. */
+  snapshot(data: unknown): void;
   event(event: LiveFrameEvent): void;
 }
 
@@ -75,6 +75,8 @@ const closeCodeKeyRefused = 4401;
 export class Feed {
   readonly #ports: FeedPorts;
   readonly #listeners = new Map<Topic, Set<Listener>>();
+  /** Those that have had no snapshot yet: events alone tell them nothing. */
+  readonly #untold = new Set<Listener>();
   readonly #connection = signal<Connection>({ phase: 'connecting' });
   /** Server's clock minus ours, ms. */
   readonly #offsetMs = signal(0);
@@ -143,9 +145,11 @@ export class Feed {
   listen(topic: Topic, listener: Listener): () => void {
     const listeners = this.#listeners.get(topic) ?? new Set();
     listeners.add(listener);
+    this.#untold.add(listener);
     this.#listeners.set(topic, listeners);
     if (this.#isReady && !this.#isPaused) this.#say({ type: 'subscribe', topics: [topic] });
     return () => {
+      this.#untold.delete(listener);
       if (!listeners.delete(listener) || listeners.size > 0) return;
       this.#listeners.delete(topic);
       if (this.#isReady && !this.#isPaused) this.#say({ type: 'unsubscribe', topics: [topic] });
@@ -243,7 +247,10 @@ export class Feed {
     this.#ports.onHello(hello);
     if (!this.#isPaused) {
       // One frame each: a job that is gone would refuse the others with it.
-      for (const topic of this.#listeners.keys()) this.#say({ type: 'subscribe', topics: [topic], ...since });
+      for (const [topic, listeners] of this.#listeners) {
+        const isNew = [...listeners].some((listener) => this.#untold.has(listener));
+        this.#say({ type: 'subscribe', topics: [topic], ...(isNew ? {} : since) });
+      }
     }
     this.#connection.value = { phase: 'live' };
   }
@@ -254,9 +261,12 @@ export class Feed {
     this.#offsetMs.value = Math.abs(offset) < 1000 ? 0 : offset;
   }
 
-  #tellSnapshot({ topic, seq, data, gap }: LiveSnapshot): void {
+  #tellSnapshot({ topic, seq, data }: LiveSnapshot): void {
     this.#seq = Math.max(this.#seq ?? 0, seq);
-    for (const listener of this.#listeners.get(topic) ?? []) listener.snapshot(data, gap === true);
+    for (const listener of this.#listeners.get(topic) ?? []) {
+      this.#untold.delete(listener);
+      listener.snapshot(data);
+    }
   }
 
   #tellEvent(event: LiveFrameEvent): void {

@@ -28,10 +28,16 @@ export interface JobListOptions {
   filters: JobFilters;
   /** Whether a job that was heard of belongs here. */
   isMatch(job: WireJob): boolean;
-  /** Whether jobs may come into the list by a change, and not only by their creation. */
-  hasStatus: boolean;
+  /** Whether jobs come into the list by a change too, and not only by their creation. */
+  gainsByChange: boolean;
   /** @returns what cancels it. */
   after(ms: number, run: () => void): () => void;
+}
+
+/** A job that an event told of, and whether one of its creation did. */
+interface Heard {
+  job: WireJob;
+  isCreated: boolean;
 }
 
 function isNewestGone(error: unknown): boolean {
@@ -50,9 +56,13 @@ export class JobList {
   readonly #places = new Map<string, number>();
   readonly #fresh = new Set<string>();
   readonly #loading = new Set<number>();
+  /** What happened while answers are on their way: they may be older than that. */
+  readonly #heard = new Map<string, Heard>();
+  /** Of the pages on their way: those that were asked for before the last `refresh`. */
+  readonly #outdated = new Set<number>();
   readonly #ends = new AbortController();
-  #newest: string | null = null;
-  /** New jobs that nobody told of: they came while the connection was lost. */
+  #newest: WireJob | null = null;
+  /** New jobs that nobody told of, beside those in `#fresh`: they came while nobody listened. */
   #untold = 0;
   /** The rows that are wanted; `to` is the one after the last. */
   #view = { from: 0, to: pageSize };
@@ -68,7 +78,7 @@ export class JobList {
 
   /** What the list is of: its filters and where it begins. */
   get filters(): JobFilters {
-    return { ...this.#options.filters, ...(this.#newest === null ? {} : { newest: this.#newest }) };
+    return { ...this.#options.filters, ...(this.#newest === null ? {} : { newest: this.#newest.id }) };
   }
 
   get signal(): AbortSignal {
@@ -100,8 +110,14 @@ export class JobList {
     this.#forgetFar(Math.floor(from / pageSize));
   }
 
-  /** Something happened to a job. */
-  hear(job: WireJob): void {
+  /** Something happened to a job. @param isCreated whether that is its creation. */
+  hear(job: WireJob, isCreated: boolean): void {
+    const heard = { job, isCreated: isCreated || this.#heard.get(job.id)?.isCreated === true };
+    if (this.#loading.size > 0) this.#heard.set(job.id, heard);
+    this.#place(heard);
+  }
+
+  #place({ job, isCreated }: Heard): void {
     const page = this.#places.get(job.id);
     if (page !== undefined) {
       const rows = this.#pages.get(page);
@@ -110,9 +126,10 @@ export class JobList {
       this.#paintSoon();
       return;
     }
-    // Ids of jobs rise with the time of their creation (UUID version 7).
-    const isNew = this.#options.hasStatus || this.#newest === null || job.id > this.#newest;
-    if (!isNew || this.#fresh.size >= freshMax || this.#fresh.has(job.id)) return;
+    // What is told of late may be of a job that the answers have counted already.
+    const isNew = isCreated && job.created_at >= (this.#newest?.created_at ?? '');
+    if (!(isNew || this.#options.gainsByChange)) return;
+    if (this.#fresh.size >= freshMax || this.#fresh.has(job.id)) return;
     if (this.#state.peek().total === null || !this.#options.isMatch(job)) return;
     this.#fresh.add(job.id);
     this.#paintSoon();
@@ -124,21 +141,34 @@ export class JobList {
     this.ensure(this.#view.from, this.#view.to);
   }
 
-  /** Events were missed: read what is in view anew, in its place, and count what came in meanwhile. */
+  /**
+   * Events before this moment may not have been heard, those after it are: read what is in view anew, in its place, and
+   * count what came in meanwhile.
+   */
   async refresh(): Promise<void> {
     const { from, to } = this.#view;
     const [first, last] = [Math.floor(from / pageSize), Math.floor(Math.max(from, to - 1) / pageSize)];
+    for (const page of this.#loading) this.#outdated.add(page);
     for (const page of [...this.#pages.keys()]) {
       if (page < first || page > last) this.#forget(page);
       else void this.#load(page);
     }
-    if (this.#newest === null) return;
-    const ask = (filters: JobFilters) => this.#options.load({ ...filters, limit: 1 }, this.#ends.signal);
+    await this.#countNewer();
+  }
+
+  async #countNewer(): Promise<void> {
+    const newest = this.#newest;
+    if (newest === null) return;
+    const ask = (filters: JobFilters, limit: number) =>
+      this.#options.load({ ...filters, limit }, this.#ends.signal);
     try {
-      const [now, then] = await Promise.all([ask(this.#options.filters), ask(this.filters)]);
-      if (this.#ends.signal.aborted) return;
-      this.#fresh.clear();
-      this.#untold = Math.max(0, now.total - then.total);
+      const { jobs, total } = await ask(this.#options.filters, pageSize);
+      const place = jobs.findIndex(({ id }) => id === newest.id);
+      // It stands further down, or has left the filter.
+      const newer = place >= 0 ? place : total - (await ask(this.filters, 1)).total;
+      if (this.#ends.signal.aborted || newest !== this.#newest) return;
+      for (const { id } of jobs.slice(0, Math.max(0, newer))) this.#fresh.add(id);
+      this.#untold = Math.max(0, newer - this.#fresh.size);
       this.#paintSoon();
     } catch {
       // The rows in view say what is wrong.
@@ -155,6 +185,7 @@ export class JobList {
     this.#loading.add(page);
     const asked = { ...this.filters, limit: pageSize, offset: page * pageSize };
     let isBegunAnew = false;
+    let isOutdated = false;
     try {
       const list = await this.#options.load(asked, this.#ends.signal);
       if (this.#ends.signal.aborted) return;
@@ -166,12 +197,15 @@ export class JobList {
         return;
       }
       // Once for all pages that were asked for at the same time.
-      isBegunAnew = asked.newest === this.#newest;
+      isBegunAnew = asked.newest === this.#newest.id;
       if (isBegunAnew) this.#newest = null;
     } finally {
       this.#loading.delete(page);
+      isOutdated = this.#outdated.delete(page);
+      if (this.#loading.size === 0) this.#heard.clear();
     }
     if (isBegunAnew) await this.#beginAnew();
+    else if (isOutdated) await Promise.all([this.#load(page), this.#countNewer()]);
   }
 
   /** The job that the list begins with has left for the archive: from now on it begins with the one that is the newest. */
@@ -185,13 +219,16 @@ export class JobList {
   }
 
   #take(page: number, { jobs, total, total_capped }: WireJobList): void {
-    if (page === 0) this.#newest ??= jobs[0]?.id ?? null;
+    if (page === 0) this.#newest ??= jobs[0] ?? null;
     // Jobs that left the filter move the later ones up: a row that stands elsewhere already is not shown twice.
     const rows = jobs.filter(({ id }) => (this.#places.get(id) ?? page) === page);
     this.#forget(page);
     this.#pages.set(page, rows);
-    for (const { id } of rows) this.#places.set(id, page);
-    const { revision, fresh, total: before } = this.#state.peek();
+    for (const { id } of rows) {
+      this.#places.set(id, page);
+      this.#fresh.delete(id);
+    }
+    const { revision, total: before } = this.#state.peek();
     // The list does not shrink under the reader.
     const known = Math.max(before ?? 0, total);
     this.#state.value = {
@@ -199,8 +236,9 @@ export class JobList {
       isCapped: total_capped === true,
       error: null,
       revision: revision + 1,
-      fresh,
+      fresh: this.#untold + this.#fresh.size,
     };
+    for (const heard of this.#heard.values()) this.#place(heard);
   }
 
   #forgetFar(page: number): void {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { WireJob } from '../../../domain/wire/job.ts';
 import { Button } from '../../components/button.tsx';
 import { Icon } from '../../components/icons.tsx';
@@ -30,7 +30,7 @@ export function Jobs(): JSX.Element {
       load: (asked, signal) => api.peek().jobs(asked, signal),
       filters: askFor(filters, openedAt),
       isMatch: (job) => isMatch(job, filters),
-      hasStatus: filters.status.length > 0 || filters.state !== '',
+      gainsByChange: filters.status.length > 0 || filters.state !== '' || filters.worker !== '',
       after: (ms, run) => {
         const timer = setTimeout(run, ms);
         return () => clearTimeout(timer);
@@ -41,16 +41,17 @@ export function Jobs(): JSX.Element {
   }, [key, turn]);
   const selection = useMemo(() => new Selection(), [key]);
   useEffect(() => () => list.close(), [list]);
+  const shown = useRef(list);
+  shown.current = list;
+  // One for all lists, so that another filter misses nothing and asks for no snapshot.
   useEffect(
     () =>
       feed.listen('jobs', {
-        snapshot: (_, isGap) => {
-          // What was missed is in no event any more.
-          if (isGap) void list.refresh();
-        },
-        event: ({ data }) => list.hear(data as WireJob),
+        // What happened before it is in no event any more, and the list may have been read before that.
+        snapshot: () => void shown.current.refresh(),
+        event: ({ type, data }) => shown.current.hear(data as WireJob, type === 'job.created'),
       }),
-    [list],
+    [],
   );
   const { total, isCapped, error, fresh } = list.state.value;
   const showFresh = (): void => {

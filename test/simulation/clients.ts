@@ -1,4 +1,5 @@
 import type { Coordinator, JobView } from '../../src/coordinator/coordinator.ts';
+import type { PlannedRequest } from '../../src/coordinator/intake.ts';
 import { CoordinatorError, InvalidTransition } from '../../src/domain/errors.ts';
 import type { JobRequest } from '../../src/domain/job.ts';
 import { isTerminal, statusOf } from '../../src/domain/states.ts';
@@ -19,6 +20,27 @@ export type Ask = <T>(
 /** Of the request that comes under the key of another one. */
 const otherPrompt = 'another request';
 
+/** A job that a client asks for, and the name that the checker knows it by. */
+interface Asked {
+  name: string;
+  request: JobRequest;
+}
+
+interface KeyedBatch {
+  key: string;
+  all: readonly Asked[];
+  /** null until some client was told. */
+  ids: readonly string[] | null;
+}
+
+function namesOf(all: readonly Asked[]): string {
+  return all.map(({ name }) => name).join(' ');
+}
+
+function plansOf(all: readonly Asked[], coordinator: Coordinator): PlannedRequest[] {
+  return all.map(({ request: asked }) => coordinator.plan(asked));
+}
+
 /** The crowd of clients: sends work, cancels, retries, turns every knob, and remembers what it was told. */
 export class Clients {
   readonly #dice: Dice;
@@ -27,7 +49,9 @@ export class Clients {
   readonly #history: History;
   readonly #wallNow: () => number;
   readonly #bulk: BulkChanges;
-  readonly #keys = new Map<string, { name: string; request: JobRequest; id: string | null }>();
+  readonly #keys = new Map<string, Asked & { id: string | null }>();
+  /** The batches that have a key, and the ids that were told for them. */
+  readonly #batches: KeyedBatch[] = [];
   readonly #ids: string[] = [];
   #count = 0;
 
@@ -82,7 +106,7 @@ export class Clients {
     }
   }
 
-  #request(): { name: string; request: JobRequest } {
+  #request(): Asked {
     const dice = this.#dice;
     this.#count += 1;
     const name = `job-${this.#count}`;
@@ -110,12 +134,40 @@ export class Clients {
   }
 
   #dispatchAll(): void {
-    const all = Array.from({ length: this.#dice.int(2, 12) }, () => this.#request());
+    const dice = this.#dice;
+    if (this.#batches.length > 0 && dice.chance(0.3)) {
+      this.#dispatchBatch(dice.pick(this.#batches));
+      return;
+    }
+    const all = Array.from({ length: dice.int(2, 12) }, () => this.#request());
+    if (dice.chance(0.5)) {
+      const batch = { key: `batch-${this.#count}`, all, ids: null };
+      this.#batches.push(batch);
+      this.#dispatchBatch(batch);
+      return;
+    }
     this.#ask(
-      `dispatch ${all.map(({ name }) => name).join(' ')}`,
-      async (coordinator) => coordinator.dispatchAll(all.map((one) => coordinator.plan(one.request))),
+      `dispatch ${namesOf(all)}`,
+      async (coordinator) => coordinator.dispatchAll(plansOf(all, coordinator)),
       (told, jobs) => {
         for (const [index, { name }] of all.entries()) this.#told(name, told, jobs?.[index]?.id ?? null);
+      },
+    );
+  }
+
+  /** With a key: the first time, or again, whether it was answered or not. */
+  #dispatchBatch(batch: KeyedBatch): void {
+    const { key, all } = batch;
+    this.#ask(
+      `dispatch ${namesOf(all)} as ${key}`,
+      async (coordinator) => coordinator.dispatchAllOnce(key, plansOf(all, coordinator)),
+      (told, answer) => {
+        if (told !== 'ok' || answer === null) return;
+        const ids = answer.jobs.map(({ id }) => id);
+        if (batch.ids !== null && batch.ids.join() !== ids.join())
+          this.#checker.breach(`${key} gave ${batch.ids} and then ${ids}`);
+        batch.ids = ids;
+        for (const [index, { name }] of all.entries()) this.#told(name, 'ok', ids[index] ?? null);
       },
     );
   }

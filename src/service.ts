@@ -17,7 +17,7 @@ import { showInStately } from './inspect/stately.ts';
 import type { BoundFigures } from './lib/boundFigures.ts';
 import { clientAddress } from './lib/clientAddress.ts';
 import { Connections } from './lib/connections.ts';
-import { isLoopback } from './lib/hosts.ts';
+import { isLoopback, nearUrl } from './lib/hosts.ts';
 import type { Logger } from './lib/log.ts';
 import { systemClock, systemRandom } from './lib/systemClock.ts';
 import { routeUpgrades, type UpgradeHandler } from './lib/upgrades.ts';
@@ -55,6 +55,7 @@ export interface ServiceOptions {
 }
 
 export interface Service {
+  /** `public_url`, or where it is reached from this machine. */
   url: string;
   /** A key with the role admin, when this process knows one. */
   adminKey: string | null;
@@ -157,7 +158,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       failedLogin: (request) => failedLogins.count(clientAddress(request, config().http.trustedProxies)),
       logger,
     });
-    const url = await listen(server, config());
+    const near = await listen(server, config());
+    const url = config().publicUrl ?? near;
     logger.info({ url, store: storeAt.path }, 'listening');
     let { level } = config().log;
     live.onChange(() => {
@@ -170,7 +172,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       options.echoWorker === undefined || adminKey === null
         ? null
         : startEchoWorker({
-            url,
+            url: near,
             apiKey: adminKey,
             concurrency: options.echoWorker.concurrency,
             clock,
@@ -287,6 +289,7 @@ function isWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket';
 }
 
+/** @returns where it is reached from this machine. */
 function listen(server: Server, config: Config): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const onError = (error: NodeJS.ErrnoException): void => {
@@ -296,9 +299,7 @@ function listen(server: Server, config: Config): Promise<string> {
   server.listen(config.port, config.host, () => {
     server.off('error', onError);
     const { port } = server.address() as AddressInfo;
-    resolve(
-      config.publicUrl ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
-    );
+    resolve(nearUrl(config.host, port));
   });
   return promise;
 }

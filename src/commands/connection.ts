@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import { apiKeyTrouble, readApiKey, variable } from '../config/environment.ts';
 import { ConfigError, loadConfig } from '../config/load.ts';
 import { messageOf } from '../domain/errors.ts';
-import { isLoopback } from '../lib/hosts.ts';
+import { isLoopback, nearUrl } from '../lib/hosts.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import type { Io } from './io.ts';
 
@@ -48,7 +48,7 @@ export async function findCoordinator(options: ConnectionOptions, io: Io): Promi
   const key = await namedKey(options, io);
   if (named !== null && key !== null) return { url: named, ...key };
   const { config } = await loadConfig({ env: io.env, cwd: io.cwd });
-  const url = named ?? urlOf(config);
+  const url = named ?? nearUrl(config.host, config.port);
   return { url, ...(key ?? (await localKey(url, config))) };
 }
 
@@ -79,7 +79,7 @@ async function localKey(url: string, config: Config): Promise<Key> {
   const { hostname, origin } = new URL(url);
   const isOwn =
     isLoopback(hostname) ||
-    hostname === new URL(urlOf(config)).hostname ||
+    hostname === new URL(nearUrl(config.host, config.port)).hostname ||
     origin === originOf(config.publicUrl);
   if (!isOwn) return none;
   const path = adminKeyPath(config.store.path);
@@ -90,12 +90,6 @@ async function localKey(url: string, config: Config): Promise<Key> {
     );
   });
   return apiKey === null ? none : { apiKey, keyFrom: path };
-}
-
-/** Where the coordinator of this configuration can be reached from this machine. */
-function urlOf({ host, port }: Config): string {
-  const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${near.includes(':') ? `[${near}]` : near}:${port}`;
 }
 
 function originOf(url: string | null): string | null {

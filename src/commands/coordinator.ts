@@ -1,7 +1,9 @@
 import { Command, Option } from 'commander';
+import type { Config } from '../config/config.ts';
 import { LiveConfig } from '../config/liveConfig.ts';
 import { loadConfig } from '../config/load.ts';
 import { messageOf } from '../domain/errors.ts';
+import { isEveryAddress } from '../lib/hosts.ts';
 import { createLogger } from '../lib/log.ts';
 import { onReloadSignal } from '../lib/reloadSignal.ts';
 import { onStopSignal } from '../lib/stopSignal.ts';
@@ -96,7 +98,7 @@ async function run(options: Options): Promise<void> {
     });
     stopOnSignals(service);
     const isTrial = options.withEchoWorker === true;
-    greet(service, { dataDir: loaded.config.store.path, isTrial, isOwnKey: loaded.apiKey !== null });
+    greet(service, { config: loaded.config, isTrial, isOwnKey: loaded.apiKey !== null });
     const error = await service.failed;
     process.stderr.write(`The store has failed and nothing more is acknowledged: ${error.message}\n`);
     process.exit(exitCodeOf(error));
@@ -113,14 +115,18 @@ async function run(options: Options): Promise<void> {
  */
 function greet(
   { url, adminKey, isNewKey, statelyUrl }: Service,
-  about: { dataDir: string; isTrial: boolean; isOwnKey: boolean },
+  about: { config: Config; isTrial: boolean; isOwnKey: boolean },
 ): void {
-  const { dataDir, isTrial, isOwnKey } = about;
+  const { config, isTrial, isOwnKey } = about;
   const lines = [`SVC coordinator is ready at ${url}`];
+  if (config.publicUrl === null && isEveryAddress(config.host)) {
+    const { hostname } = new URL(url);
+    lines.push(`It listens on every address of this machine; from another one, put its name for ${hostname}`);
+  }
   if (statelyUrl !== null)
     lines.push(`Its actors in the Stately inspector, in a browser of this machine: ${statelyUrl}`);
   if (isNewKey) {
-    lines.push(`Its admin key, kept in ${dataDir}/admin.key:`, `  ${adminKey}`);
+    lines.push(`Its admin key, kept in ${config.store.path}/admin.key:`, `  ${adminKey}`);
   }
   const mayTell = adminKey !== null && !isOwnKey && (isNewKey || isTrial || process.stderr.isTTY);
   lines.push(

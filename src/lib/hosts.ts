@@ -16,6 +16,17 @@ export function isLoopback(host: string): boolean {
   return loopback.includes(host) || /^127\.[\d.]+$/.test(host);
 }
 
+/** Whether to bind it is to listen on every address of the machine. */
+export function isEveryAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+/** Where a service that binds `host` is reached from its own machine: every address is none that a browser can open. */
+export function nearUrl(host: string, port: number): string {
+  const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${near.includes(':') ? `[${near}]` : near}:${port}`;
+}
+
 /**
  * Whether a host is one's own machine or in its network: loopback, link-local and private addresses (RFC 1918, RFC 4193),
  * and names that no public DNS has: without a dot, such as that of a container, or under `localhost` (RFC 6761), `local`

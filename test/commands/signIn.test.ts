@@ -34,6 +34,18 @@ test('the first start prints a link that signs in; a later one, whose words a lo
   t.regex(await greeting(t, cwd, ['--with-echo-worker']), link);
 });
 
+test('on every address of the machine, what is printed can be opened, and it says so', async (t) => {
+  const cwd = await emptyFolder(t);
+  const said = await greeting(t, cwd, ['--host', '0.0.0.0'], {});
+  t.regex(said, /ready at http:\/\/127\.0\.0\.1:\d+\n/);
+  t.regex(
+    said,
+    /listens on every address of this machine; from another one, put its name for 127\.0\.0\.1\n/,
+  );
+  t.regex(said, /Dashboard: http:\/\/127\.0\.0\.1:\d+\/, with an API key\n/);
+  t.notRegex(await greeting(t, cwd, [], {}), /every address/);
+});
+
 test('a key of the environment is never printed', async (t) => {
   const cwd = await emptyFolder(t);
   const said = await greeting(t, cwd, ['--with-echo-worker'], {});

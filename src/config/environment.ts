@@ -1,4 +1,18 @@
+import { nearest } from '../lib/nearest.ts';
 import type { Problem } from './problem.ts';
+
+/** Every variable that the coordinator, the worker or a command reads. */
+export const variableNames: readonly string[] = [
+  'SVC_API_KEY',
+  'SVC_CONFIG',
+  'SVC_CONFIG_URL',
+  'SVC_COORDINATOR_URL',
+  'SVC_DATA_DIR',
+  'SVC_HOST',
+  'SVC_LOCAL_MODEL_HOST',
+  'SVC_LOG_LEVEL',
+  'SVC_PORT',
+];
 
 /** Fewer characters than this are no secret. The coordinator refuses shorter keys too. */
 const apiKeyLengthMin = 16;
@@ -7,6 +21,17 @@ const apiKeyLengthMin = 16;
 export function variable(env: NodeJS.ProcessEnv, name: string): string | null {
   const value = env[name];
   return value === undefined || value === '' ? null : value;
+}
+
+/**
+ * A line for each variable that is likely a misspelt one of ours. Others that begin alike are left alone: Kubernetes sets
+ * SVC_SERVICE_HOST and more for a service called svc.
+ */
+export function misspeltVariables(env: NodeJS.ProcessEnv): string[] {
+  return Object.keys(env).flatMap((name) => {
+    const near = /^svc_/i.test(name) && !variableNames.includes(name) ? nearest(name, variableNames) : null;
+    return near === null ? [] : [`${name}: is not read; did you mean ${near}?`];
+  });
 }
 
 /** What is wrong with a key, as a sentence without the key itself; null when it can be used. */

@@ -5,7 +5,7 @@ import { findContradictions, findOddities } from './checks.ts';
 import type { Config } from './config.ts';
 import { withDefaults } from './defaults.ts';
 import { type ConfigDocument, parseConfigText } from './document.ts';
-import { readApiKey, variable } from './environment.ts';
+import { misspeltVariables, readApiKey, variable } from './environment.ts';
 import { pathSteps } from './fields.ts';
 import type { ConfigFile } from './file.ts';
 import { layerOver, type Overrides } from './layers.ts';
@@ -60,7 +60,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   return {
     config,
     file: found?.path ?? null,
-    warnings: [...(found?.warnings ?? []), ...parsed.warnings],
+    warnings: [...misspeltVariables(env), ...(found?.warnings ?? []), ...parsed.warnings],
     sources: sourcesOf(config, parsed.file, layered.given),
     apiKey,
   };

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
+import { variableNames } from '../../src/config/environment.ts';
 import { loadConfig, parseConfig } from '../../src/config/load.ts';
 import { presentConfig } from '../../src/config/present.ts';
 import { folderWith } from './folder.ts';
@@ -24,6 +25,16 @@ test('the documentation names every key and tells its default', async (t) => {
     const isTold = typeof value === 'object' || key === 'store.path';
     if (!isTold) t.regex(row ?? '', new RegExp(`^\\| \`${key}\` \\| \`?${value}\`? \\|`), key);
   }
+});
+
+test('the documentation names every variable, and none of them is taken for a misspelt one', (t) => {
+  const [, table = ''] = page.split('## Environment');
+  const named =
+    (table.split('\n## ')[0] ?? '')
+      .match(/^\|.*?\|/gm)
+      ?.join('')
+      .match(/SVC_[A-Z_]+/g) ?? [];
+  t.deepEqual(named.sort(), [...variableNames]);
 });
 
 function leavesOf(value: unknown, path = ''): [string, unknown][] {

@@ -107,3 +107,15 @@ test('relative data folders start at the working folder, wherever they are named
     join(cwd, 'flag'),
   );
 });
+
+test('a variable that is likely a misspelt one is told, and none that only begins alike', async (t) => {
+  const cwd = await folderWith(t, {});
+  const kubernetes = { SVC_SERVICE_HOST: '10.0.0.1', SVC_PORT_7420_TCP: 'tcp://10.0.0.1:7420', PATH: '/bin' };
+  const typos = { SVC_PROT: '1', SVC_COORDINATOR: 'http://a.example', svc_api_key: 'x' };
+  const { warnings } = await loadConfig({ env: { ...kubernetes, ...typos, SVC_HOST: '127.0.0.1' }, cwd });
+  t.deepEqual(warnings, [
+    'SVC_PROT: is not read; did you mean SVC_PORT?',
+    'SVC_COORDINATOR: is not read; did you mean SVC_COORDINATOR_URL?',
+    'svc_api_key: is not read; did you mean SVC_API_KEY?',
+  ]);
+});

@@ -125,12 +125,31 @@ test('a ticket is taken once, within 30 seconds', (t) => {
 
 test('of more than 10,000 tickets that wait the oldest go', (t) => {
   const tickets = new Tickets({ clock: new FakeClock(), random: seededRandom() });
-  const principal = { keyId: 'k', role: 'viewer', secretHash: 'h' } as const;
-  const issued = Array.from({ length: 10_001 }, () => tickets.issue(principal).ticket);
+  const principalOf = (number: number) =>
+    ({ keyId: `k${number % 11}`, role: 'viewer', secretHash: 'h' }) as const;
+  const issued = Array.from({ length: 10_001 }, (_, number) => tickets.issue(principalOf(number)).ticket);
   t.is(tickets.count, 10_000);
   t.is(tickets.redeem(issued[0] ?? ''), null);
-  t.deepEqual(tickets.redeem(issued[1] ?? ''), principal);
-  t.deepEqual(tickets.redeem(issued[10_000] ?? ''), principal);
+  t.deepEqual(tickets.redeem(issued[1] ?? ''), principalOf(1));
+  t.deepEqual(tickets.redeem(issued[10_000] ?? ''), principalOf(10_000));
+});
+
+test('a key has 1,000 tickets that wait, and pushes out none of another', (t) => {
+  const clock = new FakeClock();
+  const tickets = new Tickets({ clock, random: seededRandom() });
+  const greedy = { keyId: 'greedy', role: 'viewer', secretHash: 'h' } as const;
+  const other = { keyId: 'other', role: 'viewer', secretHash: 'i' } as const;
+  const { ticket } = tickets.issue(other);
+  const issued = Array.from({ length: 20_000 }, () => tickets.issue(greedy).ticket);
+  t.is(tickets.count, 1_001);
+  t.deepEqual(tickets.redeem(ticket), other);
+  t.is(tickets.redeem(issued[18_999] ?? ''), null);
+  t.deepEqual(tickets.redeem(issued[19_000] ?? ''), greedy);
+  // What was used or has expired makes room again.
+  clock.advance(30_000);
+  const again = Array.from({ length: 1_000 }, () => tickets.issue(greedy).ticket);
+  t.is(tickets.count, 1_000);
+  t.deepEqual(tickets.redeem(again[0] ?? ''), greedy);
 });
 
 test('revoking a worker’s key ends its socket and fails its jobs in the spec’s words, those of no other; retry brings them back', async (t) => {

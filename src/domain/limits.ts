@@ -2,3 +2,7 @@
 export const nameLengthMax = 200;
 /** Most jobs that a worker may run at a time. */
 export const concurrencyMax = 100_000;
+/** Ten thousand million: more than any model takes, and sums of it stay exact. */
+export const tokensMax = 1e10;
+/** Some thirty years; keeps Infinity out. */
+export const millisecondsMax = 1e12;

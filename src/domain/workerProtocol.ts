@@ -8,6 +8,12 @@ import type { WorkerKind } from './worker.ts';
 export const workerSubprotocol = 'svc.worker.v1';
 /** Largest frame either side takes, bytes. */
 export const frameBytesMax = 16 * 1024 * 1024;
+/** Levels of nesting in a frame; the usage as a provider tells it, which goes deepest, has some five. */
+export const frameDepthMax = 100;
+/** Calls of tools in one answer. */
+export const toolCallsMax = 1000;
+/** Of a failure, as HTTP has them. */
+export const statusMax = 999;
 
 export const closeCodes = {
   normal: 1000,

@@ -1,10 +1,15 @@
 import { array, lazy, mixed, number, object, type Schema, string } from 'yup';
 import { errorClasses, type ReportedFailure } from '../domain/failure.ts';
-import { concurrencyMax, nameLengthMax } from '../domain/limits.ts';
+import { concurrencyMax, millisecondsMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
 import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';
-import type { WireFailure, WorkerFrame } from '../domain/workerProtocol.ts';
+import {
+  frameDepthMax,
+  statusMax,
+  toolCallsMax,
+  type WireFailure,
+  type WorkerFrame,
+} from '../domain/workerProtocol.ts';
 import { frameReader } from '../lib/frames.ts';
-import { millisecondsMax, tokensMax } from './limits.ts';
 import { isPlainFrame } from './plainFrame.ts';
 
 /** The form of every frame a worker may send. Fields that are not known are let through: a newer worker may say more. */
@@ -20,10 +25,6 @@ const lease = { job_id: string().max(nameLengthMax).required(), lease: number().
 const leases = array().of(object(lease)).max(concurrencyMax);
 const tokens = () => number().integer().min(0).max(tokensMax);
 const milliseconds = () => number().min(0).max(millisecondsMax);
-/** Calls of tools in one answer. */
-const toolCallsMax = 1000;
-/** Levels of nesting; `raw_usage` has some five. */
-const depthMax = 100;
 
 const usage = object({
   input_tokens: tokens(),
@@ -85,7 +86,7 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
     error: object({
       class: string().oneOf(errorClasses).required(),
       message: string().defined(),
-      status: number().integer().min(0).max(999),
+      status: number().integer().min(0).max(statusMax),
       code: string().max(nameLengthMax),
       retry_after_seconds: number().min(0).max(millisecondsMax),
     }).required(),
@@ -97,7 +98,10 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
 };
 
 /** Read one text frame. @returns the frame, or in one sentence what is wrong with it. */
-export const parseFrame = frameReader<WorkerFrame>(schemas, { depthMax, isPlain: isPlainFrame });
+export const parseFrame = frameReader<WorkerFrame>(schemas, {
+  depthMax: frameDepthMax,
+  isPlain: isPlainFrame,
+});
 
 export function failureFromWire(wire: WireFailure): ReportedFailure {
   const { retry_after_seconds: seconds } = wire;

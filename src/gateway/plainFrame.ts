@@ -1,6 +1,5 @@
-import { concurrencyMax, nameLengthMax } from '../domain/limits.ts';
+import { concurrencyMax, millisecondsMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
 import { type Fields, isFields } from '../lib/fields.ts';
-import { millisecondsMax, tokensMax } from './limits.ts';
 
 const isWhole = (value: unknown, min: number, max: number): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;

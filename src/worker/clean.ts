@@ -1,6 +1,15 @@
 import { errorClasses } from '../domain/failure.ts';
+import { tokensMax } from '../domain/limits.ts';
 import type { WireUsage } from '../domain/usage.ts';
-import type { ToolCall, WireFailure, WireResult } from '../domain/workerProtocol.ts';
+import {
+  frameDepthMax,
+  statusMax,
+  type ToolCall,
+  toolCallsMax,
+  type WireFailure,
+  type WireResult,
+} from '../domain/workerProtocol.ts';
+import { isDeeperThan } from '../lib/jsonDepth.ts';
 import type { ProviderResult } from './provider.ts';
 
 /**
@@ -10,7 +19,8 @@ import type { ProviderResult } from './provider.ts';
 
 const textMax = 200;
 const messageMax = 2000;
-const toolCallsMax = 1000;
+/** It stands in the result, and that in the frame. */
+const rawUsageDepthMax = frameDepthMax - 2;
 
 const tokenKinds: readonly (keyof WireUsage)[] = [
   'input_tokens',
@@ -26,7 +36,7 @@ export function cleanUsage(usage: Partial<WireUsage> | undefined): Partial<WireU
   if (typeof usage !== 'object' || usage === null) return undefined;
   const counts = tokenKinds
     .map((kind) => [kind, usage[kind]] as const)
-    .filter(([, count]) => isTokenCount(count));
+    .filter(([, count]) => isWhole(count, tokensMax));
   return counts.length === 0 ? undefined : Object.fromEntries(counts);
 }
 
@@ -41,7 +51,19 @@ export function cleanResult(result: ProviderResult): ProviderResult {
     model: typeof model === 'string' ? model : null,
     usage: cleanUsage(usage) ?? {},
   };
-  return raw_usage === undefined ? cleaned : { ...cleaned, raw_usage };
+  return canBeTold(raw_usage) ? { ...cleaned, raw_usage } : cleaned;
+}
+
+/** The answer is worth more than the provider's own form of its usage: one that no frame can carry is left out. */
+function canBeTold(rawUsage: unknown): boolean {
+  if (rawUsage === undefined || rawUsage === null) return false;
+  try {
+    const json: unknown = JSON.stringify(rawUsage);
+    return typeof json === 'string' && !isDeeperThan(json, rawUsageDepthMax);
+  } catch {
+    // It holds itself, say.
+    return false;
+  }
 }
 
 /** A model that calls a tool without a name has called none. */
@@ -56,13 +78,13 @@ export function cleanFailure(error: WireFailure): WireFailure {
   return {
     class: errorClasses.includes(errorClass) ? errorClass : 'unknown',
     message: String(message).slice(0, messageMax),
-    status: Number.isSafeInteger(status) ? status : undefined,
+    status: isWhole(status, statusMax) ? status : undefined,
     code: typeof code === 'string' ? code.slice(0, textMax) : undefined,
     retry_after_seconds:
       retryAfter !== undefined && retryAfter >= 0 && retryAfter < 1e9 ? retryAfter : undefined,
   };
 }
 
-function isTokenCount(count: unknown): boolean {
-  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0;
+function isWhole(value: unknown, max: number): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max;
 }

@@ -1,3 +1,4 @@
+import { nameLengthMax } from '../domain/limits.ts';
 import type { Provider } from './provider.ts';
 
 /**
@@ -53,8 +54,13 @@ async function ask(
   );
   const models = { ...before };
   for (const answer of answers) {
-    if (answer.models) models[answer.name] = answer.models.toSorted();
+    if (answer.models) models[answer.name] = answer.models.filter(isAskable).toSorted();
     else delete models[answer.name];
   }
   return models;
+}
+
+/** No job can ask for a longer name, and a coordinator refuses the whole frame for one. */
+function isAskable(model: string): boolean {
+  return model.length <= nameLengthMax;
 }

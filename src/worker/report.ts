@@ -104,20 +104,8 @@ const tooLarge: WireFailure = {
   message: `The result is larger than the ${frameBytesMax / 1024 / 1024} MiB that a frame may have`,
 };
 
-const notSerialisable: WireFailure = {
-  class: 'unknown',
-  code: 'worker_error',
-  message: 'The result of the provider cannot be written as JSON',
-};
-
 function serialise(frame: CompleteFrame): string | WireFailure {
-  let json: string;
-  try {
-    json = JSON.stringify(frame);
-  } catch {
-    // A circular `raw_usage`, say. The error's message may quote what it met: it is not passed on.
-    return notSerialisable;
-  }
+  const json = JSON.stringify(frame);
   // UTF-8 takes at most three bytes a UTF-16 unit, so most frames need no counting.
   if (json.length * 3 <= frameBytesMax || Buffer.byteLength(json) <= frameBytesMax) return json;
   return tooLarge;

@@ -1,5 +1,7 @@
 import test from 'ava';
+import { nameLengthMax } from '../../src/domain/limits.ts';
 import { closeCodes } from '../../src/domain/workerProtocol.ts';
+import { parseFrame } from '../../src/gateway/frames.ts';
 import { reconnectDelay } from '../../src/worker/backoff.ts';
 import { socketUrl } from '../../src/worker/trouble.ts';
 import { FakeClock } from './support/fakeClock.ts';
@@ -97,6 +99,26 @@ test('models that a local server loads later are told with a heartbeat', async (
   t.deepEqual((await session.take('heartbeat')).models, { ollama: ['large', 'small'] });
   clock.advance(9_999);
   await session.settled();
+});
+
+test('a model with a longer name than any job can ask for is left out, since a hello with it would be refused', async (t) => {
+  const longest = 'x'.repeat(nameLengthMax);
+  const { coordinator, worker } = await setup(t, {
+    providers: [
+      {
+        name: 'llamacpp',
+        kind: 'local',
+        models: async () => ['small', longest, `${longest}x`],
+        probe: async () => null,
+        run: async () => ({ ok: false, error: { class: 'unknown', message: 'unused' } }),
+      },
+    ],
+  });
+  await worker.start();
+  const session = await coordinator.session();
+  const [hello] = session.of('hello');
+  t.deepEqual(hello?.models, { llamacpp: ['small', longest] });
+  t.is(typeof parseFrame(JSON.stringify(hello)), 'object');
 });
 
 test('a local server that goes away while the worker runs is told once, not with every heartbeat', async (t) => {

@@ -81,8 +81,6 @@ test('a provider that throws, rejects or answers nonsense fails its job and noth
     models: async () => null,
     probe: async () => null,
   } as const;
-  const circular: Record<string, unknown> = {};
-  circular.self = circular;
   const runs: Record<string, () => Promise<unknown>> = {
     throws: () => {
       throw new Error('at once');
@@ -90,11 +88,6 @@ test('a provider that throws, rejects or answers nonsense fails its job and noth
     rejects: () => Promise.reject(new Error('later')),
     nothing: () => Promise.resolve(undefined),
     nonsense: () => Promise.resolve({ ok: true }),
-    circular: () =>
-      Promise.resolve({
-        ok: true,
-        result: { output: '', finish_reason: '', model: '', usage: {}, raw_usage: circular },
-      }),
   };
   const { coordinator, worker } = await setup(t, {
     providers: [
@@ -112,7 +105,7 @@ test('a provider that throws, rejects or answers nonsense fails its job and noth
   }
   t.is(failed.get('throws'), 'at once');
   t.is(failed.get('rejects'), 'later');
-  t.is(failed.size, 5);
+  t.is(failed.size, 4);
   t.is(worker.running, 0);
 });
 

@@ -171,6 +171,11 @@ test('an unknown or unusable echo parameter fails and is named; parameters for r
     [{ echo_fail: 'bad luck' }, /echo_fail must be one of rate_limited,/],
     [{ echo_fail: 'worker_lost' }, /echo_fail must be one of/],
     [{ echo_fail: { class: 'auth', status: 'x' } }, /echo_fail\.status must be/],
+    [
+      { echo_fail: { class: 'auth', status: 1000 } },
+      /echo_fail\.status must be a whole number from 100 to 999/,
+    ],
+    [{ echo_tokens: { input: 1e12, output: 1 } }, /echo_tokens\.input must be/],
     [{ echo_fail: [] }, /echo_fail must be an object/],
     [{ max_tokens: 0 }, /max_tokens must be/],
   ];

@@ -1,5 +1,6 @@
 import { type ErrorClass, errorClasses } from '../../../domain/failure.ts';
-import type { WireFailure } from '../../../domain/workerProtocol.ts';
+import { tokensMax } from '../../../domain/limits.ts';
+import { statusMax, type WireFailure } from '../../../domain/workerProtocol.ts';
 
 /** What a job may tell the echo provider to do. See echo.ts for the meaning of each. */
 export interface EchoParams {
@@ -56,7 +57,7 @@ export function readEchoParams(params: Record<string, unknown>): EchoParams {
   for (const key in params) {
     const value = params[key];
     if (value === undefined || value === null) continue;
-    if (key === 'max_tokens') read = { ...read, maxTokens: count(value, key, 1) };
+    if (key === 'max_tokens') read = { ...read, maxTokens: count(value, key, 1, Number.MAX_SAFE_INTEGER) };
     else if (!key.startsWith('echo_')) continue;
     else if (key === 'echo_delay_ms') read = { ...read, delayMs: duration(value, key) };
     else if (key === 'echo_chunk_ms') read = { ...read, chunkMs: Math.max(1, duration(value, key)) };
@@ -73,9 +74,9 @@ function duration(value: unknown, key: string): number {
   throw new EchoParamError(`${key} must be a number of milliseconds from 0 to ${delayMsMax}`);
 }
 
-function count(value: unknown, key: string, least: number): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
-  throw new EchoParamError(`${key} must be a whole number of at least ${least}`);
+function count(value: unknown, key: string, least: number, most: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new EchoParamError(`${key} must be a whole number from ${least} to ${most}`);
 }
 
 function text(value: unknown, key: string): string {
@@ -95,7 +96,10 @@ function record(value: unknown, key: string, known: readonly string[]): Record<s
 
 function tokens(value: unknown): { input: number; output: number } {
   const { input, output } = record(value, 'echo_tokens', ['input', 'output']);
-  return { input: count(input, 'echo_tokens.input', 0), output: count(output, 'echo_tokens.output', 0) };
+  return {
+    input: count(input, 'echo_tokens.input', 0, tokensMax),
+    output: count(output, 'echo_tokens.output', 0, tokensMax),
+  };
 }
 
 function failureClass(value: unknown, key: string): ErrorClass {
@@ -121,7 +125,7 @@ function failureWith(errorClass: ErrorClass, given: Record<string, unknown>): Wi
       message === undefined
         ? `The echo was told to fail with ${errorClass}`
         : text(message, 'echo_fail.message'),
-    status: status === undefined ? statusOf[errorClass] : count(status, 'echo_fail.status', 100),
+    status: status === undefined ? statusOf[errorClass] : count(status, 'echo_fail.status', 100, statusMax),
     code: code === undefined ? undefined : text(code, 'echo_fail.code'),
     retry_after_seconds:
       retryAfter === undefined ? undefined : seconds(retryAfter, 'echo_fail.retry_after_seconds'),

@@ -28,6 +28,8 @@ export interface FollowPorts {
 
 /** Between two streams, when one has ended and the job has not, ms. */
 const reconnectMs = 1_000;
+/** The longest that a timer takes, some 24 days. One that is given more runs at once. */
+const timerMsMax = 2 ** 31 - 1;
 
 /**
  * Hear of a job until it has ended. A stream that breaks off is taken up where it was.
@@ -40,7 +42,9 @@ export async function followToEnd(
 ): Promise<WireJob> {
   const late = new AbortController();
   const timer =
-    timeoutSeconds === undefined ? undefined : setTimeout(() => late.abort(), timeoutSeconds * 1000);
+    timeoutSeconds === undefined
+      ? undefined
+      : setTimeout(() => late.abort(), Math.min(timeoutSeconds * 1000, timerMsMax));
   const signal = stop === undefined ? late.signal : AbortSignal.any([stop, late.signal]);
   const output = new Output((part) => onOutput?.(part));
   let lastEventId: string | null = null;

@@ -1,15 +1,22 @@
 import { randomFillSync } from 'node:crypto';
 import type { Clock, Random } from '../domain/clock.ts';
 
-/** The clock of this machine. */
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after: (delayMs, task) => {
+/** The longest that a timer takes, some 24 days. One that is given more runs at once. */
+const timerMsMax = 2 ** 31 - 1;
+
+const after: Clock['after'] = (delayMs, task) => {
+  if (delayMs <= timerMsMax) {
     const timer = setTimeout(task, delayMs);
     return () => clearTimeout(timer);
-  },
+  }
+  let cancel = after(timerMsMax, () => {
+    cancel = after(delayMs - timerMsMax, task);
+  });
+  return () => cancel();
 };
+
+/** The clock of this machine. */
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now(), after };
 
 /** Random bytes are drawn in blocks: one draw of 8 KiB costs as much as one of 16 bytes. */
 const poolSize = 8192;

@@ -62,6 +62,19 @@ test('a job whose end was missed while nobody listened is asked for', async (t) 
   t.is((await createClient({ baseUrl: url, apiKey }).follow(jobId)).result?.output, 'done');
 });
 
+test('a time that is longer than any timer takes is a long one', async (t) => {
+  const running = wireJob({ status: 'running' });
+  const { url, seen } = await serve(t, ({ path, headers }) => {
+    if (!path.endsWith('/events')) return { json: isOver() ? completedJob('done') : running };
+    return headers['last-event-id'] === undefined
+      ? streamOf([running], true)
+      : streamOf([completedJob('done')]);
+  });
+  const isOver = () => seen.some(({ headers }) => headers['last-event-id'] !== undefined);
+  const job = await createClient({ baseUrl: url, apiKey }).follow(jobId, { timeoutSeconds: 1e9 });
+  t.is(job.result?.output, 'done');
+});
+
 test('following ends with the time, with the signal, and at once where there is nothing to follow', async (t) => {
   const { url } = await serve(t, ({ path }) =>
     path.endsWith('/events') ? (response) => response.writeHead(200).flushHeaders() : { json: wireJob() },

@@ -1,4 +1,5 @@
 import type { Problem } from '../domain/wire/problem.ts';
+import { settingAtFault } from '../lib/socketFailure.ts';
 
 /** The coordinator answered, and the answer was no. Made from its problem document. */
 export class ApiError extends Error {
@@ -37,11 +38,10 @@ export class ApiError extends Error {
 export class Unreachable extends Error {
   readonly url: string;
 
+  /** @param why in words, or the system's code. */
   constructor(url: string, why: string, options: { cause?: unknown } = {}) {
-    super(
-      `cannot reach the coordinator at ${url} (${why}): is the coordinator running? start it with npm start`,
-      options,
-    );
+    const advice = settingAtFault(why) ?? 'is the coordinator running? start it with npm start';
+    super(`cannot reach the coordinator at ${url} (${why}): ${advice}`, options);
     this.name = 'Unreachable';
     this.url = url;
   }

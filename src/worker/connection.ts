@@ -2,6 +2,7 @@ import type { Clock, Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { CoordinatorFrame, HelloFrame, WelcomeFrame } from '../domain/workerProtocol.ts';
 import { type Socket, socketStates } from '../lib/socket.ts';
+import { socketWords } from '../lib/socketFailure.ts';
 import { reconnectDelay } from './backoff.ts';
 import type { Dial } from './dial.ts';
 import { parseFrame } from './frames.ts';
@@ -225,5 +226,7 @@ export class Connection {
 
 /** A refused connection on both address families has an empty message and several causes. */
 function reasonOf(error: Error): string {
-  return error.message || ('code' in error ? String(error.code) : error.name);
+  const code = 'code' in error ? String(error.code) : '';
+  const words = socketWords(code);
+  return words === null ? error.message || code || error.name : `${words} (${code})`;
 }

@@ -117,6 +117,16 @@ test('an address where nobody listens is told, with what to do', async (t) => {
   );
 });
 
+test('an address whose certificate is not trusted is told with what to do, which is no start of a coordinator', (t) => {
+  const { message } = new Unreachable('https://svc.example', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+  t.regex(
+    message,
+    /^cannot reach the coordinator at https:\/\/svc\.example \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\): /,
+  );
+  t.regex(message, /NODE_EXTRA_CA_CERTS/);
+  t.notRegex(message, /npm start/);
+});
+
 test('a coordinator that never answers is unreachable after the timeout', async (t) => {
   const { url } = await serve(t, () => () => {});
   const client = createClient({ baseUrl: url, apiKey, timeoutMs: 50 });

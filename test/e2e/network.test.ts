@@ -8,6 +8,7 @@ import {
   type SvcProcess,
   spawnCoordinator,
   startCoordinator,
+  startSvc,
   startWorker,
   until,
 } from '../support/process.ts';
@@ -153,4 +154,17 @@ test('a port that is taken, or an address that is not here, is told with what to
   const elsewhere = spawnCoordinator(t, { folder: temporaryFolder(t), port: await freePort(), config });
   t.is((await elsewhere.exited).code, 1);
   t.regex(elsewhere.err, /^error: This machine has no address 192\.0\.2\.1\./m);
+});
+
+test('an address that begins with https where nobody speaks TLS is told as that, and not as a coordinator that is away', async (t) => {
+  const { port } = await startCoordinator(t);
+  const url = `https://127.0.0.1:${port}`;
+  const list = startSvc(t, ['jobs', 'list', '--url', url]);
+  t.is((await list.exited).code, 3);
+  const advice = 'it does not speak TLS: should the address begin with http://';
+  t.true(list.err.includes(advice) && !list.err.includes('npm start'), list.said());
+  const worker = startWorker(t, { url });
+  await worker.says(
+    /cannot be reached: it does not speak TLS: should the address begin with http:\/\/ \(EPROTO\)/,
+  );
 });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Client } from '../client/client.ts';
+import { lineOf } from '../domain/failure.ts';
 import type { ProviderStatus } from '../domain/states.ts';
 import type { WireProvider } from '../domain/wire/provider.ts';
 import { humanDuration } from '../lib/humanTime.ts';
@@ -54,6 +55,13 @@ const colours: Readonly<Record<ProviderStatus, Colour>> = {
   probing: 'yellow',
 };
 
+/** Failures are long; only where there is one it has a column. */
+const stoppedBy: Column<WireProvider> = {
+  header: 'STOPPED BY',
+  value: ({ breaker }) => (breaker.opened_by === null ? '-' : lineOf(breaker.opened_by)),
+  shrinkTo: 20,
+};
+
 function providerTable(providers: readonly WireProvider[], screen: Screen, now: number): string[] {
   const columns: Column<WireProvider>[] = [
     { header: 'NAME', value: ({ name }) => name, shrinkTo: 10 },
@@ -76,6 +84,7 @@ function providerTable(providers: readonly WireProvider[], screen: Screen, now: 
       align: 'right',
     },
     { header: 'MODELS', value: ({ models }) => models.join(' ') || '-', shrinkTo: 6 },
+    ...(providers.some(({ breaker }) => breaker.opened_by !== null) ? [stoppedBy] : []),
   ];
   return sheetTable(columns, providers, screen);
 }

@@ -3,8 +3,7 @@ import type { ProviderEvent } from '../../machines/events.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
-import type { ReportedFailure } from '../domain/failure.ts';
-import { tripsBreaker } from '../domain/failure.ts';
+import { type Failure, failureOf, type ReportedFailure, tripsBreaker } from '../domain/failure.ts';
 import type { BreakerSettings, BreakerView, ProviderFleet, ProviderView } from '../domain/provider.ts';
 import type { ProviderStatus } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
@@ -21,6 +20,8 @@ interface Entry {
   /** Ends of attempts inside the breaker's window, oldest first; monotonic ms. */
   window: { at: number; failed: boolean }[];
   due: Deadline | null;
+  /** The last failure that counted while its breaker was not open: the one that opened it, when it has. */
+  openedBy: Failure | null;
   /** Exponential moving average. */
   latencyMs: number | null;
   /** Monotonic ms; later than any attempt while it is not probing. */
@@ -29,6 +30,8 @@ interface Entry {
   ramp: number | null;
 }
 
+/** Of the message of the failure that opened a breaker, characters: every job that waits for it tells them. */
+const messageMax = 300;
 /** Attempts that a breaker remembers at most; beyond that the oldest go, however long the window. */
 const windowSizeMax = 1000;
 const defaultBreaker: BreakerSettings = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
@@ -118,7 +121,7 @@ export class Providers {
     const from = this.#clock.monotonic() - breaker.windowSeconds * 1000;
     const window = (this.#entries.get(name)?.window ?? []).filter(({ at }) => at > from);
     const failed = window.filter((end) => end.failed).length;
-    return { ...breaker, attempts: window.length, failed, opensInRow };
+    return { ...breaker, attempts: window.length, failed, opensInRow, openedBy: this.openedBy(name) };
   }
 
   /** Forget what was held against it. */
@@ -175,6 +178,11 @@ export class Providers {
     return (this.#entries.get(name)?.actor.getSnapshot().context.opensInRow ?? 0) > 0;
   }
 
+  /** The failure with which its breaker opened last; null when it has not, or something has succeeded since. */
+  openedBy(name: string): Failure | null {
+    return this.hasOpened(name) ? (this.#entries.get(name)?.openedBy ?? null) : null;
+  }
+
   /** Mean time of its recent attempts that ended well, ms; null before the first. */
   latencyMs(name: string): number | null {
     return this.#entries.get(name)?.latencyMs ?? null;
@@ -225,13 +233,18 @@ export class Providers {
   /** An attempt failed. */
   failed(name: string, failure: ReportedFailure): void {
     if (failure.class === 'rate_limited') this.#limit(name, failure.retryAfterMs);
-    else if (tripsBreaker(failure.class)) this.#stumbled(name);
+    else if (tripsBreaker(failure.class)) this.#stumbled(name, failure);
     else this.answered(name);
   }
 
   /** A failure that counts for the breaker. */
-  #stumbled(name: string): void {
-    const { window } = this.#remember(name, true);
+  #stumbled(name: string, failure: ReportedFailure): void {
+    const entry = this.#remember(name, true);
+    const { window } = entry;
+    if (this.status(name) !== 'open') {
+      const { message, ...rest } = failureOf(failure);
+      entry.openedBy = { ...rest, message: message.slice(0, messageMax) };
+    }
     const breaker = this.settings(name)?.breaker ?? defaultBreaker;
     const at = this.#clock.now();
     this.#send(name, {
@@ -325,6 +338,7 @@ export class Providers {
       actor,
       window: [],
       due: null,
+      openedBy: null,
       latencyMs: null,
       probingSince: Number.POSITIVE_INFINITY,
       ramp: null,

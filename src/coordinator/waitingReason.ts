@@ -1,3 +1,4 @@
+import { lineOf } from '../domain/failure.ts';
 import type { JobRecord, Target } from '../domain/job.ts';
 import type { Waiting } from '../domain/waiting.ts';
 import type { Candidate, Candidates } from './candidates.ts';
@@ -66,14 +67,20 @@ export class WaitingReasons {
 
   #ofProvider(provider: string, until: number | null): Reason {
     const status = this.#providers.status(provider);
+    const openedBy = this.#providers.openedBy(provider);
+    const because = openedBy === null ? '' : `. What stopped it: ${lineOf(openedBy)}`;
     if (status === 'probing') {
       return reason(
         this.#providers.hasOpened(provider) ? 'provider_open' : 'provider_limited',
-        `One job is sent to ${provider} to see whether it is back; the others wait for its first output, or its end`,
+        `One job is sent to ${provider} to see whether it is back; the others wait for its first output, or its end${because}`,
       );
     }
     return status === 'open'
-      ? reason('provider_open', `Too many attempts at ${provider} failed; it is tried again soon`, until)
+      ? reason(
+          'provider_open',
+          `Too many attempts at ${provider} failed; it is tried again soon${because}`,
+          until,
+        )
       : reason(
           'provider_limited',
           `${provider} answered 429 Too Many Requests; it is tried again then`,

@@ -97,6 +97,11 @@ export function failureOf(reported: ReportedFailure): Failure {
   };
 }
 
+/** A failure on one line, for people: its message and its class. */
+export function lineOf({ class: errorClass, message }: Failure): string {
+  return `${message.replaceAll(/\s+/g, ' ').trim()} (${errorClass})`;
+}
+
 /** The job's own deadline passed. */
 export function jobTimeout(timeoutMs: number): Failure {
   return {

@@ -1,3 +1,4 @@
+import type { Failure } from './failure.ts';
 import type { ProviderStatus } from './states.ts';
 
 /** A provider as the API shows it: over all workers that serve it. */
@@ -50,6 +51,8 @@ export interface BreakerView extends BreakerSettings {
   attempts: number;
   failed: number;
   opensInRow: number;
+  /** The failure with which it opened last; null when it has not, or something has succeeded since. */
+  openedBy: Failure | null;
 }
 
 /** The connected workers that serve a provider. */

@@ -23,7 +23,7 @@ export type WaitingReason =
 
 export interface Waiting {
   reason: WaitingReason;
-  /** One sentence for people: what would end the wait. */
+  /** For people: what would end the wait, and what a provider was stopped by. */
   detail: string;
   /** Epoch ms, when it is known. */
   until: number | null;

@@ -22,6 +22,7 @@ export function presentProvider(view: ProviderView): WireProvider {
       attempts: breaker.attempts,
       failed: breaker.failed,
       opens_in_row: breaker.opensInRow,
+      opened_by: breaker.openedBy,
     },
     workers: fleet.workers,
     slots: fleet.slots,

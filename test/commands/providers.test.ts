@@ -40,6 +40,25 @@ test('providers are listed, and one that is limited is sent to again after a res
   t.like(again, { name: 'echo', status: 'available', until: null });
 });
 
+test('a provider whose attempts failed is listed with what stopped it', async (t) => {
+  const { url, client } = await startCoordinator(t, {
+    config: {
+      jobs: { max_attempts: 1 },
+      providers: { echo: { breaker: { minimum: 1, open_seconds: 600 } } },
+    },
+  });
+  startWorker(t, { url });
+  const { id } = await client.dispatch({
+    prompt: 'p',
+    provider: 'echo',
+    params: { echo_fail: 'server_error' },
+  });
+  await client.waitFor(id);
+  const { stdout } = await svc(t, ['providers', 'list', '--url', url], { env: { SVC_API_KEY: adminKey } });
+  t.regex(stdout, /MODELS +STOPPED BY\n/);
+  t.regex(stdout, /^echo +open .*\(server_error\)$/m);
+});
+
 test('a provider that nobody knows is refused with 5 and the nearest name; a viewer may not reset', async (t) => {
   const { url, client } = await startCoordinator(t, { config: { providers: { openai: {} } } });
   const unknown = await svc(t, ['providers', 'reset', 'opnai', '--url', url], {

@@ -270,15 +270,21 @@ test('a provider whose breaker opened is tried with one job, and the others say 
     const { coordinator, worker, clock } = await setup(t, { ...settings, jobs: { maxAttempts: 1 } });
     const hand = await worker({ concurrency: 20 });
     const explained = async (id: string) => (await coordinator.job(id)).waiting;
+    const stoppedBy = 'upstream is down, says number 10 (server_error)';
     for (let count = 1; count <= 10; count += 1) {
       const { job } = await coordinator.dispatch(request());
       const { lease } = await hand.job(count);
-      const failure = { ...tooMany(null), class: 'server_error', status: 500 } as const;
+      const message = `upstream is down,\n  says number ${count}`;
+      const failure = { ...tooMany(null), class: 'server_error', status: 500, message } as const;
       await hand.connection.conclude({ jobId: job.id, lease }, { type: 'fail', failure, usage: null });
     }
     const first = (await coordinator.dispatch(request())).job;
     const other = (await coordinator.dispatch(request())).job;
-    t.like(await explained(other.id), { reason: 'provider_open', until: clock.now() + 30_000 });
+    t.like(await explained(other.id), {
+      reason: 'provider_open',
+      detail: `Too many attempts at echo failed; it is tried again soon. What stopped it: ${stoppedBy}`,
+      until: clock.now() + 30_000,
+    });
     for (let second = 0; second <= 30; second += 1) {
       clock.advance(1_000);
       hand.connection.heard();
@@ -286,8 +292,7 @@ test('a provider whose breaker opened is tried with one job, and the others say 
     t.is((await hand.job(11)).job_id, first.id);
     t.like(await explained(other.id), {
       reason: 'provider_open',
-      detail:
-        'One job is sent to echo to see whether it is back; the others wait for its first output, or its end',
+      detail: `One job is sent to echo to see whether it is back; the others wait for its first output, or its end. What stopped it: ${stoppedBy}`,
       until: null,
     });
     t.is(hand.jobs.length, 11);

@@ -132,6 +132,7 @@ const provider = (name: string, more: Partial<WireProvider> = {}): WireProvider 
     attempts: 0,
     failed: 0,
     opens_in_row: 0,
+    opened_by: null,
   },
   workers: 1,
   slots: 4,

@@ -44,8 +44,9 @@ pageTests({ prepare }, (stage) => {
       site,
       Array.from({ length: 30 }, () => failing),
     );
-    await card.getByText('Stopped').waitFor();
+    await card.getByText('Stopped', { exact: true }).waitFor();
     await card.getByText(/attempts failed within 1 min/).waitFor();
+    await card.getByText(/What stopped it: .*\(server_error\)/).waitFor();
     await card.getByText('Limits, breaker and models').click();
     await card.getByText(/stops at \d+ % of/).waitFor();
     t.deepEqual(await faultsOf(page), []);

@@ -90,10 +90,14 @@ test('an open breaker shows what opened it; a reset forgets it', async (t) => {
   }
   t.like(await provider(bundle, 'echo'), {
     status: 'open',
-    breaker: { attempts: 2, failed: 2, opens_in_row: 1 },
+    breaker: { attempts: 2, failed: 2, opens_in_row: 1, opened_by: { class: 'server_error' } },
   });
   const { json } = await bundle.api('POST', '/api/providers/echo/reset');
-  t.like(json, { status: 'available', until: null, breaker: { attempts: 0, failed: 0, opens_in_row: 0 } });
+  t.like(json, {
+    status: 'available',
+    until: null,
+    breaker: { attempts: 0, failed: 0, opens_in_row: 0, opened_by: null },
+  });
 });
 
 test('what happened before the window does not count any more', async (t) => {

@@ -1,3 +1,4 @@
+import type { Failure } from '../failure.ts';
 import type { BreakerSettings, RateLimit } from '../provider.ts';
 import type { ProviderStatus } from '../states.ts';
 import type { Iso } from './iso.ts';
@@ -34,6 +35,7 @@ export interface WireProvider {
     attempts: number;
     failed: number;
     opens_in_row: number;
+    opened_by: Failure | null;
   };
   /** Connected ones that serve it. */
   workers: number;

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { lineOf } from '../../../domain/failure.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
@@ -126,10 +127,19 @@ function ceiling({ running, max_concurrent: most }: ShownProvider): JSX.Element 
 function Held({ provider }: { provider: ShownProvider }): JSX.Element | null {
   const { status, until, limits_in_row: limits, breaker } = provider;
   if (status === 'available') return null;
+  const stoppedBy =
+    breaker.opened_by === null ? null : (
+      <>
+        {' '}
+        What stopped it: <bdi>{lineOf(breaker.opened_by)}</bdi>
+      </>
+    );
   if (status === 'probing') {
     return (
       <p class="held tone-info">
-        One job is sent to see whether it is back. The others wait for what becomes of it.
+        <span>
+          One job is sent to see whether it is back. The others wait for what becomes of it.{stoppedBy}
+        </span>
       </p>
     );
   }
@@ -151,7 +161,7 @@ function Held({ provider }: { provider: ShownProvider }): JSX.Element | null {
         {count(breaker.failed)} of {plural(breaker.attempts, 'attempt')} failed within{' '}
         {humanDuration(breaker.window_seconds * 1000)}
         {breaker.opens_in_row > 1 ? `, ${count(breaker.opens_in_row)} times in a row` : ''}. One job is tried
-        when the time is over.
+        when the time is over.{stoppedBy}
       </span>
       {rest === null ? null : <strong>{rest}</strong>}
     </p>

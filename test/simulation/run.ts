@@ -1,3 +1,5 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
 import { simulate } from './world.ts';
 
@@ -5,12 +7,14 @@ interface Options {
   seed?: number;
   from: number;
   count: number;
+  processes: number;
   trace?: true;
 }
 
 const help = `
 Examples:
   npm run simulate -- --count 2000            the seeds 1 to 2000
+  npm run simulate -- --count 2000 --processes 4
   npm run simulate -- --seed 1234             one seed, with the last lines of its history when it fails
   npm run simulate -- --seed 1234 --trace     all of its history
 
@@ -23,12 +27,29 @@ await new Command('simulate')
   .option('--seed <number>', 'only this one', wholeNumber)
   .option('--from <number>', 'the first seed', wholeNumber, 1)
   .option('--count <number>', 'how many seeds', wholeNumber, 1000)
+  .option('--processes <number>', 'among how many processes the seeds are divided', wholeNumber, 1)
   .option('--trace', 'show the whole history')
   .addHelpText('after', help)
   .action(run)
   .parseAsync();
 
-async function run({ seed, from, count, trace }: Options): Promise<void> {
+async function run(options: Options): Promise<void> {
+  const { from, count, processes } = options;
+  if (options.seed !== undefined || processes <= 1) return runHere(options);
+  const share = Math.ceil(count / processes);
+  const ends = Array.from({ length: processes }, async (_, index): Promise<number | null> => {
+    const first = from + index * share;
+    const own = Math.min(share, from + count - first);
+    if (own <= 0) return 0;
+    const child = fork(import.meta.filename, ['--from', String(first), '--count', String(own)]);
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code;
+  });
+  if ((await Promise.all(ends)).some((code) => code !== 0)) process.exitCode = 1;
+}
+
+/** Each process tells its own sums. */
+async function runHere({ seed, from, count, trace }: Options): Promise<void> {
   const startedAt = performance.now();
   const failed: number[] = [];
   const sums = new Map<string, number>();

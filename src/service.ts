@@ -103,10 +103,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     inspects: options.inspect !== undefined,
   });
   await coordinator.start();
+  /** Each lets go of something that lives as long as the service, or until its start has failed. */
+  const ends = [() => vitals.close()];
+  const end = async (): Promise<void> => {
+    for (const letGo of ends) letGo();
+    await coordinator.close();
+  };
   try {
     const { keys, adminKey, isNewKey } = await openKeys(config(), options.apiKey, store, random);
+    ends.push(() => keys.close());
     const tickets = new Tickets({ clock, random });
     metrics = new Metrics({ coordinator, config, process: true });
+    ends.push(() => metrics?.close());
     const { bounds } = metrics;
     const failedLogins = countFailedLogins(config, bounds, logger);
     const events = new Live({ coordinator, config, clock, random, logger, figures: bounds });
@@ -138,6 +146,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       unreadMs: () => config().http.unreadTimeoutSeconds * 1000,
       figures: bounds,
     });
+    ends.push(() => connections.close());
     bounds.watch({
       connections: () => connections.count,
       subscribers: () => events.subscriberCount,
@@ -148,6 +157,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     const gateway = new WorkerGateway({ coordinator, keys, clock, logger, figures: bounds });
     const dashboards = new LiveSocket({ live: events, keys, tickets, config, clock });
+    ends.push(
+      () => gateway.close(),
+      () => dashboards.close(),
+    );
     const handlers = new Map<string, UpgradeHandler>([
       ['/ws', (request, socket, head) => dashboards.upgrade(request, socket, head)],
       ['/ws/worker', (request, socket, head) => gateway.upgrade(request, socket, head)],
@@ -158,6 +171,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       failedLogin: (request) => failedLogins.count(clientAddress(request, config().http.trustedProxies)),
       logger,
     });
+    const { inspector } = coordinator;
+    const stately =
+      options.inspect === 'stately' && inspector !== null ? await showInStately(inspector, random) : null;
+    ends.push(() => stately?.close());
     const near = await listen(server, config());
     const url = config().publicUrl ?? near;
     logger.info({ url, store: storeAt.path }, 'listening');
@@ -179,9 +196,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
             random,
             logger,
           });
-    const { inspector } = coordinator;
-    const stately =
-      options.inspect === 'stately' && inspector !== null ? await showInStately(inspector, random) : null;
     let stopping: Promise<void> | null = null;
     const stop = async (graceSeconds: number): Promise<void> => {
       await worker?.drain(graceSeconds * 1000);
@@ -190,14 +204,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       // Event streams are requests too, and would not end by themselves.
       events.close();
       await endRequests(server);
-      keys.close();
-      await coordinator.close();
-      gateway.close();
-      connections.close();
-      vitals.close();
-      dashboards.close();
-      stately?.close();
-      metrics?.close();
+      await end();
     };
     return {
       url,
@@ -211,7 +218,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       },
     };
   } catch (error) {
-    await coordinator.close();
+    await end();
     throw error;
   }
 }

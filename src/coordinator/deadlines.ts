@@ -22,6 +22,7 @@ export class Deadlines {
   readonly #heap = new DeadlineHeap<Deadline>();
   readonly #onStall: (lateMs: number) => void;
   #timer: { at: number; cancel: () => void } | null = null;
+  #isClosed = false;
   /** What was due until then is being run; monotonic ms. */
   #sweptUntil = Number.NEGATIVE_INFINITY;
 
@@ -31,9 +32,10 @@ export class Deadlines {
     this.#onStall = onStall;
   }
 
-  /** Run `run` when the monotonic clock reaches `at`. */
+  /** Run `run` when the monotonic clock reaches `at`; never after the close. */
   set(at: number, run: () => void): Deadline {
     const deadline: Deadline = { at: Math.max(at, this.#sweptUntil + afterSweepMs), index: -1, run };
+    if (this.#isClosed) return deadline;
     this.#heap.add(deadline);
     this.#arm();
     return deadline;
@@ -57,7 +59,9 @@ export class Deadlines {
     this.#arm();
   }
 
+  /** Nothing runs any more: a change that the closed store refuses must not be tried for ever. */
   close(): void {
+    this.#isClosed = true;
     this.#timer?.cancel();
     this.#timer = null;
     for (let next = this.#heap.peek(); next !== undefined; next = this.#heap.peek()) this.#heap.remove(next);

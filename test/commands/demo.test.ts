@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import test from 'ava';
 import { demoCommand } from '../../src/commands/demo.ts';
 import { demoJobs } from '../../src/commands/demoTexts.ts';
@@ -77,6 +77,16 @@ test('svc demo takes another port when its own is taken', async (t) => {
   t.is(code, 0);
   t.regex(stdout, /API +http:\/\/127\.0\.0\.1:\d+\/api\/jobs/);
   t.notRegex(stdout, /127\.0\.0\.1:7420/);
+});
+
+test('svc demo ends when the port that it is given is taken', async (t) => {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const { code, stderr } = await svc(t, ['demo', '--port', String(port)]);
+  t.is(code, 1);
+  t.regex(stderr, new RegExp(`Port ${port} of 127\\.0\\.0\\.1 is taken`));
 });
 
 test('a demonstration in which a job fails ends with 1 and stops its service', async (t) => {

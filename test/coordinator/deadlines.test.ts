@@ -35,3 +35,14 @@ test('a deadline of the same time that is cleared by one before it does not run'
   t.deepEqual(ran, ['first']);
   deadlines.close();
 });
+
+test('nothing runs after the close, not even what is set then', (t) => {
+  const clock = new FakeClock();
+  const deadlines = new Deadlines(clock, () => {});
+  deadlines.set(clock.monotonic() + 5, () => t.fail('set before'));
+  deadlines.close();
+  deadlines.clear(deadlines.set(clock.monotonic() + 5, () => t.fail('set and cleared')));
+  deadlines.set(clock.monotonic() + 5, () => t.fail('set after'));
+  clock.advance(1_000);
+  t.pass();
+});

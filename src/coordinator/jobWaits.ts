@@ -30,7 +30,7 @@ export class JobWaits {
     signal.addEventListener('abort', () => resolve(), { once: true });
     this.#ends.add(resolve);
     try {
-      if (this.#isOver || (await hasEnded())) return;
+      if (this.#isOver || signal.aborted || (await hasEnded())) return;
       await promise;
     } finally {
       this.#ends.delete(resolve);

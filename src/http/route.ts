@@ -183,6 +183,8 @@ export function streamPaths(routes: readonly Route[]): (path: string) => boolean
  */
 function whenGone(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
+  // It may have gone before anybody asked: the event comes once.
+  if (response.destroyed) gone.abort();
   response.once('close', () => {
     if (!response.writableEnded) gone.abort();
   });

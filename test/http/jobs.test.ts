@@ -1,5 +1,8 @@
+import { connect } from 'node:net';
 import test from 'ava';
-import { setupApi } from '../support/api.ts';
+import { FailingFiles } from '../store/failingFiles.ts';
+import { environmentKey, setupApi } from '../support/api.ts';
+import { until } from '../support/process.ts';
 
 const body = {
   prompt: 'Summarise',
@@ -54,6 +57,32 @@ test('?wait= answers when the job has ended', async (t) => {
   const waiting = api('POST', '/api/jobs?wait=30', body);
   await hand.complete(await hand.job(), 'done');
   t.like((await waiting).json, { status: 'completed', result: { output: 'done' } });
+});
+
+test('?wait= ends with a client that has gone while its job was made durable', async (t) => {
+  const files = new FailingFiles();
+  const { api, port } = await setupApi(t, {}, { files });
+  const gate = Promise.withResolvers<void>();
+  files.gate = gate.promise;
+  const syncs = files.counts.get('sync') ?? 0;
+  const client = connect(port, '127.0.0.1');
+  const text = JSON.stringify(body);
+  const head = [
+    'POST /api/jobs?wait=300 HTTP/1.1',
+    'Host: 127.0.0.1',
+    `Authorization: Bearer ${environmentKey}`,
+    'Content-Type: application/json',
+    `Content-Length: ${text.length}`,
+  ];
+  client.write(`${head.join('\r\n')}\r\n\r\n${text}`);
+  await until('its job is being made durable', () => (files.counts.get('sync') ?? 0) > syncs);
+  client.resetAndDestroy();
+  // An answer to somebody else: by then the server has seen the end of that connection.
+  await api('GET', '/health');
+  gate.resolve();
+  const ended = /^http_server_request_duration_seconds_count\{.*"POST",http_route="\/api\/jobs".*\} 1$/m;
+  await until('its request ends', async () => ended.test((await api('GET', '/metrics')).text));
+  t.is((await api('GET', '/api/jobs')).json.total, 1);
 });
 
 test('?wait= answers the job as it is when the time is over', async (t) => {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { timeToHealth } from '../restart.ts';
 import { bodyOf, promptOf, served } from '../support/jobs.ts';
@@ -10,7 +12,7 @@ import {
   spawnSvc,
   startCoordinator,
 } from '../support/processes.ts';
-import type { Bench } from '../support/scenario.ts';
+import { type Bench, temporaryFolder } from '../support/scenario.ts';
 import { WorkerClient } from '../support/workerClient.ts';
 import { folderBytes } from './folderBytes.ts';
 import { cpuMsOf, memoryOf } from './processTree.ts';
@@ -21,17 +23,23 @@ const chunk = 10_000;
 const pollMs = 10;
 const workMsMax = 300_000;
 const slots = 200;
+/** The default of a million leaves no room for those that come beside a million. */
+const pendingMax = 2_000_000;
 
 /** The coordinator and `svc worker`, as a user starts them. */
 export const ours: Contender = {
   name: 'SVC',
   promise: 'on disk (fdatasync)',
   isTarget: false,
-  open: async (bench) => open(bench, await seedFolder(bench, {})),
+  open: async (bench) => {
+    const configFile = join(temporaryFolder(bench), 'svc.config.json');
+    writeFileSync(configFile, JSON.stringify({ jobs: { max_pending: pendingMax } }));
+    return open(bench, await seedFolder(bench, {}), configFile);
+  },
 };
 
-async function open(bench: Bench, dataDir: string): Promise<Station> {
-  let app: ServerProcess = await startCoordinator(bench, dataDir);
+async function open(bench: Bench, dataDir: string, configFile: string): Promise<Station> {
+  let app: ServerProcess = await startCoordinator(bench, dataDir, configFile);
   return {
     get app() {
       return app;
@@ -49,7 +57,7 @@ async function open(bench: Bench, dataDir: string): Promise<Station> {
     restart: async () => {
       await app.kill();
       const restartMs = await timeToHealth(bench, dataDir);
-      app = await startCoordinator(bench, dataDir);
+      app = await startCoordinator(bench, dataDir, configFile);
       return restartMs;
     },
     cpuMs: () => cpuMsOf(app.pid),

@@ -25,6 +25,7 @@ const plotted: readonly (readonly [Measure, string])[] = [
   ['pick-up p99', 'Pick-up p99 at 100 jobs/s, ms (less is better)'],
   ['processor time per dispatch', 'Processor time per dispatch, µs (less is better)'],
   ['growth', 'Cost of a job with 100 times as many pending (1 is flat)'],
+  ['growth to a million', 'Cost of a job with 1,000 times as many pending (1 is flat)'],
 ];
 
 /** Replace the measured part of docs/performance.md and its plot. The rest of the page is written by hand. */
@@ -50,7 +51,9 @@ function measuredPart(figures: readonly Figure[], { date, command, facts }: RunF
 
 ${facts.map((fact) => `- ${fact}`).join('\n')}
 
-![Bars: ${plotted.map(([measure]) => measure).join(', ')}](${image})
+![Bars: ${plottedOf(figures)
+    .map(([measure]) => measure)
+    .join(', ')}](${image})
 
 ${comparison(figures)}
 
@@ -63,17 +66,26 @@ function comparison(figures: readonly Figure[]): string {
   const placed = figures.flatMap(({ place, ...figure }) => (place ? [{ ...place, ...figure }] : []));
   const contenders = [...new Set(placed.map(({ contender }) => contender))];
   // The echo app comes first in the figures of dispatch, and has a column of its own only there.
-  const rows = measures.map((measure) => {
+  const rows = measuresOf(figures).map((measure) => {
     const cells = contenders.map((contender) => {
-      const found = placed.filter((figure) => figure.measure === measure && figure.contender === contender);
-      return found
-        .map((figure) => (figure.ratio === null ? shown(figure.value) : `${shown(figure.ratio)} ×`))
-        .join(', ');
+      const found = placed.find((figure) => figure.measure === measure && figure.contender === contender);
+      if (found === undefined) return '';
+      return found.ratio === null ? shown(found.value) : `${shown(found.ratio)} ×`;
     });
     const unit = placed.find((figure) => figure.measure === measure && figure.ratio === null)?.unit ?? '';
     return [unit === '' ? measure : `${measure}, ${unit}`, ...cells];
   });
   return table([['', ...contenders], ...rows], true);
+}
+
+/** Those that this run has, in the order of the tables. */
+function measuresOf(figures: readonly Figure[]): Measure[] {
+  return measures.filter((measure) => figures.some(({ place }) => place?.measure === measure));
+}
+
+function plottedOf(figures: readonly Figure[]): typeof plotted {
+  const measured = measuresOf(figures);
+  return plotted.filter(([measure]) => measured.includes(measure));
 }
 
 /** The figures that have a target, as a table. */
@@ -96,7 +108,7 @@ export function table([head = [], ...rows]: readonly (readonly string[])[], isNu
 }
 
 function panels(figures: readonly Figure[]): Panel[] {
-  return plotted.map(([measure, title]) => ({
+  return plottedOf(figures).map(([measure, title]) => ({
     title,
     bars: figures
       .filter(({ place }) => place?.measure === measure)

@@ -40,6 +40,10 @@ export const measures = [
   'restart',
   'restart, empty',
   'growth',
+  'memory per 1,000 of a million pending',
+  'disk per 1,000 of a million pending',
+  'restart with a million pending',
+  'growth to a million',
 ] as const;
 export type Measure = (typeof measures)[number];
 

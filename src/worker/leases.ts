@@ -108,12 +108,17 @@ export class Leases {
     return this.#executor.stopAll(reason);
   }
 
-  /** The coordinator's answer to an outcome. A refusal is itself the order to stop. */
-  onAck(ack: AckFrame): void {
+  /**
+   * The coordinator's answer to an outcome. A refusal is itself the order to stop.
+   * @returns whether something is lost by it: late usage is recorded although it is refused.
+   */
+  onAck(ack: AckFrame): boolean {
     const key = leaseKey(ack);
+    const isRecorded = ack.reason === 'lease_lost' && this.#outbox.isUsageOnly(key);
     const next = this.#outbox.settle(key, ack.accepted || ack.reason === 'lease_lost');
     if (next !== null) this.#options.wire.send(next);
     if (!ack.accepted) this.#executor.stop(key, 'ordered');
+    return !ack.accepted && !isRecorded;
   }
 
   /** After a reconnect: everything that was not acknowledged goes out again. */

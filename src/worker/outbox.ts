@@ -14,6 +14,8 @@ export interface OutboxEntry extends WireLease {
    * cost is told by an `aborted` after it: refused as late, and recorded on the attempt all the same.
    */
   afterwards: string | null;
+  /** The frame tells only what a stopped run had used. */
+  isUsageOnly: boolean;
 }
 
 /**
@@ -36,6 +38,10 @@ export class Outbox {
     return this.#entries.has(key);
   }
 
+  isUsageOnly(key: string): boolean {
+    return this.#entries.get(key)?.isUsageOnly === true;
+  }
+
   add(key: string, entry: OutboxEntry): void {
     this.#entries.set(key, entry);
   }
@@ -50,6 +56,7 @@ export class Outbox {
     if (entry?.afterwards && isKnown) {
       entry.json = entry.afterwards;
       entry.afterwards = null;
+      entry.isUsageOnly = true;
       return entry.json;
     }
     this.#entries.delete(key);

@@ -44,7 +44,11 @@ export function reportOf(
     case 'given back':
       return released(of, outcome.usage);
     default:
-      return { ending: 'aborted', errorClass: null, entry: entry(of, abortedJson(of, outcome.usage)) };
+      return {
+        ending: 'aborted',
+        errorClass: null,
+        entry: { ...entry(of, abortedJson(of, outcome.usage)), isUsageOnly: true },
+      };
   }
 }
 
@@ -85,7 +89,7 @@ function released(of: WireLease, usage: Partial<WireUsage> | undefined): RunRepo
   return {
     ending: 'released',
     errorClass: null,
-    entry: { ...of, json, afterwards: usage ? abortedJson(of, usage) : null },
+    entry: { ...entry(of, json), afterwards: usage ? abortedJson(of, usage) : null },
   };
 }
 
@@ -95,7 +99,7 @@ function abortedJson(of: WireLease, usage: Partial<WireUsage> | undefined): stri
 }
 
 function entry(of: WireLease, json: string): OutboxEntry {
-  return { ...of, json, afterwards: null };
+  return { ...of, json, afterwards: null, isUsageOnly: false };
 }
 
 const tooLarge: WireFailure = {

@@ -290,8 +290,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
         for (const job of frame.jobs) this.#take(job);
         break;
       case 'ack':
-        this.#leases.onAck(frame);
-        this.#tellAck(frame);
+        this.#tellAck(frame, this.#leases.onAck(frame));
         break;
       case 'abort':
         this.#leases.stop(frame);
@@ -327,8 +326,8 @@ export class Worker extends EventEmitter<WorkerEvents> {
     this.#leases.run(job);
   }
 
-  #tellAck({ job_id: jobId, lease, accepted, reason }: AckFrame): void {
-    if (!accepted) this.#options.logger.info({ jobId, lease, reason }, 'an outcome was refused');
+  #tellAck({ job_id: jobId, lease, accepted, reason }: AckFrame, isLoss: boolean): void {
+    if (isLoss) this.#options.logger.info({ jobId, lease, reason }, 'an outcome was refused');
     this.#tell('acknowledged', { jobId, lease, accepted, reason });
   }
 

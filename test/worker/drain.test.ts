@@ -1,4 +1,5 @@
 import test from 'ava';
+import { pino } from 'pino';
 import { FakeClock } from './support/fakeClock.ts';
 import { answer, job, setup, usage } from './support/setup.ts';
 
@@ -36,7 +37,9 @@ test('work that arrives during a drain is given back unrun', async (t) => {
 
 test('what is not finished within the grace is stopped and given back, with what it had used told after', async (t) => {
   const clock = new FakeClock();
-  const { coordinator, worker, provider } = await setup(t, { clock });
+  const log: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(line) });
+  const { coordinator, worker, provider } = await setup(t, { clock, logger });
   await worker.start();
   const session = await coordinator.session();
   session.assign(job('a'));
@@ -55,6 +58,11 @@ test('what is not finished within the grace is stopped and given back, with what
   t.deepEqual(told, { type: 'aborted', job_id: 'a', lease: 1, usage });
   session.ack(told, false);
   t.deepEqual(await drained, { undelivered: 0 });
+  t.deepEqual(
+    log.filter((line) => line.includes('refused')),
+    [],
+    'nothing is wrong',
+  );
 });
 
 test('a drain of an idle worker is over at once, also when it never connected', async (t) => {

@@ -12,6 +12,7 @@ import {
   mapOf,
   name,
   oneOf,
+  pathSteps,
   secret,
   shape,
   text,
@@ -139,7 +140,10 @@ export interface Fault {
   message: string;
 }
 
-/** Check the shape of everything that was read. Nothing is turned from one type into another; every fault is told. */
+/**
+ * Check the shape of everything that was read. Nothing is turned from one type into another; every fault is told.
+ * @returns `file`: what has the right shape, which is the whole but for the keys at the top that have a fault in them.
+ */
 export function checkShape(data: Record<string, unknown>): { file: ConfigFile; faults: Fault[] } {
   const schema = shape({ ...providerFields(data), ...topFields }, (key) =>
     isModelOnly(data[key]) ? `the model of a provider stands in providers.${key}.model` : null,
@@ -150,7 +154,10 @@ export function checkShape(data: Record<string, unknown>): { file: ConfigFile; f
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     const inner = error.inner.length > 0 ? error.inner : [error];
-    return { file: {}, faults: inner.map(({ path, message }) => ({ path: path ?? '', message })) };
+    const faults = inner.map(({ path, message }) => ({ path: path ?? '', message }));
+    const faulty = new Set(faults.map(({ path }) => pathSteps(path)[0]));
+    const sound = Object.entries(data).filter(([key]) => !faulty.has(key));
+    return { file: Object.fromEntries(sound), faults };
   }
 }
 

@@ -42,6 +42,26 @@ routing:
   ]);
 });
 
+test('keys that contradict each other are told beside wrong types elsewhere', async (t) => {
+  const lines = await problemsOf(
+    t,
+    `port: "7420"
+pricing:
+  echo:
+    echo-small: { input_per_million: 1 }
+routing:
+  rules:
+    - chain: [echo]
+      provider: echo
+`,
+  );
+  t.deepEqual(lines, [
+    'svc.config.yaml:1: port: must be a whole number from 0 to 65535, not "7420"',
+    'svc.config.yaml:4: pricing.echo.echo-small: needs output_per_million too',
+    'svc.config.yaml:7: routing.rules[0]: sets both chain and provider; keep one of them',
+  ]);
+});
+
 test('problems keep their lines behind names with dots, in lists and through aliases', async (t) => {
   const lines = await problemsOf(
     t,

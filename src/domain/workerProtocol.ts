@@ -10,6 +10,10 @@ export const workerSubprotocol = 'svc.worker.v1';
 export const frameBytesMax = 16 * 1024 * 1024;
 /** Levels of nesting in a frame; the usage as a provider tells it, which goes deepest, has some five. */
 export const frameDepthMax = 100;
+/** Providers of a worker, and tags of it. */
+export const namesMax = 1000;
+/** Models of a worker, of all its providers together. */
+export const modelsMax = 100_000;
 /** Calls of tools in one answer. */
 export const toolCallsMax = 1000;
 /** Of a failure, as HTTP has them. */

@@ -4,11 +4,15 @@ import { concurrencyMax, millisecondsMax, nameLengthMax, tokensMax } from '../do
 import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';
 import {
   frameDepthMax,
+  modelsMax,
+  namesMax,
   statusMax,
   toolCallsMax,
   type WireFailure,
   type WorkerFrame,
 } from '../domain/workerProtocol.ts';
+import { boundedList } from '../lib/boundedList.ts';
+import { isFields } from '../lib/fields.ts';
 import { frameReader } from '../lib/frames.ts';
 import { isPlainFrame } from './plainFrame.ts';
 
@@ -20,9 +24,13 @@ const plainName = () =>
   string()
     .defined()
     .max(nameLengthMax)
-    .matches(/^\P{Cc}*[^\p{Cc}\s]\P{Cc}*$/u, 'must be neither blank nor have control characters');
+    .test(
+      'plain',
+      'must be neither blank nor have control characters',
+      (text) => /\S/.test(text) && !/\p{Cc}/u.test(text),
+    );
 const lease = { job_id: string().max(nameLengthMax).required(), lease: number().integer().min(1).required() };
-const leases = array().of(object(lease)).max(concurrencyMax);
+const leases = array().of(object(lease));
 const tokens = () => number().integer().min(0).max(tokensMax);
 const milliseconds = () => number().min(0).max(millisecondsMax);
 
@@ -35,21 +43,25 @@ const usage = object({
   total_tokens: tokens(),
 });
 
-const toolCalls = array()
-  .of(
-    object({
-      id: string().defined(),
-      type: string().oneOf(['function']).required(),
-      function: object({ name: string().required(), arguments: string().defined() }).required(),
-    }),
-  )
-  .min(1)
-  .max(toolCallsMax);
+const toolCalls = boundedList(
+  toolCallsMax,
+  array()
+    .of(
+      object({
+        id: string().defined(),
+        type: string().oneOf(['function']).required(),
+        function: object({ name: string().required(), arguments: string().defined() }).required(),
+      }),
+    )
+    .min(1),
+);
 
 /** {provider: [model]}. */
 const models = lazy((value: unknown) => {
-  const providers = typeof value === 'object' && value !== null ? Object.keys(value) : [];
-  const lists = providers.map((provider) => [provider, array().of(name()).required()] as const);
+  const entries = isFields(value) ? Object.entries(value) : [];
+  const count = entries.reduce((sum, [, list]) => sum + (Array.isArray(list) ? list.length : 1), 0);
+  if (count > modelsMax) return object().test('few', `must have at most ${modelsMax} models`, () => false);
+  const lists = entries.map(([provider]) => [provider, array().of(name()).required()] as const);
   return object(Object.fromEntries(lists)).optional();
 });
 
@@ -57,16 +69,16 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
   hello: object({
     name: plainName(),
     kind: string().oneOf(['cloud', 'local']).required(),
-    providers: array().of(name()).min(1).required(),
+    providers: boundedList(namesMax, array().of(name()).min(1).required()),
     models,
-    tags: array().of(name()),
+    tags: boundedList(namesMax, array().of(name())),
     concurrency: number().integer().min(0).max(concurrencyMax).required(),
     version: string().max(nameLengthMax),
     host: string().max(nameLengthMax),
     instance: string().max(nameLengthMax),
-    running: leases,
+    running: boundedList(concurrencyMax, leases),
   }),
-  heartbeat: object({ running: leases.required(), models }),
+  heartbeat: object({ running: boundedList(concurrencyMax, leases.required()), models }),
   chunk: object({ ...lease, seq: number().integer().min(0).required(), text: string().defined() }),
   complete: object({
     ...lease,

@@ -4,6 +4,12 @@ import { type Fields, parseFields } from './fields.ts';
 import { isDeeperThan } from './jsonDepth.ts';
 
 /**
+ * Characters. Of a longer frame only the first fault is told: yup keeps some 3 KB of each, and a long list may have
+ * a hundred thousand.
+ */
+const longFrame = 4096;
+
+/**
  * Reads the text frames of a socket by their `type`. Fields that a schema does not name are let through: the other side
  * may be newer and say more.
  * @param isPlain whether a frame of a known type is right without any doubt; all others are shown to the schemas.
@@ -24,7 +30,7 @@ export function frameReader<F extends { type: string }>(
     const frame: unknown = fields;
     if (isPlain?.(fields) === true) return frame as F;
     try {
-      schemas[type].validateSync(frame, { strict: true, abortEarly: false });
+      schemas[type].validateSync(frame, { strict: true, abortEarly: text.length > longFrame });
     } catch (error) {
       if (!(error instanceof ValidationError)) throw error;
       const faults = error.inner.length > 0 ? error.inner : [error];

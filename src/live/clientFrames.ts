@@ -1,5 +1,6 @@
 import { array, number, object, type Schema, string } from 'yup';
 import { type LiveClientFrame, parseTopic } from '../domain/liveProtocol.ts';
+import { boundedList } from '../lib/boundedList.ts';
 import { frameReader } from '../lib/frames.ts';
 
 /** Topics that one frame may name, and that one connection may have. */
@@ -8,15 +9,17 @@ const epochLengthMax = 100;
 /** Levels of nesting: an object with a list. */
 const depthMax = 4;
 
-const topics = array()
-  .of(
-    string()
-      .required()
-      .test('topic', 'is no topic', (text) => typeof text === 'string' && parseTopic(text) !== null),
-  )
-  .min(1)
-  .max(topicsMax)
-  .required();
+const topics = boundedList(
+  topicsMax,
+  array()
+    .of(
+      string()
+        .required()
+        .test('topic', 'is no topic', (text) => typeof text === 'string' && parseTopic(text) !== null),
+    )
+    .min(1)
+    .required(),
+);
 
 const schemas: Record<LiveClientFrame['type'], Schema> = {
   subscribe: object({

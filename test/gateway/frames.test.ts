@@ -48,3 +48,31 @@ test('the lists of a frame, and its names, have a length', (t) => {
   t.true(isTaken(complete(1_000)));
   t.false(isTaken(complete(1_001)));
 });
+
+test('a frame full of faults is told one of them', (t) => {
+  const hello = { type: 'hello', name: 'w', kind: 'cloud', providers: ['echo'], concurrency: 1 };
+  const wrong = (count: number) => Array(count).fill(1);
+  for (const [frame, fault] of [
+    [{ type: 'heartbeat', running: wrong(20_000) }, /^heartbeat: running\[\d+\] must be an object$/],
+    [{ type: 'heartbeat', running: wrong(100_001) }, 'heartbeat: running must have at most 100000 items'],
+    [{ ...hello, running: wrong(100_001) }, 'hello: running must have at most 100000 items'],
+    [{ ...hello, providers: wrong(1_001) }, 'hello: providers must have at most 1000 items'],
+    [{ ...hello, tags: wrong(1_001) }, 'hello: tags must have at most 1000 items'],
+    [
+      { ...hello, models: { a: wrong(50_000), b: wrong(50_001) } },
+      'hello: models must have at most 100000 models',
+    ],
+    [{ ...hello, models: { ...wrong(100_001) } }, 'hello: models must have at most 100000 models'],
+  ] as const) {
+    const said = parseFrame(JSON.stringify(frame));
+    if (typeof fault === 'string') t.is(said, fault);
+    else t.regex(String(said).slice(0, 1_000), fault);
+  }
+});
+
+test('a name that is long and wrong is refused at once', (t) => {
+  const hello = { type: 'hello', kind: 'cloud', providers: ['echo'], concurrency: 1 };
+  const begun = performance.now();
+  t.false(isTaken({ ...hello, name: `${'n'.repeat(500_000)}\n` }));
+  t.true(performance.now() - begun < 5_000);
+});

@@ -137,6 +137,29 @@ test('a bad dispatch names every field at fault and leaves no trace', async (t) 
   t.is((await api('GET', '/api/jobs')).json.total, 0);
 });
 
+test('of a list that is too long only its length is told, and of many faults a hundred', async (t) => {
+  const { api } = await setupApi(t);
+  const many = Array(50_000).fill(1);
+  for (const [path, body, field] of [
+    ['/api/jobs', { ...job, tags: many }, 'tags'],
+    ['/api/jobs', { provider: 'echo', messages: many }, 'messages'],
+    ['/api/jobs/cancel', { ids: many }, 'ids'],
+    ['/api/jobs/retry', { filter: { tag: many } }, 'filter.tag'],
+    ['/api/jobs/retry', { filter: { ...many } }, 'filter'],
+    ['/api/jobs', { ...job, ...many }, ''],
+  ] as const) {
+    const reply = await api('POST', path, body);
+    isProblem(t, reply, 400, 'invalid_request');
+    const errors = reply.json.errors as { field: string; message: string }[];
+    t.is(errors.length, 1, `${path} ${field}`);
+    t.is(errors[0]?.field, field);
+    t.regex(errors[0]?.message ?? '', /^must have at most \d+ (items|members)$/);
+  }
+  const wrong = await api('POST', '/api/jobs', { provider: 'echo', messages: Array(10_000).fill(1) });
+  isProblem(t, wrong, 400, 'invalid_request');
+  t.is((wrong.json.errors as unknown[]).length, 100);
+});
+
 test('a body that is no JSON object is 400, of another type 415, too large 413', async (t) => {
   const { api } = await setupApi(t, {
     http: { ...testConfig().http, maxBodyBytes: 1000, maxBatchBytes: 2000 },

@@ -5,6 +5,7 @@ import type { JobRecord } from '../../../domain/job.ts';
 import { nameLengthMax } from '../../../domain/limits.ts';
 import { type JobStatus, jobStatuses } from '../../../domain/states.ts';
 import type { WireBulk } from '../../../domain/wire/job.ts';
+import { boundedList } from '../../../lib/boundedList.ts';
 import type { JobFilter } from '../../../store/store.ts';
 import { Query, type RawQuery } from '../../query.ts';
 import { validate } from '../../validate.ts';
@@ -37,10 +38,8 @@ export type BulkAction = keyof typeof bulkActions;
 type Choice = { ids: string[] } | { filter: JobFilter };
 
 const schema = object({
-  ids: array().of(string().defined().min(1).max(nameLengthMax)).min(1).max(bulkMax),
-  filter: lazy((value: unknown) =>
-    value === undefined ? object().notRequired() : object(filterShape(value)).noUnknown(false),
-  ),
+  ids: boundedList(bulkMax, array().of(string().defined().min(1).max(nameLengthMax)).min(1)),
+  filter: lazy((value: unknown) => (value === undefined ? object().notRequired() : filterOf(value))),
 })
   .noUnknown()
   .test('one choice', function checkChoice(body) {
@@ -49,15 +48,20 @@ const schema = object({
       : true;
   });
 
+/** Texts that a filter may list, and filters at once: far more than there are. */
+const filtersMax = 100;
+const texts = boundedList(filtersMax, array().of(string().required()));
+
 /** Each of the filter's own is a text or a list of texts; which ones there are is known to `readFilter`. */
-function filterShape(value: unknown) {
+function filterOf(value: unknown) {
   const names = typeof value === 'object' && value !== null ? Object.keys(value) : [];
-  return Object.fromEntries(
-    names.map((name) => [
-      name,
-      lazy((one: unknown) => (Array.isArray(one) ? array().of(string().required()) : string().required())),
-    ]),
-  );
+  const shape = names.map((name) => [
+    name,
+    lazy((one: unknown) => (Array.isArray(one) ? texts : string().required())),
+  ]);
+  return names.length > filtersMax
+    ? object().test('few', `must have at most ${filtersMax} members`, () => false)
+    : object(Object.fromEntries(shape)).noUnknown(false);
 }
 
 /** The body of POST /api/jobs/cancel and /retry. @throws CoordinatorError invalid_request. */

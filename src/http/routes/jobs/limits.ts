@@ -1,5 +1,7 @@
 /** Most tags and metadata entries of a job. */
 export const tagsMax = 100;
 export const metadataMax = 100;
+/** Messages of a chat. */
+export const messagesMax = 10_000;
 /** A year; also keeps out the Infinity that 1e999 reads as. */
 export const timeoutSecondsMax = 31_536_000;

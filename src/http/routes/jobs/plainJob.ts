@@ -3,7 +3,7 @@ import { nameLengthMax } from '../../../domain/limits.ts';
 import type { DispatchBody } from '../../../domain/wire/job.ts';
 import { isFields } from '../../../lib/fields.ts';
 import { isTime } from '../../../lib/isoTime.ts';
-import { metadataMax, tagsMax, timeoutSecondsMax } from './limits.ts';
+import { messagesMax, metadataMax, tagsMax, timeoutSecondsMax } from './limits.ts';
 
 type Known = Required<DispatchBody>;
 type Check = (value: unknown, config: Config) => boolean;
@@ -16,6 +16,7 @@ const checks: { [K in keyof Known]: Check } = {
   messages: (value) =>
     Array.isArray(value) &&
     value.length > 0 &&
+    value.length <= messagesMax &&
     value.every(
       (one) => isFields(one) && isName(one.role) && one.content !== undefined && one.content !== null,
     ),

@@ -5,12 +5,13 @@ import { CoordinatorError } from '../../../domain/errors.ts';
 import type { JobRequest, Message } from '../../../domain/job.ts';
 import { nameLengthMax } from '../../../domain/limits.ts';
 import { jobStates, jobStatuses } from '../../../domain/states.ts';
+import { boundedList } from '../../../lib/boundedList.ts';
 import type { Included } from '../../../present/job.ts';
 import type { JobFilter, JobQuery } from '../../../store/store.ts';
 import { Query, type RawQuery } from '../../query.ts';
 import { time } from '../../time.ts';
 import { validate } from '../../validate.ts';
-import { metadataMax, tagsMax, timeoutSecondsMax } from './limits.ts';
+import { messagesMax, metadataMax, tagsMax, timeoutSecondsMax } from './limits.ts';
 import { isPlainJob } from './plainJob.ts';
 
 const defaultPriority = 'normal';
@@ -21,14 +22,16 @@ const limitMax = 1000;
 
 const name = () => string().min(1).max(nameLengthMax);
 
-const tags = array()
-  .of(name().defined())
-  .max(tagsMax)
-  .test(
-    'unique',
-    'must not repeat a tag',
-    (list) => list === undefined || new Set(list).size === list.length,
-  );
+const tags = boundedList(
+  tagsMax,
+  array()
+    .of(name().defined())
+    .test(
+      'unique',
+      'must not repeat a tag',
+      (list) => list === undefined || new Set(list).size === list.length,
+    ),
+);
 
 /** An assistant that only called tools has said nothing: its content may be null or left out then, as OpenAI's is. */
 const content = () =>
@@ -38,9 +41,12 @@ const content = () =>
       return (value !== null && value !== undefined) || Array.isArray(parent.tool_calls);
     });
 
-const messages = array()
-  .of(object({ role: name().defined(), content: content() }))
-  .min(1);
+const messages = boundedList(
+  messagesMax,
+  array()
+    .of(object({ role: name().defined(), content: content() }))
+    .min(1),
+);
 
 const metadata = object().test('strings', function checkMetadata(value: unknown) {
   if (value === undefined || value === null) return true;

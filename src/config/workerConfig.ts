@@ -24,7 +24,11 @@ export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigF
     api_key: worker.apiKey,
   };
   return {
-    jobs: { reap_stale_after_seconds: jobs.reapStaleAfterSeconds },
+    // Both: the one is checked against the other.
+    jobs: {
+      reap_stale_after_seconds: jobs.reapStaleAfterSeconds,
+      heartbeat_interval_seconds: jobs.heartbeatIntervalSeconds,
+    },
     providers: Object.fromEntries(
       Object.entries(providers).map(([name, { model, baseUrl, apiKeyEnv, api, timeouts }]) => {
         const settings: ProviderFile = {

@@ -9,6 +9,7 @@ import {
   reset,
   silent,
   stalled,
+  switched,
   whole,
 } from '../fixtures/providers/answers.ts';
 import { FakeClock } from '../worker/support/fakeClock.ts';
@@ -44,6 +45,11 @@ export function testBrokenAnswers(subject: WireSubject, test: WireTest): void {
     const { server, provider, job } = await setupWire(t, subject, dropped);
     t.is(failureOf(await begin(provider, job).outcome).error.class, 'network');
     t.is(server.bodies.length, 1, 'nothing is tried again: it may be paid for');
+  });
+
+  test('an answer that switches to another protocol is a failure of the network', async (t) => {
+    const { provider, job } = await setupWire(t, subject, switched);
+    t.is(failureOf(await begin(provider, job).outcome).error.class, 'network');
   });
 
   // Alone: a connection is kept for four seconds.

@@ -29,14 +29,15 @@ test('workers read the part of the configuration that they use, and nothing else
       coordinator: 'https://svc.example',
       apiKey: workerKey,
     },
-    jobs: { reapStaleAfterSeconds: 77 },
+    // Enough for its heartbeats, and not for those by default.
+    jobs: { reapStaleAfterSeconds: 15, heartbeatIntervalSeconds: 5 },
   });
   const { status, json, text } = await api('GET', '/api/worker-config', undefined, {
     authorization: `Bearer ${keys.worker}`,
   });
   t.is(status, 200);
   t.deepEqual(json, {
-    jobs: { reap_stale_after_seconds: 77 },
+    jobs: { reap_stale_after_seconds: 15, heartbeat_interval_seconds: 5 },
     providers: {
       ollama: { model: 'llama3.2', base_url: 'http://gpu:11434', api_key_env: 'OLLAMA_KEY' },
       openai: { api_key_env: 'OLLAMA_KEY' },
@@ -50,13 +51,17 @@ test('workers read the part of the configuration that they use, and nothing else
       api_key: workerKey,
     },
   });
-  t.deepEqual(parseConfig(text, 'worker-config.json').problems, []);
+  t.like(parseConfig(text, 'worker-config.json'), { problems: [], warnings: [] });
 });
 
 test('the key of the workers is not made up: without one in the file there is none', async (t) => {
   const { api } = await setupApi(t);
   const { json } = await api('GET', '/api/worker-config');
-  t.deepEqual(json, { jobs: { reap_stale_after_seconds: 120 }, providers: {}, worker: {} });
+  t.deepEqual(json, {
+    jobs: { reap_stale_after_seconds: 120, heartbeat_interval_seconds: 10 },
+    providers: {},
+    worker: {},
+  });
 });
 
 test('other roles may not read it', async (t) => {

@@ -415,6 +415,7 @@ test('a redirect is told with the host that it goes to, and nothing of the path'
   const failure = classified(307, '', { location: 'https://evil.example/steal?key=1' });
   t.like(failure, { class: 'unknown', code: 'redirect_refused', status: 307 });
   t.regex(failure.message, /redirect to https:\/\/evil\.example, which/);
+  t.regex(classified(301, '', { location: 'file:///etc/passwd' }).message, /with a redirect, which/);
 });
 
 const waits: [

@@ -256,7 +256,9 @@ function sentence(
 }
 
 function redirected(status: number, { location }: IncomingHttpHeaders, { name }: Refuser): WireFailure {
-  const to = location !== undefined && URL.canParse(location) ? ` to ${new URL(location).origin}` : '';
+  const target = location !== undefined && URL.canParse(location) ? new URL(location) : null;
+  // `file:` and the like have none, which is the text "null".
+  const to = target === null || target.origin === 'null' ? '' : ` to ${target.origin}`;
   return {
     class: 'unknown',
     code: 'redirect_refused',

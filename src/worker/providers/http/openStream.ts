@@ -8,7 +8,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { httpFailureOf } from './httpFailure.ts';
+import { HttpFailure, httpFailureOf } from './httpFailure.ts';
 import type { Patience } from './patience.ts';
 
 /**
@@ -70,7 +70,11 @@ function send({ url, method, headers, body, patience }: StreamRequest): Promise<
   // A request whose answer has begun would tell the reader of a reset, whatever it is destroyed with.
   const onAbort = (): void => void (response ?? request).destroy(httpFailureOf(patience.signal.reason));
   patience.signal.addEventListener('abort', onAbort, { once: true });
-  request.once('close', () => patience.signal.removeEventListener('abort', onAbort));
+  request.once('close', () => {
+    patience.signal.removeEventListener('abort', onAbort);
+    // Without an error when it switched to another protocol: Node ends the connection then and says nothing.
+    reject(new HttpFailure('network', 'the connection ended without an answer'));
+  });
   request.once('socket', (socket) => {
     if (request.reusedSocket) patience.connected();
     else socket.once(isSecure ? 'secureConnect' : 'connect', () => patience.connected());

@@ -12,7 +12,7 @@ import {
   switched,
   whole,
 } from '../fixtures/providers/answers.ts';
-import { FakeClock } from '../worker/support/fakeClock.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { begin, failureOf, resultOf } from './providerRun.ts';
 import { setupWire, turnOf, type WireSubject, type WireTest } from './providerWire.ts';
 

@@ -1,7 +1,7 @@
 import type { ErrorClass } from '../../src/domain/failure.ts';
 import { failingAtOnce, failingInside, redirected, refused, whole } from '../fixtures/providers/answers.ts';
-import type { ErrorRow } from '../fixtures/providers/dialect.ts';
-import { FakeClock } from '../worker/support/fakeClock.ts';
+import { type ErrorRow, nowMs } from '../fixtures/providers/dialect.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { begin, failureOf } from './providerRun.ts';
 import { serve, setupWire, turnOf, type WireSubject, type WireTest } from './providerWire.ts';
 
@@ -20,7 +20,7 @@ export function testRefusals(subject: WireSubject, test: WireTest): void {
   for (const row of dialect.errors) {
     test(`refused: ${row.title}`, async (t) => {
       const { server, provider, job } = await setupWire(t, subject, refused(row));
-      const run = begin(provider, job, { clock: new FakeClock() });
+      const run = begin(provider, job, { clock: new FakeClock(nowMs) });
       const { error } = failureOf(await run.outcome);
       t.is(error.class, row.class, error.message);
       t.is(error.status, row.status);

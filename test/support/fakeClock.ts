@@ -10,6 +10,7 @@ export class FakeClock implements Clock {
   #now: number;
   #monotonic = 0;
   readonly #timers = new Set<Timer>();
+  #watchers: (() => void)[] = [];
 
   constructor(startsAt = Date.parse('2026-11-21T09:00:00Z')) {
     this.#now = startsAt;
@@ -26,6 +27,7 @@ export class FakeClock implements Clock {
   after(delayMs: number, task: () => void): () => void {
     const timer = { at: this.#monotonic + delayMs, task };
     this.#timers.add(timer);
+    for (const watcher of this.#watchers.splice(0)) watcher();
     return () => this.#timers.delete(timer);
   }
 
@@ -57,6 +59,19 @@ export class FakeClock implements Clock {
   /** Somebody set the wall clock; the monotonic one does not know. */
   jump(ms: number): void {
     this.#now += ms;
+  }
+
+  /** Milliseconds until the next timer; null when there is none. */
+  get untilNext(): number | null {
+    const next = this.#first(Number.POSITIVE_INFINITY);
+    return next === undefined ? null : next.at - this.#monotonic;
+  }
+
+  /** Resolves when somebody has set a timer that is due within `ms`; at once when one is. */
+  async timerWithin(ms: number): Promise<void> {
+    while ((this.untilNext ?? Number.POSITIVE_INFINITY) > ms) {
+      await new Promise<void>((resolve) => this.#watchers.push(resolve));
+    }
   }
 
   #first(until: number): Timer | undefined {

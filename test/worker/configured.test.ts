@@ -5,9 +5,9 @@ import { closeCodes, type WelcomeFrame } from '../../src/domain/workerProtocol.t
 import { silent } from '../../src/lib/log.ts';
 import { ConfiguredWorker } from '../../src/worker/configured.ts';
 import { folderWith } from '../config/folder.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { type ConfigServer, serveConfig } from './support/configServer.ts';
 import { ScriptedCoordinator, type Session } from './support/coordinator.ts';
-import { FakeClock } from './support/fakeClock.ts';
 import { earliest, job } from './support/setup.ts';
 
 const oldKey = 'the-old-key-of-the-worker';

@@ -4,7 +4,7 @@ import { closeCodes } from '../../src/domain/workerProtocol.ts';
 import { parseFrame } from '../../src/gateway/frames.ts';
 import { reconnectDelay } from '../../src/worker/backoff.ts';
 import { socketUrl } from '../../src/worker/trouble.ts';
-import { FakeClock } from './support/fakeClock.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { job, setup } from './support/setup.ts';
 
 test('hello comes first, with the key in the header, and says everything about the worker', async (t) => {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { closeCodes } from '../../src/domain/workerProtocol.ts';
-import { FakeClock } from './support/fakeClock.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { answer, job, setup, usage } from './support/setup.ts';
 
 test('an outcome is sent again after every reconnect until it is acknowledged', async (t) => {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { pino } from 'pino';
-import { FakeClock } from './support/fakeClock.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { answer, job, setup, usage } from './support/setup.ts';
 
 test('a drain says so, finishes what runs, waits for the acknowledgement and closes 1001', async (t) => {

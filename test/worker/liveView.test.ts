@@ -1,6 +1,6 @@
 import test from 'ava';
 import { LiveView } from '../../src/worker/liveView.ts';
-import { FakeClock } from './support/fakeClock.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { answer, job, setup } from './support/setup.ts';
 
 const controlMark = String.fromCharCode(27);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { frameBytesMax } from '../../src/domain/workerProtocol.ts';
-import { FakeClock } from './support/fakeClock.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { answer, job, setup, usage } from './support/setup.ts';
 
 test('assignments run at once, as many as were given', async (t) => {

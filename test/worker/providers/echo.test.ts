@@ -5,7 +5,7 @@ import { countTokens, cutToTokens, wordsOf } from '../../../src/worker/providers
 import { createEcho } from '../../../src/worker/providers/echo.ts';
 import { createProvider, providerNames } from '../../../src/worker/providers/index.ts';
 import { testProvider } from '../../conformance/provider.ts';
-import { FakeClock } from '../support/fakeClock.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
 import { job } from '../support/setup.ts';
 
 testProvider('echo', async () => ({

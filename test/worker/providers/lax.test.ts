@@ -4,7 +4,7 @@ import { serve } from '../../conformance/providerWire.ts';
 import { json } from '../../fixtures/providers/answers.ts';
 import { sse } from '../../fixtures/providers/dialect.ts';
 import type { Answer } from '../../fixtures/providers/server.ts';
-import { FakeClock } from '../support/fakeClock.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
 import { adapter } from '../support/wireProvider.ts';
 
 /** Servers that speak OpenAI's chat completions and take its rules lightly. */

@@ -10,7 +10,7 @@ import type { Timeouts } from '../../../src/worker/providers/http/patience.ts';
 import { createOllama } from '../../../src/worker/providers/ollama.ts';
 import { testProvider } from '../../conformance/provider.ts';
 import { type FakeOllama, fakeOllama } from '../../fixtures/providers/ollama.ts';
-import { FakeClock } from '../support/fakeClock.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
 import { job } from '../support/setup.ts';
 
 const apiKey = 'a-secret-key-of-a-provider';

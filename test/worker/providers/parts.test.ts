@@ -14,7 +14,7 @@ import {
 } from '../../../src/worker/providers/request/params.ts';
 import { openAiChatUsage } from '../../../src/worker/providers/sdk/openAiChatDialect.ts';
 import { sdkPrompt } from '../../../src/worker/providers/sdk/sdkPrompt.ts';
-import { FakeClock } from '../support/fakeClock.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
 import { job } from '../support/setup.ts';
 
 test('each provider counts in its own way, and we in one', (t) => {

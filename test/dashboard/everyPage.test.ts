@@ -60,6 +60,46 @@ pageTests({ slots: 3, prepare }, (stage) => {
     });
   }
 
+  for (const width of [1280, 380]) {
+    test.serial(`names of any length and direction have room at ${width} px`, async (t) => {
+      const { site } = stage();
+      const { client } = site;
+      const long = 'Donaudampfschifffahrtsgesellschaft'.repeat(4);
+      const { id } = await client.dispatch({
+        prompt: `${'سلام دنیا '.repeat(20)}${'🚀'.repeat(200)}`,
+        provider: long,
+        model: long,
+        tier: long,
+        tags: [long, 'עברית'],
+        metadata: { [long.slice(0, 60)]: long },
+      });
+      const name = `${width}-${long.slice(0, 90)}`;
+      const worker = await connectWorker(site, { name, providers: ['echo'], tags: [long] });
+      const { id: key } = await client.createKey({ role: 'viewer', name: long.slice(0, 100) });
+      const { page } = await stage().open(t, { width });
+      for (const path of [
+        '/',
+        '/jobs',
+        `/jobs/${id}`,
+        '/workers',
+        `/workers/${worker.id}`,
+        '/keys',
+        '/connect',
+      ]) {
+        await page.goto(path);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+        if (path === '/connect') await page.getByText(new RegExp(`connected: .*${name}`)).waitFor();
+        t.is(await overflowOf(page), 0, path);
+      }
+      await page.goto('/jobs');
+      await page.locator('.job-row .title-cell a:dir(rtl)', { hasText: 'سلام' }).first().waitFor();
+      await client.cancel(id);
+      await worker.stop();
+      await client.revokeKey(key);
+    });
+  }
+
   for (const theme of ['light', 'dark'] as const) {
     for (const width of [1280, 360]) {
       for (const role of ['admin', 'viewer'] as const) {

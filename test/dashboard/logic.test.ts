@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { compact, dollars, plural, shortId } from '../../src/dashboard/components/text.ts';
+import { beginning, compact, dollars, plural, shortId } from '../../src/dashboard/components/text.ts';
 import { rowWindow } from '../../src/dashboard/components/virtualRows.ts';
 import { matchPath } from '../../src/dashboard/pattern.ts';
 
@@ -48,4 +48,10 @@ test('numbers are written as people read them', (t) => {
   t.is(dollars(0.000045), '$0.000045');
   t.is(dollars(0.25), '$0.25');
   t.is(shortId('019aa5a2-7d80-7c3e-9b1f-3f2f6d0e5a11'), '019aa5a2…5a11');
+});
+
+test('the beginning of a text has no half of a character', (t) => {
+  t.is(beginning('a🚀b', 2), 'a');
+  t.is(beginning('a🚀b', 3), 'a🚀');
+  t.is(beginning('ab', 5), 'ab');
 });

@@ -17,7 +17,9 @@ export function Page(props: {
     <div class="page">
       <header class="page-head">
         <div class="page-title">
-          <h1 tabIndex={-1}>{title}</h1>
+          <h1 tabIndex={-1} dir="auto">
+            {title}
+          </h1>
           {beside}
         </div>
         {actions === undefined ? null : <div class="page-actions">{actions}</div>}

@@ -32,3 +32,8 @@ export function dollars(value: number | null): string {
 export function shortId(id: string): string {
   return id.length <= 13 ? id : `${id.slice(0, 8)}…${id.slice(-4)}`;
 }
+
+/** The beginning of a text. No character outside of the basic plane, such as an emoji, is cut in two. @param max UTF-16 units. */
+export function beginning(text: string, max: number): string {
+  return text.slice(0, max).replace(/[\uD800-\uDBFF]$/, '');
+}

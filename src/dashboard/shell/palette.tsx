@@ -5,7 +5,7 @@ import type { WireJob } from '../../domain/wire/job.ts';
 import { Badge } from '../components/badge.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { Icon, type IconName } from '../components/icons.tsx';
-import { shortId } from '../components/text.ts';
+import { jobTitle } from '../pages/jobs/jobCells.tsx';
 import { go, href } from '../router.ts';
 import { api } from '../session.ts';
 import { visiblePages } from './navigation.tsx';
@@ -111,7 +111,9 @@ function OpenPalette(): JSX.Element {
             onKeyDown={onKey}
           >
             <Icon name={choice.icon} />
-            <span class="palette-text">{choice.text}</span>
+            <span class="palette-text" dir="auto">
+              {choice.text}
+            </span>
             {choice.job === null ? null : <Badge status={choice.job.status} />}
           </div>
         ))}
@@ -134,6 +136,6 @@ function pageChoices(query: string): Choice[] {
 }
 
 function jobChoice(job: WireJob): Choice {
-  const { id, prompt } = job;
-  return { id, icon: 'jobs', text: prompt?.trim() || shortId(id), job, to: href(`/jobs/${id}`) };
+  const { id } = job;
+  return { id, icon: 'jobs', text: jobTitle(job), job, to: href(`/jobs/${id}`) };
 }

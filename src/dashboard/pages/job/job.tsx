@@ -10,7 +10,7 @@ import { confirm } from '../../components/dialog.tsx';
 import { Icon } from '../../components/icons.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { Empty, Failure, Loading } from '../../components/states.tsx';
-import { count } from '../../components/text.ts';
+import { beginning, count } from '../../components/text.ts';
 import { Elapsed, Time } from '../../components/time.tsx';
 import { told } from '../../components/toasts.tsx';
 import { now } from '../../live/clock.ts';
@@ -58,7 +58,7 @@ export function Job({ params: { id = '' } }: { params: Record<string, string> })
 
 function KnownJob({ job, followed }: { job: WireJob; followed: FollowedJob }): JSX.Element {
   const whole = jobTitle(job);
-  const title = whole.length > titleMax ? `${whole.slice(0, titleMax)} …` : whole;
+  const title = whole.length > titleMax ? `${beginning(whole, titleMax)} …` : whole;
   const { result } = job;
   return (
     <Page

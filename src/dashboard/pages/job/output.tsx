@@ -52,6 +52,7 @@ export function LiveOutput({ output }: { output: OutputText | null }): JSX.Eleme
         role="log"
         aria-label="Output so far"
         tabIndex={0}
+        dir="auto"
         onScroll={onScroll}
       >
         {text === '' ? 'Nothing yet.' : text}

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { CopyButton } from '../../components/copy.tsx';
 import { Card } from '../../components/page.tsx';
-import { count } from '../../components/text.ts';
+import { beginning, count } from '../../components/text.ts';
 
 /** More than this is shown on request: a megabyte of text makes a page slow. */
 const shownMax = 50_000;
@@ -25,8 +25,8 @@ export function TextBlock(props: { title: string; text: string; beside?: Compone
       }
     >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard (WCAG 2.1.1). */}
-      <pre class={isWrapped.value ? 'text-block wrapped' : 'text-block'} tabIndex={0}>
-        {isCut ? text.slice(0, shownMax) : text}
+      <pre class={isWrapped.value ? 'text-block wrapped' : 'text-block'} tabIndex={0} dir="auto">
+        {isCut ? beginning(text, shownMax) : text}
       </pre>
       {isCut ? (
         <button type="button" class="button small" onClick={() => (isWhole.value = true)}>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { WireJob } from '../../../domain/wire/job.ts';
-import { dollars, shortId } from '../../components/text.ts';
+import { beginning, dollars, shortId } from '../../components/text.ts';
 import { Elapsed } from '../../components/time.tsx';
 
 /** The words of a job that tell it from others: the first line of its prompt, or what its last message says. */
@@ -12,7 +12,7 @@ export function jobTitle(job: Pick<WireJob, 'id' | 'prompt' | 'messages'>): stri
     .split('\n')
     .map((part) => part.trim())
     .find((part) => part !== '');
-  return line?.slice(0, 300) ?? shortId(id);
+  return line === undefined ? shortId(id) : beginning(line, 300);
 }
 
 /** `stuck` is a state of its own for whoever looks. */

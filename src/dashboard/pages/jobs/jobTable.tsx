@@ -184,7 +184,7 @@ function Row({ index, job, list, selection, isSelected, isCurrent, mayAct }: Row
         <Badge status={shownStatus(job)} />
       </td>
       <td class="title-cell">
-        <a href={href(`/jobs/${job.id}`)} title={title}>
+        <a href={href(`/jobs/${job.id}`)} title={title} dir="auto">
           {title}
         </a>
         <span class="row-tags">

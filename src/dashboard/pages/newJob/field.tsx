@@ -41,6 +41,7 @@ export function Field(props: {
         <textarea
           {...common}
           rows={lines}
+          dir="auto"
           onInput={({ currentTarget }) => props.onInput(currentTarget.value)}
         />
       )}

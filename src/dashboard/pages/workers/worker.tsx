@@ -136,7 +136,7 @@ function Running({ worker }: { worker: WireWorker }): JSX.Element {
         <ul class="line-list" aria-label={plural(list.length, 'running job')}>
           {list.map((job) => (
             <li key={job.id}>
-              <a class="line-main" href={href(`/jobs/${job.id}`)}>
+              <a class="line-main" href={href(`/jobs/${job.id}`)} dir="auto">
                 {jobTitle(job)}
               </a>
               {job.stuck ? <Badge status={shownStatus(job)} /> : null}

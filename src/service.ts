@@ -17,6 +17,7 @@ import { showInStately } from './inspect/stately.ts';
 import type { BoundFigures } from './lib/boundFigures.ts';
 import { clientAddress } from './lib/clientAddress.ts';
 import { Connections } from './lib/connections.ts';
+import { watchHeap } from './lib/heapWatch.ts';
 import { isLoopback, nearUrl } from './lib/hosts.ts';
 import type { Logger } from './lib/log.ts';
 import { systemClock, systemRandom } from './lib/systemClock.ts';
@@ -92,6 +93,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     onCommit: (tookMs) => metrics?.committed(tookMs),
   });
   const vitals = watchVitals();
+  const heap = watchHeap((hasRoom) => {
+    if (hasRoom) logger.info('there is memory for new jobs again');
+    else
+      logger.warn('jobs fill the memory, new ones are refused: NODE_OPTIONS=--max-old-space-size gives more');
+  });
   const coordinator = new Coordinator({
     config,
     store,
@@ -100,11 +106,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     logger,
     pricing: createPricing(config, clock),
     vitals: vitals.read,
+    hasRoom: heap.hasRoom,
     inspects: options.inspect !== undefined,
   });
   await coordinator.start();
   /** Each lets go of something that lives as long as the service, or until its start has failed. */
-  const ends = [() => vitals.close()];
+  const ends = [() => vitals.close(), () => heap.close()];
   const end = async (): Promise<void> => {
     for (const letGo of ends) letGo();
     await coordinator.close();

@@ -33,6 +33,7 @@ export class Intake {
   readonly #host: JobHost;
   readonly #dispatcher: Dispatcher;
   readonly #isDispatching: () => boolean;
+  readonly #hasRoom: () => boolean;
   readonly #pending: () => number;
   readonly #keys = new KeyedQueue();
   /** Jobs whose commit is under way: they count for `jobs.max_pending`, so that a rush cannot go past it. */
@@ -46,6 +47,8 @@ export class Intake {
     host: JobHost;
     dispatcher: Dispatcher;
     isDispatching: () => boolean;
+    /** Whether the process has memory for more jobs. */
+    hasRoom: () => boolean;
     /** Jobs that are pending in the store. */
     pending: () => number;
   }) {
@@ -56,6 +59,7 @@ export class Intake {
     this.#host = options.host;
     this.#dispatcher = options.dispatcher;
     this.#isDispatching = options.isDispatching;
+    this.#hasRoom = options.hasRoom;
     this.#pending = options.pending;
   }
 
@@ -200,6 +204,13 @@ export class Intake {
       throw new CoordinatorError('invalid_request', `The batch ${message}`, {
         errors: [{ field: 'jobs', message }],
       });
+    }
+    if (!this.#hasRoom()) {
+      throw new CoordinatorError(
+        'queue_full',
+        `The jobs that the coordinator holds fill its memory. Send this again when some have left it, or give it more (NODE_OPTIONS=--max-old-space-size)`,
+        { retryAfterSeconds: 10 },
+      );
     }
     if (waiting + count > maxPending) {
       throw new CoordinatorError(

@@ -39,6 +39,8 @@ export interface CoordinatorOptions {
   pricing: Pricing;
   /** What the process says of itself; null in the figures without it. */
   vitals?: (() => Vitals) | undefined;
+  /** Whether the process has memory for more jobs; it always has without it. */
+  hasRoom?: (() => boolean) | undefined;
   /** Have every event of every actor seen, for maintainers. */
   inspects?: boolean | undefined;
 }
@@ -140,6 +142,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
       host,
       dispatcher,
       isDispatching: isAccepting,
+      hasRoom: options.hasRoom ?? (() => true),
       pending,
     }),
     delays: new Delays({ clock, deadlines, host, logger }),

@@ -85,3 +85,29 @@ test.serial(
     t.is((await client.dispatch({ prompt: 'After', provider: 'nobody' })).status, 'pending');
   },
 );
+
+test.serial(
+  'a coordinator whose memory its jobs fill takes no more of them, lives, and starts again',
+  async (t) => {
+    const options = { env: { NODE_OPTIONS: '--max-old-space-size=112' } };
+    const coordinator = await startCoordinator(t, options);
+    const batch = Array.from({ length: 100 }, () => ({ prompt: 'word '.repeat(5_000), provider: 'echo' }));
+    let held = 0;
+    const refusal = await until(
+      () => `a batch is refused; ${held} jobs were taken: ${coordinator.process.said()}`,
+      async () => {
+        try {
+          held += (await coordinator.client.dispatchBatch(batch)).jobs.length;
+          return null;
+        } catch (error) {
+          return error;
+        }
+      },
+    );
+    t.like(refusal, { status: 429, code: 'queue_full' });
+    await coordinator.process.says(/jobs fill the memory.*max-old-space-size/);
+    await coordinator.process.kill();
+    const { client } = await coordinator.again();
+    t.is((await client.jobs({ limit: 1 })).total, held);
+  },
+);

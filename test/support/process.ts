@@ -162,6 +162,8 @@ export interface CoordinatorOptions {
   args?: readonly string[] | undefined;
   /** How many files and sockets the process may have open. */
   descriptors?: number | undefined;
+  /** More of its environment. */
+  env?: Record<string, string> | undefined;
 }
 
 /** A coordinator process that answers, and what it takes to start it again. */
@@ -205,6 +207,7 @@ export function spawnCoordinator(
     config = {},
     args = [],
     descriptors,
+    env = {},
   }: CoordinatorOptions & { folder: string; port: number },
 ): SvcProcess {
   const { jobs, ...rest } = config;
@@ -218,8 +221,8 @@ export function spawnCoordinator(
   const cwd = temporaryFolder(t);
   mkdirSync(cwd, { recursive: true });
   writeFileSync(join(cwd, 'svc.config.json'), JSON.stringify(whole));
-  const env = { SVC_API_KEY: adminKey };
-  return ended(t, new SvcProcess(['coordinator', ...args], { cwd, env, descriptors }));
+  const settings = { cwd, env: { SVC_API_KEY: adminKey, ...env }, descriptors };
+  return ended(t, new SvcProcess(['coordinator', ...args], settings));
 }
 
 /** Start `svc worker …`; it is killed when the test ends. */

@@ -247,7 +247,7 @@ export class LeaseKeeper {
     this.#deadlines.clear(this.#watched.get(lease) ?? null);
     this.#watched.delete(lease);
     this.#leases.remove(lease);
-    this.#providers.returned(lease.provider);
+    this.#providers.returned(lease);
     this.#onFree();
   }
 

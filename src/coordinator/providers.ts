@@ -223,10 +223,11 @@ export class Providers {
     this.#send(provider, { type: 'provider.succeeded', at: this.#clock.now() });
   }
 
-  /** An attempt ended without the provider's word: cancelled, reaped, released. */
-  returned(name: string): void {
-    if (this.status(name) !== 'probing') return;
-    this.#send(name, { type: 'provider.probeReturned', at: this.#clock.now() });
+  /** An attempt has ended, maybe without the provider's word: cancelled, reaped, released. A probe is sent again then. */
+  returned({ provider, assignedAt }: Lease): void {
+    const entry = this.#entries.get(provider);
+    if (entry === undefined || assignedAt < entry.probingSince) return;
+    this.#send(provider, { type: 'provider.probeReturned', at: this.#clock.now() });
     this.#onAvailable();
   }
 

@@ -130,6 +130,29 @@ test('a probe that never comes back holds the others up until its lease is taken
   t.deepEqual(new Set(second.jobs.map(({ job_id }) => job_id)), ids);
 });
 
+test('an attempt from before that ends without a word sends no second probe', async (t) => {
+  const { coordinator, worker, clock } = await setup(t, limiting({ maxConcurrent: null, maxRetries: 5 }));
+  const hand = await worker({ concurrency: 6 });
+  for (let count = 0; count < 3; count += 1) await coordinator.dispatch(request());
+  const [before, released] = [await hand.job(1), await hand.job(2)];
+  const { job_id: jobId, lease } = await hand.job(3);
+  await hand.connection.conclude({ jobId, lease }, { type: 'fail', failure: tooMany(2_000), usage: null });
+  for (let count = 0; count < 3; count += 1) await coordinator.dispatch(request());
+  clock.advance(2_500);
+  hand.connection.heard();
+  const probe = await hand.job(4);
+  await coordinator.cancel(before.job_id);
+  await hand.connection.conclude(
+    { jobId: before.job_id, lease: before.lease },
+    { type: 'aborted', usage: null },
+  );
+  await hand.connection.conclude({ jobId: released.job_id, lease: released.lease }, { type: 'release' });
+  for (let turn = 0; turn < 200; turn += 1) await nextTurn();
+  t.is(hand.jobs.length, 4, 'the probe is still the only one');
+  await hand.complete(probe);
+  await hand.job(5);
+});
+
 test('a 429 with rate-limit handling waits for Retry-After, keeps its place and burns no attempt of the chain', async (t) => {
   const { coordinator, worker, clock, jobAs } = await setup(
     t,

@@ -12,8 +12,13 @@ const dayMs = 86_400_000;
 const sweepEveryMs = 1_000;
 /** After a failure, which a full disk repeats. */
 const retryMs = 60_000;
-/** Jobs that leave in one commit: no turn of the event loop takes longer than 3 ms for them (1 KB prompts). */
-const sweepSizeMax = 100;
+/**
+ * Jobs that leave in one commit, some turns of the event loop long. A commit waits for the disk and for turns that others
+ * have filled, some 0.1 s at full load, so fewer than these would leave more slowly than jobs end then.
+ */
+const sweepSizeMax = 1_000;
+/** Between two commits where there is more to move: others get the thread and the disk, ms at most. */
+const restMsMax = 20;
 /** How often the log tells how many have left. */
 const tellEveryMs = 60_000;
 /** So long the worker of an attempt that ended without its word may still tell what it cost. */
@@ -24,8 +29,8 @@ const untold: ReadonlySet<AttemptOutcome> = new Set(['cancelled', 'timed_out', '
 
 /**
  * Moves ended jobs to the archive, by `retention.*`: a little every second. Where there is more to move it rests after
- * each commit for as long as that took, so that the rest of the service keeps half of the thread at least. Nothing of it
- * hangs on a job's own path.
+ * each commit for as long as that took, 20 ms at most: the hot set must not grow as long as jobs end at full speed. Nothing of
+ * it hangs on a job's own path.
  */
 export class Retention {
   readonly #config: () => Config;
@@ -90,7 +95,8 @@ export class Retention {
         return true;
       });
       this.#tell(count);
-      return count === sweepSizeMax ? this.#clock.monotonic() - beganAt : sweepEveryMs;
+      if (count < sweepSizeMax) return sweepEveryMs;
+      return Math.min(this.#clock.monotonic() - beganAt, restMsMax);
     } catch (error) {
       this.#logger.error(
         { error: messageOf(error) },

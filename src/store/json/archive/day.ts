@@ -3,6 +3,7 @@ import { messageOf } from '../../../domain/errors.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { type Line, readLines } from '../../../lib/lines.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { nextTurn } from '../../../lib/nextTurn.ts';
 import { type Files, openExisting, writeAll } from '../files.ts';
 import {
   type Entry,
@@ -19,6 +20,8 @@ import {
 
 /** What is collected before a write: some 2 ms of JSON.stringify. */
 const writeBytes = 512 * 1024;
+/** Lines that are made between two turns of the event loop: about 1 ms. */
+const linesPerTurn = 100;
 
 /** What an `ArchiveDay` works with. */
 export interface ArchiveDayOptions {
@@ -142,6 +145,7 @@ export class ArchiveDay {
         waitingBytes += line.length;
         end += line.length;
         if (waitingBytes >= writeBytes) await flush();
+        else if (entries.length % linesPerTurn === 0) await nextTurn();
       }
       await flush();
       await file.sync();

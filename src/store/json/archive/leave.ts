@@ -11,7 +11,7 @@ import type { Archive } from './archive.ts';
 import type { Staged } from './day.ts';
 
 /** Jobs looked at between two turns of the event loop: about 1 ms. */
-const offersPerTurn = 1_000;
+const offersPerTurn = 500;
 
 /** What jobs leave from and where they go. */
 export interface LeavePlaces {

@@ -53,7 +53,8 @@ export function createPricing(config: () => Config, clock: Clock): Pricing {
     costOf: ({ provider, model, reportedModel, usage, at }) => {
       const tariff = tariffOf(provider, [reportedModel, model]);
       if (tariff?.isFree) return { nanoDollars: 0, status: 'known' };
-      const nanoDollars = usage === null ? null : (tariff?.nanoDollars(usage, at) ?? null);
+      const isTold = usage !== null && usage.isPartial !== true;
+      const nanoDollars = isTold ? (tariff?.nanoDollars(usage, at) ?? null) : null;
       return nanoDollars === null ? unknownCost : { nanoDollars: Math.round(nanoDollars), status: 'known' };
     },
     comparablePrice: (provider, model) => tariffOf(provider, [model])?.perMillion(clock.now()) ?? null,

@@ -10,6 +10,8 @@ export interface Usage {
   cacheWriteTokens?: number;
   reasoningTokens: number;
   totalTokens: number;
+  /** Input or output is not known and stands as 0: then nobody knows what it cost. */
+  isPartial?: true;
 }
 
 /** Usage as workers send it and clients read it. */

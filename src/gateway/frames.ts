@@ -136,6 +136,9 @@ export function keptRawUsage(raw: unknown): unknown {
 
 /** null when the worker says of neither input nor output what was used: that is not the same as none. */
 export function usageOrNull(wire: Partial<WireUsage> | undefined): Usage | null {
-  const isTold = wire?.input_tokens !== undefined || wire?.output_tokens !== undefined;
-  return wire !== undefined && isTold ? usageFromWire(wire) : null;
+  if (wire === undefined) return null;
+  const { input_tokens: input, output_tokens: output } = wire;
+  if (input === undefined && output === undefined) return null;
+  const usage = usageFromWire(wire);
+  return input === undefined || output === undefined ? { ...usage, isPartial: true } : usage;
 }

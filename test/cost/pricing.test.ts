@@ -150,6 +150,13 @@ test('what nobody knows a price for is unknown, and never 0', (t) => {
   }
 });
 
+test('usage of which input or output is not known costs an unknown amount where it has a price', (t) => {
+  const { costOf } = pricingOf();
+  const half = { ...usage({ output_tokens: 100 }), isPartial: true } as const;
+  t.deepEqual(costOf({ provider: 'openai', model: 'gpt-4o', usage: half, at: now }), unknown);
+  t.deepEqual(costOf({ provider: 'ollama', model: 'llama3.2', usage: half, at: now }), known(0));
+});
+
 test('usage that nobody told is unknown where it has a price, and known to be 0 where nothing has', (t) => {
   const { costOf } = pricingOf({ pricing: { gold: { g: price(1, 2) } } });
   const untold = (provider: string, model: string) => costOf({ provider, model, usage: null, at: now });

@@ -97,5 +97,7 @@ test('what the built-in worker sends for a job is plain', (t) => {
 
 test('usage of which nothing is told is unknown, and not none', (t) => {
   for (const wire of [undefined, {}, { reasoning_tokens: 3 }]) t.is(usageOrNull(wire), null);
-  t.like(usageOrNull({ input_tokens: 0 }), { inputTokens: 0, outputTokens: 0 });
+  t.like(usageOrNull({ input_tokens: 0 }), { inputTokens: 0, outputTokens: 0, isPartial: true });
+  t.like(usageOrNull({ output_tokens: 7 }), { inputTokens: 0, outputTokens: 7, isPartial: true });
+  t.is(usageOrNull({ input_tokens: 0, output_tokens: 7 })?.isPartial, undefined);
 });

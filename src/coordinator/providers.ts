@@ -126,8 +126,12 @@ export class Providers {
 
   /** Forget what was held against it. */
   reset(name: string): ProviderView {
-    this.#entry(name).window = [];
+    const entry = this.#entry(name);
+    entry.window = [];
+    entry.ramp = null;
     this.#send(name, { type: 'provider.reset', at: this.#clock.now() });
+    // Its state may be the same, and what held its jobs back is gone.
+    this.#onAvailable();
     return this.view(name);
   }
 

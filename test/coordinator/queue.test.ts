@@ -205,7 +205,7 @@ test('the first output of a probe opens the provider; that of an attempt from be
   await hand.job(4);
 });
 
-test('a provider that is back gets one request more with each that gets through, and its jobs say so', async (t) => {
+test('a provider that is back gets one request more with each that gets through, as its jobs say, and after a reset all', async (t) => {
   const { coordinator, worker, clock } = await setup(t, limiting({ maxConcurrent: null, maxRetries: 5 }));
   const hand = await worker({ concurrency: 20 });
   await coordinator.dispatch(request());
@@ -235,6 +235,8 @@ test('a provider that is back gets one request more with each that gets through,
   await isGiven(5);
   await hand.complete(await hand.job(3));
   await isGiven(7);
+  coordinator.resetProvider('echo');
+  await isGiven(14);
 });
 
 test('at a tight limit no job of many runs out of retries', async (t) => {

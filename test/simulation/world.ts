@@ -500,7 +500,11 @@ class World {
 
   /** Whether all that was begun has ended, and every worker knows it. */
   #isAtRest(): boolean {
-    if (this.#server?.isListening !== true) return false;
+    const server = this.#server;
+    if (server === null || !server.isListening || server.process.frozenUntil > this.timeline.now)
+      return false;
+    // What a client has asked for may begin a job yet.
+    if (server.asked.size > 0) return false;
     for (const job of this.checker.jobs.values()) if (!isTerminal(job.state)) return false;
     return this.#workers.every(({ worker }) => worker.undelivered === 0 && worker.running === 0);
   }

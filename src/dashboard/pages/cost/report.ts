@@ -1,6 +1,7 @@
 import type { CostPeriod } from '../../../client/client.ts';
 import { type BreakdownName, breakdowns, type PeriodName, periodNames } from '../../../domain/costReport.ts';
 import type { WireCostBreakdown, WireCostLine, WireCostSummary } from '../../../domain/wire/cost.ts';
+import { csvLine } from '../../../lib/csv.ts';
 import { dollars } from '../../components/text.ts';
 
 /** What a report is of, as it stands in the address. */
@@ -106,13 +107,6 @@ export function linesOf(breakdown: WireCostBreakdown): ShownLine[] {
   }));
 }
 
-/** A cell of CSV (RFC 4180); text that a spreadsheet would run as a formula is marked as text. */
-function cell(value: string | number | null): string {
-  if (typeof value === 'number') return String(value);
-  const text = value === null ? '' : /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
 /** A breakdown as CSV. A line of which nothing is known has no cost, and not 0. */
 export function csvOf(lines: readonly ShownLine[], by: BreakdownName): string {
   const head = [
@@ -135,5 +129,5 @@ export function csvOf(lines: readonly ShownLine[], by: BreakdownName): string {
     line.input_tokens,
     line.output_tokens,
   ]);
-  return `${[head, ...rows].map((row) => row.map(cell).join(',')).join('\r\n')}\r\n`;
+  return [head, ...rows].map(csvLine).join('');
 }

@@ -304,4 +304,11 @@ test('a server that cannot be reached when models are listed says where it was l
     instanceOf: ProviderUnreachable,
     message: /\(status \d+\) is no ollama server/,
   });
+  const baseUrl = fake.url.replace('http:', 'https:');
+  const plain = createOllama({ name: 'ollama', baseUrl, apiKey: null, model: null });
+  // It runs: to start it is no advice.
+  await t.throwsAsync(plain.models(), {
+    instanceOf: ProviderUnreachable,
+    message: /it does not speak TLS: should the address begin with http:\/\/ \(EPROTO\)\. If it is elsewhere/,
+  });
 });

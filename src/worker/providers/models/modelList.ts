@@ -1,5 +1,6 @@
 import { localProviders } from '../../../config/config.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
+import { settingAtFault } from '../../../lib/socketFailure.ts';
 import { systemClock } from '../../../lib/systemClock.ts';
 import { ProviderRefused, ProviderUnreachable } from '../../provider.ts';
 import { classify } from '../errors/classify.ts';
@@ -82,8 +83,10 @@ async function ask(server: ModelServer, url: string) {
     const refusal = { status, headers: answer.headers, body: text };
     return { status, list: null, failure: classify(refusal, { name, hide }, systemClock.now()) };
   } catch (error) {
-    const { message } = httpFailureOf(error);
-    throw new ProviderUnreachable(name, address, message, `${start}. ${elsewhere(name)}`, error);
+    const { message, code } = httpFailureOf(error);
+    // One that runs and is not trusted, for one, is started already.
+    const advice = settingAtFault(code ?? '') === null ? `${start}. ${elsewhere(name)}` : elsewhere(name);
+    throw new ProviderUnreachable(name, address, message, advice, error);
   } finally {
     patience.end();
   }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import type { DispatchBody } from '../../src/domain/wire/job.ts';
 import { faultsOf, overflowOf, pageTests } from './support/browser.ts';
+import { startRelay } from './support/relay.ts';
 import { dispatchMany, type Site, siteKey } from './support/site.ts';
 
 const prompts = [
@@ -131,6 +132,29 @@ pageTests({ slots: 3, prepare }, (stage) => {
       connects.resolve();
       await page.getByRole('button', { name: '1 new' }).waitFor();
       await stage().site.client.cancelMany({ ids });
+      t.pass();
+    },
+  );
+
+  test.serial(
+    'pages that are opened while nobody answers are read when the connection is back',
+    async (t) => {
+      const relay = await startRelay(stage().site.url);
+      t.teardown(() => relay.cut());
+      const { page } = await stage().open(t, { origin: relay.url });
+      for (const [link, sign] of [
+        ['Jobs', page.locator('tbody .job-row .title-cell').first()],
+        ['Keys', page.getByRole('button', { name: 'Create a key' })],
+        ['Cost', page.getByRole('term').filter({ hasText: 'Tokens out' })],
+      ] as const) {
+        await relay.cut();
+        await page.getByText('Offline', { exact: true }).waitFor();
+        await page.getByRole('navigation').getByRole('link', { name: link }).click();
+        await page.getByText('The coordinator does not answer').first().waitFor();
+        await relay.mend();
+        await sign.waitFor();
+        await page.getByText('The coordinator does not answer').first().waitFor({ state: 'detached' });
+      }
       t.pass();
     },
   );

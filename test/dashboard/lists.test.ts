@@ -226,6 +226,19 @@ test('what could not be read is read at the next try', async (t) => {
   t.is(list.row(200)?.id, idOf(200));
 });
 
+test('what could not be read is read when the live connection is up', async (t) => {
+  const { list, settle, refuse } = setup(400);
+  refuse(true);
+  list.ensure(0, 50);
+  await settle();
+  t.truthy(list.state.value.error);
+  refuse(false);
+  await list.refresh();
+  await settle();
+  t.is(list.state.value.error, null);
+  t.is(list.row(0)?.id, idOf(400));
+});
+
 test('filters in an address are those of the API, and what it does not know is passed over', (t) => {
   const filters = readFilters(
     new URLSearchParams('status=failed,pending&status=gone&tag=a&tag=b&tag=a&q=+x&within=1h&provider=echo'),

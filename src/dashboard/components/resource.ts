@@ -1,5 +1,6 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
+import { feed } from '../live/browserFeed.ts';
 
 export interface Loaded<T> {
   /** The last answer; it stays while a newer one is on its way, and when that fails. null before the first. */
@@ -11,7 +12,8 @@ export interface Loaded<T> {
 
 /**
  * What an answer of the API is shown from: asked when the page comes, and again when `key` changes. A later question
- * wins over an earlier one whose answer comes late; leaving the page aborts.
+ * wins over an earlier one whose answer comes late; leaving the page aborts. What has failed is asked for again when the
+ * live connection is back.
  * @param key all that `load` goes by.
  */
 export function useLoaded<T>(
@@ -43,5 +45,12 @@ export function useLoaded<T>(
     run(false);
     return () => last.current?.abort();
   }, [key, run]);
+  useEffect(
+    () =>
+      feed.connection.subscribe(({ phase }) => {
+        if (phase === 'live' && loaded.peek().error !== null) run(true);
+      }),
+    [loaded, run],
+  );
   return { loaded, reload: useCallback(() => run(true), [run]) };
 }

@@ -153,6 +153,8 @@ export class JobList {
       if (page < first || page > last) this.#forget(page);
       else void this.#load(page);
     }
+    // What could not be read while nobody answered is read now.
+    if (this.#state.peek().error !== null) this.retry();
     await this.#countNewer();
   }
 

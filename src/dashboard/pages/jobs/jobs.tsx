@@ -112,8 +112,11 @@ function NoJobs({ isFiltered }: { isFiltered: boolean }): JSX.Element {
   if (!isFiltered) {
     return (
       <Empty icon="jobs" title="No jobs yet">
-        Send one with <code>svc run "Say hello" --provider echo</code>, with a POST to <code>/api/jobs</code>,
-        or with New job above.
+        {may('client') ? (
+          <HowToSend />
+        ) : (
+          'Those that others send appear here; your key may look, and not send.'
+        )}
       </Empty>
     );
   }
@@ -121,5 +124,14 @@ function NoJobs({ isFiltered }: { isFiltered: boolean }): JSX.Element {
     <Empty icon="search" title="No job fits these filters">
       <Button onClick={() => go(href('/jobs'))}>Remove all filters</Button>
     </Empty>
+  );
+}
+
+function HowToSend(): JSX.Element {
+  return (
+    <>
+      Send one with <code>svc run "Say hello" --provider echo</code>, with a POST to <code>/api/jobs</code>,
+      or with New job above.
+    </>
   );
 }

@@ -55,10 +55,23 @@ export function keysCommand(io: Io = processIo()): Command {
         refs: ['<key...>', 'names or ids, as svc keys list shows them'],
         thing: 'key',
         find: findKeyId,
-        act: (client, id) => client.revokeKey(id),
+        act: async (client, id) => {
+          const { keys } = await client.keys();
+          const revoked = await client.revokeKey(id);
+          if (isLastAdmin(keys, id)) io.err.line(noAdminLeft);
+          return revoked;
+        },
         line: (key) => `${nameOf(key)}  revoked`,
       }),
     );
+}
+
+const noAdminLeft =
+  'That was the last admin key of the list: only the SVC_API_KEY that the coordinator is started with is one now.';
+
+function isLastAdmin(keys: readonly WireKey[], id: string): boolean {
+  const admins = keys.filter(({ role }) => role === 'admin');
+  return admins.length === 1 && admins[0]?.id === id;
 }
 
 function keyTable(keys: readonly WireKey[], screen: Screen, now: number): string[] {

@@ -109,6 +109,16 @@ test('revoked keys are refused at once', async (t) => {
   t.false('key' in json);
 });
 
+test('who revokes the last admin key is told what is left', async (t) => {
+  const coordinator = await startCoordinator(t);
+  for (const name of ['one', 'two']) await coordinator.client.createKey({ role: 'admin', name });
+  const { stderr } = await keys(t, coordinator, 'revoke', 'one');
+  t.is(stderr, '');
+  const last = await keys(t, coordinator, 'revoke', 'two');
+  t.is(last.code, 0);
+  t.regex(last.stderr, /the last admin key of the list: only the SVC_API_KEY/);
+});
+
 test('a key that is not there, or not the only one of its name, is refused with 5', async (t) => {
   const coordinator = await startCoordinator(t);
   const first = await coordinator.client.createKey({ role: 'client', name: 'nightly' });

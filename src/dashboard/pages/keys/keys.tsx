@@ -30,9 +30,11 @@ export function Keys(): JSX.Element {
     reload();
   };
   const revoke = async (key: WireKey): Promise<void> => {
+    const admins = (loaded.peek().data?.keys ?? []).filter(({ role }) => role === 'admin');
+    const isLastAdmin = key.role === 'admin' && admins.length === 1;
     const isAgreed = await confirm({
       title: `Revoke ${nameOf(key)}?`,
-      text: revokeConsequence(key.role),
+      text: revokeConsequence(key.role, isLastAdmin),
       verb: 'Revoke the key',
       isDangerous: true,
     });

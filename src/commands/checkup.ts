@@ -6,6 +6,7 @@ import { ApiError, type Client, createClient, Unreachable } from '../client/clie
 import { adminKeyPath } from '../config/adminKey.ts';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { messageOf } from '../domain/errors.ts';
+import { lineOf } from '../domain/failure.ts';
 import { type Role, roles } from '../domain/key.ts';
 import type { WireStats } from '../domain/wire/stats.ts';
 import type { WireWorker } from '../domain/wire/worker.ts';
@@ -186,10 +187,23 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
       open.length > 0
         ? ok(title, detail)
         : warning(title, `${detail}; none takes work`, `svc workers resume ${pasted(first.name)}`);
-    return [fleet, ...unservedJobs(await client.stats(), connected)];
+    return [fleet, ...refusedKeys(connected), ...unservedJobs(await client.stats(), connected)];
   } catch (error) {
     return [fault(title, messageOf(error), start)];
   }
+}
+
+/** Workers that a provider has turned away, which are passed over while others serve it. */
+function refusedKeys(connected: readonly WireWorker[]): Finding[] {
+  return connected.flatMap(({ name, refusals }) =>
+    refusals.map(({ provider, error }) =>
+      warning(
+        'Workers',
+        `${plainLine(provider)} refuses the key of ${plainLine(name)}: ${plainLine(lineOf(error))}`,
+        'give that worker a key that is valid and start it again',
+      ),
+    ),
+  );
 }
 
 /** Any client may name a provider, also one that nobody has: its jobs wait, and no list of providers shows it. */

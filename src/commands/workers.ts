@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Client } from '../client/client.ts';
+import { lineOf } from '../domain/failure.ts';
 import { concurrencyMax } from '../domain/limits.ts';
 import type { WireWorker } from '../domain/wire/worker.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
@@ -141,6 +142,10 @@ function workerSheet(worker: WireWorker, screen: Screen, now: number): string[] 
     ['Models', models.length === 0 ? 'any' : plainLine(models.join('; '))],
     ['Tags', plainLine(worker.tags.join(', ')) || '-'],
     ['Slots', `${worker.running} of ${worker.concurrency} taken`],
+    ...worker.refusals.map(({ provider, at, error }): [string, string] => {
+      const text = `by ${provider}, ${whenText(at, now)}: ${lineOf(error)}`;
+      return ['Refused', screen.paint('red', plainLine(text))];
+    }),
     ['Done', `${worker.completed} completed, ${worker.failed} failed`],
     [
       'Host',

@@ -5,7 +5,7 @@ import type { Member } from '../routing/member.ts';
 import { strategies } from '../routing/strategies/index.ts';
 import type { Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
-import type { FleetMember, Workers } from './workers.ts';
+import { type FleetMember, passOver, type Workers } from './workers.ts';
 
 /** Chains whose turns are remembered; beyond it they start again, which only costs a little evenness. */
 const turnsMax = 10_000;
@@ -17,7 +17,7 @@ export type PriceOf = (provider: string, model: string | null) => number | null;
 
 /** A candidate as it stands now, with the workers that could take the job. */
 export interface Candidate extends Member {
-  /** Connected workers that fit, whatever their state. */
+  /** Connected workers that fit, whatever their state; without those that are passed over. */
   fitting: readonly FleetMember[];
 }
 
@@ -145,7 +145,7 @@ export class Candidates {
     const key = `${laneKey(target)} ${model}`;
     const known = this.#fitting.get(key);
     if (known !== undefined) return known;
-    const fitting = fittingIn(fleet, target, model);
+    const fitting = passOver(fittingIn(fleet, target, model), target.provider);
     this.#fitting.set(key, fitting);
     return fitting;
   }

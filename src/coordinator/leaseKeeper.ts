@@ -2,7 +2,7 @@ import type { JobEvent } from '../../machines/events.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
-import { workerKeyRevoked } from '../domain/failure.ts';
+import { isRefusal, workerKeyRevoked } from '../domain/failure.ts';
 import { type JobRecord, type LeaseRef, lastAttempt } from '../domain/job.ts';
 import { type Cost, noCost } from '../domain/money.ts';
 import { statusOf } from '../domain/states.ts';
@@ -119,9 +119,11 @@ export class LeaseKeeper {
   #end(lease: Lease, { event, effects }: Committed): void {
     if (event?.type === 'job.completed') {
       this.#providers.completed(lease.provider, this.#clock.monotonic() - lease.assignedAt);
+      this.#workers.accepted(lease.workerId, lease.provider);
     }
     if (event?.type === 'job.attemptFailed' && !event.final) {
       const { class: errorClass, message, status, code } = event.error;
+      if (isRefusal(errorClass)) this.#workers.refused(lease.workerId, lease.provider, event.error);
       const retryAfterMs = event.retryAfterMs ?? null;
       this.#providers.failed(lease.provider, { class: errorClass, message, status, code, retryAfterMs });
     }

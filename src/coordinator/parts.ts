@@ -71,7 +71,17 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
   const bus = new EventBus((error) => logger.error({ err: error }, 'a listener failed'));
   const deadlines = new Deadlines(clock, (lateMs) => told.stalled(lateMs));
   const leases = new Leases();
-  const workers = new Workers({ store, clock, random, bus, leases, logger, inspector });
+  const workers = new Workers({
+    store,
+    clock,
+    random,
+    bus,
+    deadlines,
+    leases,
+    logger,
+    inspector,
+    onNeeded: () => dispatcher.kick(),
+  });
   const providers = new Providers({
     config,
     clock,

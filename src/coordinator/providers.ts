@@ -3,7 +3,7 @@ import type { ProviderEvent } from '../../machines/events.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
-import { type Failure, failureOf, type ReportedFailure, tripsBreaker } from '../domain/failure.ts';
+import { brief, type Failure, failureOf, type ReportedFailure, tripsBreaker } from '../domain/failure.ts';
 import type { BreakerSettings, BreakerView, ProviderFleet, ProviderView } from '../domain/provider.ts';
 import type { ProviderStatus } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
@@ -30,8 +30,6 @@ interface Entry {
   ramp: number | null;
 }
 
-/** Of the message of the failure that opened a breaker, characters: every job that waits for it tells them. */
-const messageMax = 300;
 /** Attempts that a breaker remembers at most; beyond that the oldest go, however long the window. */
 const windowSizeMax = 1000;
 const defaultBreaker: BreakerSettings = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
@@ -247,8 +245,7 @@ export class Providers {
     const entry = this.#remember(name, true);
     const { window } = entry;
     if (this.status(name) !== 'open') {
-      const { message, ...rest } = failureOf(failure);
-      entry.openedBy = { ...rest, message: message.slice(0, messageMax) };
+      entry.openedBy = brief(failureOf(failure));
     }
     const breaker = this.settings(name)?.breaker ?? defaultBreaker;
     const at = this.#clock.now();

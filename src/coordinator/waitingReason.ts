@@ -4,7 +4,7 @@ import type { Waiting } from '../domain/waiting.ts';
 import type { Candidate, Candidates } from './candidates.ts';
 import type { Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
-import type { FleetMember, Workers } from './workers.ts';
+import { type FleetMember, isPassedOver, type Workers } from './workers.ts';
 
 type Reason = Omit<Waiting, 'position'>;
 
@@ -62,7 +62,7 @@ export class WaitingReasons {
           : `${provider} is just back: it has ${ceiling} requests under way, and gets more with each one that gets through`,
       );
     }
-    return this.#ofWorkers(fitting);
+    return this.#ofWorkers(fitting, provider);
   }
 
   #ofProvider(provider: string, until: number | null): Reason {
@@ -88,7 +88,7 @@ export class WaitingReasons {
         );
   }
 
-  #ofWorkers(fitting: readonly FleetMember[]): Reason {
+  #ofWorkers(fitting: readonly FleetMember[], provider: string): Reason {
     const taking = fitting.filter(({ isTaking }) => isTaking);
     if (taking.length === 0) {
       return reason(
@@ -102,7 +102,14 @@ export class WaitingReasons {
     if (taking.some(({ life }) => this.#workers.freeSlots(life) > 0)) {
       return reason('workers_busy', 'A slot is free; it is handed out in its turn, within moments');
     }
-    return reason('workers_busy', `Every slot of the workers that fit is taken: ${namesOf(fitting)}`);
+    const refused = this.#workers
+      .fleet()
+      .filter((member) => isPassedOver(member, provider) && !fitting.includes(member));
+    const others = refused.length > 0 ? `. ${provider} refuses the keys of others: ${namesOf(refused)}` : '';
+    return reason(
+      'workers_busy',
+      `Every slot of the workers that fit is taken: ${namesOf(fitting)}${others}`,
+    );
   }
 }
 

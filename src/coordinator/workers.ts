@@ -3,12 +3,14 @@ import type { WorkerEvent } from '../../machines/events.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError, messageOf } from '../domain/errors.ts';
+import { brief, type Failure } from '../domain/failure.ts';
 import type { ProviderFleet } from '../domain/provider.ts';
 import type { WorkerStatus } from '../domain/states.ts';
-import type { WorkerHello, WorkerLife, WorkerRecord, WorkerView } from '../domain/worker.ts';
+import type { Refusal, WorkerHello, WorkerLife, WorkerRecord, WorkerView } from '../domain/worker.ts';
 import type { Logger } from '../lib/log.ts';
 import { own } from '../lib/own.ts';
 import type { Store } from '../store/store.ts';
+import type { Deadlines } from './deadlines.ts';
 import { type EventBus, pathOf, type WorkerEventType } from './eventBus.ts';
 import { uuidv7 } from './ids.ts';
 import { type Inspector, inspectOption } from './inspector.ts';
@@ -22,7 +24,13 @@ export interface FleetMember {
   readonly life: WorkerLife;
   /** Whether it may be given new work now, free slots apart. */
   readonly isTaking: boolean;
+  /** By provider. */
+  readonly refusals: ReadonlyMap<string, Refusal>;
 }
+
+/** A worker is passed over for so long after a refusal, and twice as long after each that follows. */
+const refusedMs = 60_000;
+const refusedMsMax = 3_600_000;
 
 interface Entry {
   readonly actor: WorkerActor;
@@ -33,6 +41,8 @@ interface Entry {
   joining: boolean;
   /** Resolves when its removal has been made durable, or refused; null while nobody removes it. */
   forgetting: Promise<void> | null;
+  /** By provider. Its next success there, its next hello and an operator's resume end them. */
+  readonly refusals: Map<string, Refusal>;
 }
 
 /** Every worker the coordinator knows: its actor and, while it is connected, its session. */
@@ -41,9 +51,12 @@ export class Workers {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #bus: EventBus;
+  readonly #deadlines: Deadlines;
   readonly #leases: Leases;
   readonly #logger: Logger;
   readonly #inspector: Inspector | null;
+  /** Called when one that was passed over may be needed: another takes no more work, or its time is over. */
+  readonly #onNeeded: () => void;
   readonly #byId = new Map<string, Entry>();
   readonly #idByName = new Map<string, string>();
   /** null when something of a worker has changed since it was asked for. */
@@ -54,17 +67,21 @@ export class Workers {
     clock: Clock;
     random: Random;
     bus: EventBus;
+    deadlines: Deadlines;
     leases: Leases;
     logger: Logger;
     inspector: Inspector | null;
+    onNeeded: () => void;
   }) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#random = options.random;
     this.#bus = options.bus;
+    this.#deadlines = options.deadlines;
     this.#leases = options.leases;
     this.#logger = options.logger;
     this.#inspector = options.inspector;
+    this.#onNeeded = options.onNeeded;
   }
 
   /** Bring back the workers that the store knows; all of them are disconnected. */
@@ -100,6 +117,8 @@ export class Workers {
     }
     older?.replaced();
     entry.session = session;
+    // Whoever mends a key starts the worker anew.
+    entry.refusals.clear();
     this.#fleet = null;
     this.#publish('worker.connected', entry);
     return id;
@@ -125,9 +144,57 @@ export class Workers {
     }
   }
 
+  /** A provider has turned the worker away: for a while it is passed over where another one can take the job. */
+  refused(workerId: string, provider: string, failure: Failure): void {
+    const entry = this.#byId.get(workerId);
+    if (entry === undefined) return;
+    const before = entry.refusals.get(provider);
+    const at = this.#clock.now();
+    // Of several jobs that were under way the first has said it.
+    if (before !== undefined && before.until !== null) return;
+    const inRow = (before?.inRow ?? 0) + 1;
+    const forMs = Math.min(refusedMs * 2 ** (inRow - 1), refusedMsMax);
+    const refusal: Refusal = { provider, failure: brief(failure), at, until: at + forMs, inRow };
+    entry.refusals.set(provider, refusal);
+    this.#refusalsChanged(entry);
+    this.#deadlines.set(this.#clock.monotonic() + forMs, () => {
+      if (entry.refusals.get(provider) !== refusal) return;
+      entry.refusals.set(provider, { ...refusal, until: null });
+      this.#refusalsChanged(entry);
+      this.#onNeeded();
+    });
+    const { name } = this.#life(entry);
+    this.#logger.warn(
+      {
+        worker_id: workerId,
+        name,
+        provider,
+        class: failure.class,
+        error: refusal.failure.message,
+        until: refusal.until,
+      },
+      'a provider refuses the key of a worker, which is passed over while others serve it; mend the key and start the worker anew',
+    );
+  }
+
+  /** A job of the worker ended well at the provider. */
+  accepted(workerId: string, provider: string): void {
+    const entry = this.#byId.get(workerId);
+    if (entry?.refusals.delete(provider) === true) this.#refusalsChanged(entry);
+  }
+
+  #refusalsChanged(entry: Entry): void {
+    this.#fleet = null;
+    this.#publish('worker.updated', entry);
+  }
+
   /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
   async setPaused(id: string, paused: boolean): Promise<WorkerView> {
     const entry = this.#entry(id);
+    if (!paused && entry.refusals.size > 0) {
+      entry.refusals.clear();
+      this.#refusalsChanged(entry);
+    }
     if (this.#life(entry).paused !== paused) {
       await this.#commit(entry, { type: paused ? 'worker.paused' : 'worker.resumed', at: this.#clock.now() });
       entry.session?.send({ type: 'settings', paused });
@@ -255,7 +322,8 @@ export class Workers {
   fleet(): readonly FleetMember[] {
     this.#fleet ??= [...this.#byId.values()].flatMap((entry) => {
       if (entry.session === null) return [];
-      return [{ life: this.#life(entry), isTaking: isAssignable(entry) }];
+      const { refusals } = entry;
+      return [{ life: this.#life(entry), isTaking: isAssignable(entry), refusals }];
     });
     return this.#fleet;
   }
@@ -268,7 +336,7 @@ export class Workers {
   /** The connected workers that serve a provider, together. */
   fleetOf(provider: string): ProviderFleet {
     const serving = this.fleet().filter(({ life }) => life.providers.includes(provider));
-    const taking = serving.filter(({ isTaking }) => isTaking);
+    const taking = passOver(serving, provider).filter(({ isTaking }) => isTaking);
     return {
       workers: serving.length,
       slots: serving.reduce((sum, { life }) => sum + life.concurrency, 0),
@@ -300,6 +368,7 @@ export class Workers {
       status: this.#status(entry),
       connected: entry.session !== null,
       runningJobs: this.#leases.ofWorker(life.id).map(({ jobId }) => jobId),
+      refusals: [...entry.refusals.values()],
     };
   }
 
@@ -318,8 +387,10 @@ export class Workers {
 
   #send(entry: Entry, event: WorkerEvent): void {
     const before = entry.actor.getSnapshot().value;
+    const wasTaking = isAssignable(entry);
     entry.actor.send(event);
     this.#fleet = null;
+    if (wasTaking && !isAssignable(entry)) this.#onNeeded();
     const after = entry.actor.getSnapshot().value;
     this.#bus.handled('worker', this.#life(entry).id, { before, after, event: event.type, at: event.at });
   }
@@ -333,7 +404,14 @@ export class Workers {
       error: (error) => this.#logger.error({ err: error, worker_id: life.id }, 'worker actor failed'),
     });
     actor.start();
-    const entry: Entry = { actor, session: null, tail: Promise.resolve(), joining: false, forgetting: null };
+    const entry: Entry = {
+      actor,
+      session: null,
+      tail: Promise.resolve(),
+      joining: false,
+      forgetting: null,
+      refusals: new Map(),
+    };
     this.#byId.set(life.id, entry);
     this.#idByName.set(life.name, life.id);
     return entry;
@@ -397,6 +475,20 @@ export class Workers {
       resolve();
     }
   }
+}
+
+/**
+ * Of workers that fit, those that the provider has turned away are passed over while another one takes its jobs. One whose
+ * key is refused fails a job at once, is free again at once, and would else fail the whole queue.
+ */
+export function passOver(fitting: readonly FleetMember[], provider: string): readonly FleetMember[] {
+  const accepted = fitting.filter((member) => !isPassedOver(member, provider));
+  return accepted.some(({ isTaking, life }) => isTaking && life.concurrency > 0) ? accepted : fitting;
+}
+
+/** Whether the provider has turned it away lately. */
+export function isPassedOver({ refusals }: FleetMember, provider: string): boolean {
+  return (refusals.get(provider)?.until ?? null) !== null;
 }
 
 function isAssignable({ session, actor }: Entry): boolean {

@@ -142,6 +142,19 @@ export function workerKeyRevoked(): Failure {
   };
 }
 
+/** Of the message of a failure that stands beside something else, characters. */
+const briefMax = 300;
+
+/** A failure with the beginning of its message, for where every answer has it. */
+export function brief(failure: Failure): Failure {
+  return { ...failure, message: failure.message.slice(0, briefMax) };
+}
+
+/** The provider turned the worker away for the worker's own key, not the job. */
+export function isRefusal(errorClass: ErrorClass): boolean {
+  return errorClass === 'auth' || errorClass === 'quota_exhausted';
+}
+
 const transientClasses: readonly ErrorClass[] = ['overloaded', 'server_error', 'network'];
 /** Nothing else would help: no other provider is tried. */
 const hopelessClasses: readonly ErrorClass[] = ['context_overflow', 'content_filtered', 'invalid_request'];

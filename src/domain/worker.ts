@@ -1,3 +1,4 @@
+import type { Failure } from './failure.ts';
 import type { WorkerStatus } from './states.ts';
 
 export type WorkerKind = 'cloud' | 'local';
@@ -45,9 +46,23 @@ export interface WorkerHello {
   instance: string | null;
 }
 
+/** A provider has turned a worker away for the worker's own key: it is wrong, or has no money or quota left. */
+export interface Refusal {
+  provider: string;
+  failure: Failure;
+  /** Of the last one, epoch ms. */
+  at: number;
+  /** Until when the worker is passed over, epoch ms; null when its next job shows whether it still is refused. */
+  until: number | null;
+  /** How many since the last success, those that came while it was passed over apart. */
+  inRow: number;
+}
+
 /** A worker as the API shows it: its record and what only the coordinator's memory knows. */
 export interface WorkerView extends WorkerRecord {
   status: WorkerStatus;
   connected: boolean;
   runningJobs: string[];
+  /** One a provider, until a job of the worker ends well there. */
+  refusals: readonly Refusal[];
 }

@@ -10,6 +10,7 @@ export function presentWorker({
   runningJobs,
   completed,
   failed,
+  refusals,
 }: WorkerView): WireWorker {
   return {
     id: life.id,
@@ -30,5 +31,11 @@ export function presentWorker({
     last_heartbeat_at: iso(life.lastHeartbeatAt),
     completed,
     failed,
+    refusals: refusals.map(({ provider, at, until, failure }) => ({
+      provider,
+      at: iso(at),
+      until: iso(until),
+      error: failure,
+    })),
   };
 }

@@ -200,6 +200,7 @@ export function wireWorker(over: Partial<WireWorker> = {}): WireWorker {
     host: 'box',
     connected_at: '2026-11-21T09:00:00.000Z',
     last_heartbeat_at: '2026-11-21T09:00:00.000Z',
+    refusals: [],
     completed: 7,
     failed: 1,
     ...over,

@@ -119,6 +119,17 @@ test('a paused fleet and another version are warnings, not faults', async (t) =>
   t.regex(stdout, /none takes work\n +mend it: svc workers resume box-1/);
 });
 
+test('a worker whose key a provider refuses is a warning', async (t) => {
+  const error = { class: 'auth', code: 'invalid_api_key', message: '401 Unauthorized', status: 401 } as const;
+  const refusals = [{ provider: 'openai', at: '2026-11-21T08:59:00.000Z', until: null, error }];
+  const { url } = await serveHealthy(t, {
+    '/api/workers': { json: { workers: [wireWorker({ refusals })], total: 1 } },
+  });
+  const { code, stdout } = await svc(t, ['doctor', '--url', url]);
+  t.is(code, 0);
+  t.regex(stdout, /^warn +Workers +openai refuses the key of box-1: 401 Unauthorized \(auth\)$/m);
+});
+
 test('jobs for a provider that no connected worker serves are told with their number', async (t) => {
   const group = { priority: 'normal', oldest_wait_ms: 5 };
   const pending = [

@@ -24,6 +24,7 @@ const worker = (name: string, more: Partial<WireWorker> = {}): WireWorker => ({
   host: null,
   connected_at: '2026-11-21T09:00:00.000Z',
   last_heartbeat_at: '2026-11-21T09:00:00.000Z',
+  refusals: [],
   completed: 0,
   failed: 0,
   ...more,

@@ -26,6 +26,7 @@ import { serveConfig } from '../worker/support/configServer.ts';
 const providerKey = 'sk-test-the-key-of-a-provider-0123456789';
 const turn: Turn = { model: 'gpt-4o', text: ['The sky', ' is', ' blue.'] };
 const localTurn: Turn = { model: 'qwen3-8b', text: ['Cloudy', ' today.'] };
+const refusedKey = openaiChat.errors.find(({ title }) => title === '401 a wrong key');
 /** From the API's answer to a cancel until the provider sees its socket close. */
 const closedWithinMs = 100;
 
@@ -400,5 +401,35 @@ test.serial(
     const { id: retried } = await dispatch(coordinator);
     t.is((await jobWhen(coordinator, retried, hasEnded)).status, 'completed', svc.said());
     for (const secret of [old.key, next.key, providerKey]) t.false(svc.said().includes(secret));
+  },
+);
+
+test.serial(
+  'a worker whose key the provider refuses fails one job, and the others go to one with a good key',
+  async (t) => {
+    const { coordinator, openai, worker } = await setup(t);
+    const { client } = coordinator;
+    if (refusedKey === undefined) throw new Error('there is no such answer');
+    const bad = await fake(t, refused(refusedKey));
+    await worker('good');
+    const flags = ['worker', '--provider', 'openai', '--name', 'bad', '--coordinator', coordinator.url];
+    const svc = startSvc(t, [...flags, '--concurrency', '8'], {
+      env: { OPENAI_API_KEY: providerKey },
+      config: { providers: { openai: { base_url: `${bad.url}/v1`, api_key_env: 'OPENAI_API_KEY' } } },
+    });
+    const { id } = await connected(coordinator, svc, 'bad');
+    const body: DispatchBody = { prompt: 'Why is the sky blue?', provider: 'openai', model: 'gpt-4o' };
+    // Both are idle and the one with more slots is the less busy one, after the first job at the latest.
+    const first = await Promise.all([client.dispatch(body), client.dispatch(body)]);
+    const ends = await Promise.all(first.map((job) => client.waitFor(job.id)));
+    t.deepEqual(ends.map(({ status }) => status).sort(), ['completed', 'failed']);
+    t.like((await client.worker(id)).refusals, [
+      { provider: 'openai', error: { class: 'auth', status: 401 } },
+    ]);
+    const { jobs } = await client.dispatchBatch(Array.from({ length: 20 }, () => body));
+    const later = await Promise.all(jobs.map((job) => client.waitFor(job.id)));
+    t.deepEqual(new Set(later.map(({ status }) => status)), new Set(['completed']));
+    t.is(bad.bodies.length, 1);
+    t.true(openai.bodies.length >= 21);
   },
 );

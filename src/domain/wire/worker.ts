@@ -1,3 +1,4 @@
+import type { Failure } from '../failure.ts';
 import type { WorkerStatus } from '../states.ts';
 import type { WorkerKind } from '../worker.ts';
 import type { Iso } from './iso.ts';
@@ -21,6 +22,8 @@ export interface WireWorker {
   last_heartbeat_at: Iso | null;
   completed: number;
   failed: number;
+  /** Providers that have turned the worker away for its own key; until then it is passed over there while others serve them. */
+  refusals: { provider: string; at: Iso; until: Iso | null; error: Failure }[];
 }
 
 export interface WireWorkerList {

@@ -135,20 +135,23 @@ function ofProviders(providers: readonly WireProvider[]): Attention[] {
 }
 
 function ofWorkers(workers: readonly WireWorker[], now: number): Attention[] {
-  return workers.flatMap(({ id, name, connected, last_heartbeat_at: last, running }): Attention[] => {
-    if (connected || last === null) return [];
+  return workers.flatMap((worker): Attention[] => {
+    const { id, name, connected, last_heartbeat_at: last, running } = worker;
+    const path = `/workers/${id}`;
+    if (connected) {
+      return worker.refusals.map(({ provider }) => ({
+        key: `refused ${id} ${provider}`,
+        tone: 'bad',
+        text: `${provider} refuses the key of worker ${name}`,
+        mend: 'Mend its key and start it again.',
+        path,
+      }));
+    }
+    if (last === null) return [];
     const agoMs = now - Date.parse(last);
     if (agoMs > leftLatelyMs && running === 0) return [];
     const text = `Worker ${name} has been gone for ${humanDuration(agoMs)}`;
-    return [
-      {
-        key: `gone ${id}`,
-        tone: 'warn',
-        text,
-        mend: 'Start it again, or forget it.',
-        path: `/workers/${id}`,
-      },
-    ];
+    return [{ key: `gone ${id}`, tone: 'warn', text, mend: 'Start it again, or forget it.', path }];
   });
 }
 

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { lineOf } from '../../../domain/failure.ts';
 import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { Badge } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy.tsx';
@@ -91,6 +92,15 @@ function KnownWorker({ worker }: { worker: WireWorker }): JSX.Element {
           <dd>{worker.kind}</dd>
         </div>
       </dl>
+      {worker.refusals.map(({ provider, at, error }) => (
+        <p key={provider} class="held tone-bad">
+          <span>
+            {provider} refuses its key (<Time at={at} none="" />
+            ): <bdi>{lineOf(error)}</bdi>. Its jobs go to other workers while there are any. Mend the key and
+            start the worker again, or resume it.
+          </span>
+        </p>
+      ))}
       <div class="two-columns">
         <Running worker={worker} />
         <div class="job-column">

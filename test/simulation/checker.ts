@@ -165,9 +165,9 @@ export class Checker {
 
   /**
    * Look for jobs that wait while a worker that fits has a free slot and nothing stands in the way.
-   * @param isFree whether the coordinator says that work of this provider could be handed out now.
+   * @param isFree whether the coordinator says that such work could be handed out now.
    */
-  look(isFree: (provider: string) => boolean): void {
+  look(isFree: (job: JobRecord) => boolean): void {
     for (const job of this.#ready.keys()) {
       const { provider, worker } = job.life.target;
       const isMoving = this.#now() - (this.#assignedAt.get(provider) ?? Number.NEGATIVE_INFINITY) < 5_000;
@@ -176,7 +176,7 @@ export class Checker {
         job.life.chain.length > 0 ||
         worker !== null ||
         isMoving ||
-        !isFree(provider)
+        !isFree(job)
       ) {
         this.#starving.delete(job.id);
         continue;

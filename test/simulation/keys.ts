@@ -31,6 +31,7 @@ export class Keys {
   readonly #rings = new WeakMap<Coordinator, KeyRing>();
   /** Worker → the key that it shows when it connects. */
   readonly #held = new Map<string, string>();
+  #isTurnedBack = false;
   readonly #known: KnownKey[] = [];
   /** Connections that were refused for their key, and those that were ended for it. */
   refused = 0;
@@ -105,7 +106,13 @@ export class Keys {
 
   /** Every worker has a key that is taken. */
   turnBack(): void {
+    this.#isTurnedBack = true;
     this.#held.clear();
+  }
+
+  /** Give a worker a key. An answer that comes after everything was turned back is of one that may be revoked by then. */
+  #give(worker: string, secret: string): void {
+    if (!this.#isTurnedBack) this.#held.set(worker, secret);
   }
 
   #create(worker: string): void {
@@ -120,7 +127,7 @@ export class Keys {
           asked: 0,
           open: 0,
         });
-        this.#held.set(worker, made.key);
+        this.#give(worker, made.key);
       },
     );
   }
@@ -137,7 +144,7 @@ export class Keys {
         if (told !== 'ok' || made === null) return;
         if (graceMs === 0) for (const old of before) key.standings.set(old, 'refused');
         key.standings.set(made.key, isAlone() ? 'taken' : 'unknown');
-        this.#held.set(worker, made.key);
+        this.#give(worker, made.key);
       },
     );
   }

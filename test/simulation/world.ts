@@ -518,11 +518,12 @@ class World {
       const { coordinator } = server;
       if (coordinator.status !== 'accepting' || coordinator.storeHealth().status !== 'ok') return;
       const providers = new Map(coordinator.providers().map((provider) => [provider.name, provider]));
-      this.checker.look((name) => {
-        const provider = providers.get(name);
+      this.checker.look((job) => {
+        const provider = providers.get(job.life.target.provider);
         if (provider === undefined || provider.status !== 'available') return false;
-        const { maxConcurrent, running, fleet } = provider;
-        return fleet.freeSlots > 0 && (maxConcurrent === null || running < maxConcurrent);
+        // One that is just back has as many requests under way as it may, however few; slow answers hold up the next ones.
+        const isComingBack = coordinator.view(job).waiting?.reason === 'provider_full';
+        return provider.fleet.freeSlots > 0 && !isComingBack;
       });
     });
   }

@@ -53,8 +53,11 @@ pageTests({}, (stage) => {
   test.serial('the list that cannot be had says so, and is tried again', async (t) => {
     const { page, misdeeds } = await stage().open(t);
     misdeeds.expect(/Failed to load resource/);
+    // Live before it fails: a connection that comes asks again by itself.
+    await page.goto('/workers');
+    await page.getByText('Live', { exact: true }).waitFor();
     await page.route('**/api/keys', (route) => route.abort());
-    await page.goto('/keys');
+    await page.getByRole('link', { name: 'Keys' }).click();
     await page.getByText('The coordinator does not answer').waitFor();
     await page.unroute('**/api/keys');
     await page.getByRole('button', { name: 'Try again' }).click();

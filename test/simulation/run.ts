@@ -8,6 +8,7 @@ interface Options {
   from: number;
   count: number;
   processes: number;
+  seconds: number;
   trace?: true;
 }
 
@@ -28,20 +29,23 @@ await new Command('simulate')
   .option('--from <number>', 'the first seed', wholeNumber, 1)
   .option('--count <number>', 'how many seeds', wholeNumber, 1000)
   .option('--processes <number>', 'among how many processes the seeds are divided', wholeNumber, 1)
+  .option('--seconds <number>', 'begin no further seed after so long', wholeNumber, Number.MAX_SAFE_INTEGER)
   .option('--trace', 'show the whole history')
   .addHelpText('after', help)
   .action(run)
   .parseAsync();
 
 async function run(options: Options): Promise<void> {
-  const { from, count, processes } = options;
+  const { from, count, processes, seconds } = options;
   if (options.seed !== undefined || processes <= 1) return runHere(options);
-  const share = Math.ceil(count / processes);
+  const most = Math.ceil(count / processes);
   const ends = Array.from({ length: processes }, async (_, index): Promise<number | null> => {
-    const first = from + index * share;
-    const own = Math.min(share, from + count - first);
+    const first = from + index * most;
+    const own = Math.min(most, from + count - first);
     if (own <= 0) return 0;
-    const child = fork(import.meta.filename, ['--from', String(first), '--count', String(own)]);
+    const share = { from: first, count: own, seconds };
+    const flags = Object.entries(share).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const child = fork(import.meta.filename, flags);
     const [code] = (await once(child, 'exit')) as [number | null];
     return code;
   });
@@ -49,13 +53,14 @@ async function run(options: Options): Promise<void> {
 }
 
 /** Each process tells its own sums. */
-async function runHere({ seed, from, count, trace }: Options): Promise<void> {
+async function runHere({ seed, from, count, seconds, trace }: Options): Promise<void> {
   const startedAt = performance.now();
   const failed: number[] = [];
   const sums = new Map<string, number>();
   const first = seed ?? from;
   const last = seed ?? from + count - 1;
-  for (let next = first; next <= last; next += 1) {
+  let next = first;
+  for (; next <= last && performance.now() - startedAt < seconds * 1000; next += 1) {
     const {
       breaches,
       figures,
@@ -70,9 +75,9 @@ async function runHere({ seed, from, count, trace }: Options): Promise<void> {
     console.log(`seed ${next}: ${breaches.slice(0, 5).join('\n  ')}`);
   }
   console.log([...sums].map(([name, sum]) => `${name} ${sum}`).join(', '));
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  const tookSeconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(
-    `${last - first + 1} seeds in ${seconds} s, ${failed.length} failed${failed.length > 0 ? `: ${failed.join(' ')}` : ''}`,
+    `${next - first} seeds in ${tookSeconds} s, ${failed.length} failed${failed.length > 0 ? `: ${failed.join(' ')}` : ''}`,
   );
   if (failed.length > 0) process.exitCode = 1;
 }

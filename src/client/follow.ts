@@ -1,3 +1,4 @@
+import { timerMsMax } from '../domain/clock.ts';
 import type { JobOutput, JobProgress, JobSnapshot } from '../domain/liveProtocol.ts';
 import type { WireJob } from '../domain/wire/job.ts';
 import { WaitTimedOut } from './errors.ts';
@@ -28,8 +29,6 @@ export interface FollowPorts {
 
 /** Between two streams, when one has ended and the job has not, ms. */
 const reconnectMs = 1_000;
-/** The longest that a timer takes, some 24 days. One that is given more runs at once. */
-const timerMsMax = 2 ** 31 - 1;
 
 /**
  * Hear of a job until it has ended. A stream that breaks off is taken up where it was.

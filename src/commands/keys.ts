@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Client } from '../client/client.ts';
-import { type Role, roles } from '../domain/key.ts';
+import { isLastAdmin, type Role, roles } from '../domain/key.ts';
 import type { WireKey, WireNewKey } from '../domain/wire/key.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
 import type { Screen } from '../lib/screen.ts';
@@ -68,11 +68,6 @@ export function keysCommand(io: Io = processIo()): Command {
 
 const noAdminLeft =
   'That was the last admin key of the list: only the SVC_API_KEY that the coordinator is started with is one now.';
-
-function isLastAdmin(keys: readonly WireKey[], id: string): boolean {
-  const admins = keys.filter(({ role }) => role === 'admin');
-  return admins.length === 1 && admins[0]?.id === id;
-}
 
 function keyTable(keys: readonly WireKey[], screen: Screen, now: number): string[] {
   const columns: Column<WireKey>[] = [

@@ -2,7 +2,7 @@ import type { SupervisorEvent } from '../../machines/events.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { BreakdownName, CostBreakdown, CostSpan, CostSummary } from '../domain/costReport.ts';
-import { CoordinatorError, jobNotFound } from '../domain/errors.ts';
+import { CoordinatorError } from '../domain/errors.ts';
 import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
 import type { MachineCounts } from '../domain/machine.ts';
 import type { ProviderView } from '../domain/provider.ts';
@@ -17,6 +17,7 @@ import type { Plan } from '../routing/router.ts';
 import type { JobCounts, JobFilter, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
 import { costBreakdown, costSummary } from './costs.ts';
 import { type EventBus, jobEventType } from './eventBus.ts';
+import { findJob } from './findJob.ts';
 import type { Inspector } from './inspector.ts';
 import { type PlannedRequest, planOrRefuse } from './intake.ts';
 import type { Committed } from './jobHost.ts';
@@ -198,9 +199,7 @@ export class Coordinator {
 
   /** Also one that was archived. @throws CoordinatorError job_not_found; StoreUnavailable. */
   async job(id: string): Promise<JobView> {
-    const job = (await this.#store.job(id)) ?? (await this.#store.archivedJob(id));
-    if (job === undefined) throw jobNotFound(id);
-    const view = this.view(job);
+    const view = this.view(await findJob(this.#store, id));
     if (view.waiting !== null) view.waiting.position = await this.#store.position(id);
     return view;
   }

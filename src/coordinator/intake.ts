@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import type { JobInput } from '../../machines/jobLife.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
-import { CoordinatorError, jobNotFound } from '../domain/errors.ts';
+import { CoordinatorError } from '../domain/errors.ts';
 import type { JobRecord, JobRequest } from '../domain/job.ts';
 import { canonicalJson } from '../lib/canonicalJson.ts';
 import { KeyedQueue } from '../lib/keyedQueue.ts';
@@ -10,6 +10,7 @@ import { nextTurn } from '../lib/nextTurn.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
 import type { IdempotencyRecord, Store } from '../store/store.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import { findJob } from './findJob.ts';
 import { batchId, uuidv7 } from './ids.ts';
 import type { JobHost, NewJob } from './jobHost.ts';
 
@@ -82,7 +83,7 @@ export class Intake {
     const bodyHash = hash('sha256', canonicalJson(request));
     return this.#keys.run(key, async () => {
       const known = await this.#knownJob(key, bodyHash);
-      if (known !== null) return { job: await this.#recorded(known), isNew: false };
+      if (known !== null) return { job: await findJob(this.#store, known), isNew: false };
       const idempotency = this.#newRecord(key, bodyHash);
       return { job: await this.#create(idempotency.jobId, request, idempotency), isNew: true };
     });
@@ -117,7 +118,7 @@ export class Intake {
       // Equal hashes: there were as many.
       for (const place of planned.keys()) {
         if (place % perTurn === perTurn - 1) await nextTurn();
-        jobs.push(await this.#recorded(batchId(known, place)));
+        jobs.push(await findJob(this.#store, batchId(known, place)));
       }
       return { jobs, isNew: false };
     });
@@ -140,13 +141,6 @@ export class Intake {
   #newRecord(key: string, bodyHash: string): IdempotencyRecord {
     const jobId = uuidv7(this.#clock, this.#random);
     return { key, jobId, bodyHash, expiresAt: this.#clock.now() + idempotencyMs };
-  }
-
-  /** A job that an idempotency key stands for, where it is now. @throws CoordinatorError job_not_found. */
-  async #recorded(id: string): Promise<JobRecord> {
-    const job = (await this.#store.job(id)) ?? (await this.#store.archivedJob(id));
-    if (job === undefined) throw jobNotFound(id);
-    return job;
   }
 
   async #createAll(jobs: Iterable<NewJob>, count: number): Promise<JobRecord[]> {

@@ -1,3 +1,6 @@
+/** The longest that a timer of Node or a browser takes, some 24 days, ms. One that is given more runs at once. */
+export const timerMsMax = 2 ** 31 - 1;
+
 /**
  * Time and randomness as the coordinator sees them. Nothing in `coordinator`, `store` or `gateway` asks the
  * process for either, so that the whole service also runs under a virtual clock and a seeded random source.

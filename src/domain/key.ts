@@ -29,3 +29,9 @@ export function roleMay(role: Role, needed: Role): boolean {
   if (needed === 'worker') return role === 'worker' || role === 'admin';
   return role !== 'worker' && roles.indexOf(role) >= roles.indexOf(needed);
 }
+
+/** Whether a key of a list is the only one of it that is an admin's. */
+export function isLastAdmin(keys: readonly Pick<KeyRecord, 'id' | 'role'>[], id: string): boolean {
+  const admins = keys.filter(({ role }) => role === 'admin');
+  return admins.length === 1 && admins[0]?.id === id;
+}

@@ -1,8 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import type { Clock, Random } from '../domain/clock.ts';
-
-/** The longest that a timer takes, some 24 days. One that is given more runs at once. */
-const timerMsMax = 2 ** 31 - 1;
+import { type Clock, type Random, timerMsMax } from '../domain/clock.ts';
 
 const after: Clock['after'] = (delayMs, task) => {
   if (delayMs <= timerMsMax) {

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { isLastAdmin } from '../../../domain/key.ts';
 import type { WireKey, WireNewKey } from '../../../domain/wire/key.ts';
 import { Button } from '../../components/button.tsx';
 import { Countdown } from '../../components/countdown.tsx';
@@ -30,11 +31,9 @@ export function Keys(): JSX.Element {
     reload();
   };
   const revoke = async (key: WireKey): Promise<void> => {
-    const admins = (loaded.peek().data?.keys ?? []).filter(({ role }) => role === 'admin');
-    const isLastAdmin = key.role === 'admin' && admins.length === 1;
     const isAgreed = await confirm({
       title: `Revoke ${nameOf(key)}?`,
-      text: revokeConsequence(key.role, isLastAdmin),
+      text: revokeConsequence(key.role, isLastAdmin(loaded.peek().data?.keys ?? [], key.id)),
       verb: 'Revoke the key',
       isDangerous: true,
     });

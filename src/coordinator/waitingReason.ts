@@ -4,7 +4,7 @@ import type { Waiting } from '../domain/waiting.ts';
 import type { Candidate, Candidates } from './candidates.ts';
 import type { Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
-import { type FleetMember, isPassedOver, type Workers } from './workers.ts';
+import type { FleetMember, Workers } from './workers.ts';
 
 type Reason = Omit<Waiting, 'position'>;
 
@@ -104,7 +104,7 @@ export class WaitingReasons {
     }
     const refused = this.#workers
       .fleet()
-      .filter((member) => isPassedOver(member, provider) && !fitting.includes(member));
+      .filter((member) => member.refusals.isHeld(provider) && !fitting.includes(member));
     const others = refused.length > 0 ? `. ${provider} refuses the keys of others: ${namesOf(refused)}` : '';
     return reason(
       'workers_busy',

@@ -3,10 +3,10 @@ import type { WorkerEvent } from '../../machines/events.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError, messageOf } from '../domain/errors.ts';
-import { brief, type Failure } from '../domain/failure.ts';
+import type { Failure } from '../domain/failure.ts';
 import type { ProviderFleet } from '../domain/provider.ts';
 import type { WorkerStatus } from '../domain/states.ts';
-import type { Refusal, WorkerHello, WorkerLife, WorkerRecord, WorkerView } from '../domain/worker.ts';
+import type { WorkerHello, WorkerLife, WorkerRecord, WorkerView } from '../domain/worker.ts';
 import type { Logger } from '../lib/log.ts';
 import { own } from '../lib/own.ts';
 import type { Store } from '../store/store.ts';
@@ -15,6 +15,7 @@ import { type EventBus, pathOf, type WorkerEventType } from './eventBus.ts';
 import { uuidv7 } from './ids.ts';
 import { type Inspector, inspectOption } from './inspector.ts';
 import type { Leases } from './leases.ts';
+import { Refusals } from './refusals.ts';
 import type { WorkerSession } from './workerSession.ts';
 
 type WorkerActor = ReturnType<typeof createActor<typeof workerMachine>>;
@@ -24,13 +25,8 @@ export interface FleetMember {
   readonly life: WorkerLife;
   /** Whether it may be given new work now, free slots apart. */
   readonly isTaking: boolean;
-  /** By provider. */
-  readonly refusals: ReadonlyMap<string, Refusal>;
+  readonly refusals: Pick<Refusals, 'isHeld'>;
 }
-
-/** A worker is passed over for so long after a refusal, and twice as long after each that follows. */
-const refusedMs = 60_000;
-const refusedMsMax = 3_600_000;
 
 interface Entry {
   readonly actor: WorkerActor;
@@ -41,8 +37,7 @@ interface Entry {
   joining: boolean;
   /** Resolves when its removal has been made durable, or refused; null while nobody removes it. */
   forgetting: Promise<void> | null;
-  /** By provider. Its next success there, its next hello and an operator's resume end them. */
-  readonly refusals: Map<string, Refusal>;
+  readonly refusals: Refusals;
 }
 
 /** Every worker the coordinator knows: its actor and, while it is connected, its session. */
@@ -118,7 +113,7 @@ export class Workers {
     older?.replaced();
     entry.session = session;
     // Whoever mends a key starts the worker anew.
-    entry.refusals.clear();
+    entry.refusals.endAll();
     this.#fleet = null;
     this.#publish('worker.connected', entry);
     return id;
@@ -147,22 +142,9 @@ export class Workers {
   /** A provider has turned the worker away: for a while it is passed over where another one can take the job. */
   refused(workerId: string, provider: string, failure: Failure): void {
     const entry = this.#byId.get(workerId);
-    if (entry === undefined) return;
-    const before = entry.refusals.get(provider);
-    const at = this.#clock.now();
-    // Of several jobs that were under way the first has said it.
-    if (before !== undefined && before.until !== null) return;
-    const inRow = (before?.inRow ?? 0) + 1;
-    const forMs = Math.min(refusedMs * 2 ** (inRow - 1), refusedMsMax);
-    const refusal: Refusal = { provider, failure: brief(failure), at, until: at + forMs, inRow };
-    entry.refusals.set(provider, refusal);
+    const refusal = entry?.refusals.add(provider, failure) ?? null;
+    if (entry === undefined || refusal === null) return;
     this.#refusalsChanged(entry);
-    this.#deadlines.set(this.#clock.monotonic() + forMs, () => {
-      if (entry.refusals.get(provider) !== refusal) return;
-      entry.refusals.set(provider, { ...refusal, until: null });
-      this.#refusalsChanged(entry);
-      this.#onNeeded();
-    });
     const { name } = this.#life(entry);
     this.#logger.warn(
       {
@@ -180,7 +162,7 @@ export class Workers {
   /** A job of the worker ended well at the provider. */
   accepted(workerId: string, provider: string): void {
     const entry = this.#byId.get(workerId);
-    if (entry?.refusals.delete(provider) === true) this.#refusalsChanged(entry);
+    if (entry?.refusals.end(provider) === true) this.#refusalsChanged(entry);
   }
 
   #refusalsChanged(entry: Entry): void {
@@ -191,10 +173,7 @@ export class Workers {
   /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
   async setPaused(id: string, paused: boolean): Promise<WorkerView> {
     const entry = this.#entry(id);
-    if (!paused && entry.refusals.size > 0) {
-      entry.refusals.clear();
-      this.#refusalsChanged(entry);
-    }
+    if (!paused && entry.refusals.endAll()) this.#refusalsChanged(entry);
     if (this.#life(entry).paused !== paused) {
       await this.#commit(entry, { type: paused ? 'worker.paused' : 'worker.resumed', at: this.#clock.now() });
       entry.session?.send({ type: 'settings', paused });
@@ -368,7 +347,7 @@ export class Workers {
       status: this.#status(entry),
       connected: entry.session !== null,
       runningJobs: this.#leases.ofWorker(life.id).map(({ jobId }) => jobId),
-      refusals: [...entry.refusals.values()],
+      refusals: entry.refusals.list(),
     };
   }
 
@@ -410,7 +389,14 @@ export class Workers {
       tail: Promise.resolve(),
       joining: false,
       forgetting: null,
-      refusals: new Map(),
+      refusals: new Refusals({
+        clock: this.#clock,
+        deadlines: this.#deadlines,
+        onOver: () => {
+          this.#refusalsChanged(entry);
+          this.#onNeeded();
+        },
+      }),
     };
     this.#byId.set(life.id, entry);
     this.#idByName.set(life.name, life.id);
@@ -482,13 +468,8 @@ export class Workers {
  * key is refused fails a job at once, is free again at once, and would else fail the whole queue.
  */
 export function passOver(fitting: readonly FleetMember[], provider: string): readonly FleetMember[] {
-  const accepted = fitting.filter((member) => !isPassedOver(member, provider));
+  const accepted = fitting.filter(({ refusals }) => !refusals.isHeld(provider));
   return accepted.some(({ isTaking, life }) => isTaking && life.concurrency > 0) ? accepted : fitting;
-}
-
-/** Whether the provider has turned it away lately. */
-export function isPassedOver({ refusals }: FleetMember, provider: string): boolean {
-  return (refusals.get(provider)?.until ?? null) !== null;
 }
 
 function isAssignable({ session, actor }: Entry): boolean {

@@ -6,6 +6,7 @@ import { hashSecret, makeKey, parseKey, withSecret } from './keyFormat.ts';
 
 /** Id of the admin key that stands in the coordinator's environment. */
 const environmentKeyId = 'environment';
+const environmentKeyName = 'SVC_API_KEY';
 /** No secret has this hash. */
 const unmatched = '0'.repeat(64);
 /** Wall time may jump: keys that end at a time are looked at again at least this often. */
@@ -65,7 +66,13 @@ export class KeyRing {
     const key = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
     if (key === undefined) return 'the Authorization header must be: Bearer <key>';
     if (this.#environmentHash !== null && isEqual(hashSecret(key), this.#environmentHash)) {
-      return { keyId: environmentKeyId, role: 'admin', secretHash: this.#environmentHash };
+      return {
+        keyId: environmentKeyId,
+        role: 'admin',
+        name: environmentKeyName,
+        bounds: null,
+        secretHash: this.#environmentHash,
+      };
     }
     const parts = parseKey(key);
     const record = parts === null ? undefined : this.#keys.get(parts.id);
@@ -73,7 +80,8 @@ export class KeyRing {
     const secretHash = hashSecret(parts?.secret ?? key);
     const isTaken = this.#takes(record, secretHash);
     if (record === undefined || !isTaken) return 'the key is unknown, outdated, expired or revoked';
-    return { keyId: record.id, role: record.role, secretHash };
+    const { id: keyId, role, name, bounds = null } = record;
+    return { keyId, role, name, bounds, secretHash };
   }
 
   /** Whether the key with which a principal came is still taken. */

@@ -31,7 +31,9 @@ export interface Config {
   };
   /** Provider → model → price. */
   pricing: Record<string, Record<string, Price>>;
-  retention: { keepDays: number; keepJobs: number };
+  retention: { keepDays: number; keepJobs: number; auditDays: number };
+  /** Tokens that one attempt can have used at most; a worker that reports more has its usage flagged, and the cost is unknown. */
+  cost: { tokensMaxPerAttempt: number };
   http: {
     maxBodyBytes: number;
     /** Of a batch; one job in it may still have `maxBodyBytes`. */
@@ -52,11 +54,32 @@ export interface Config {
     trustedProxies: number;
     /** Names for the Host check besides the usual ones. */
     allowedHosts: string[];
+    /** Bytes of request bodies that are held at once. */
+    bodyMemoryBytes: number;
+    /** Bytes of answers and live events that wait for their readers at once. */
+    answerMemoryBytes: number;
+    /** A body that arrives more slowly loses its place; counted after the first ten seconds. */
+    uploadMinBytesPerSecond: number;
+    shares: Shares;
   };
   live: { maxSubscribers: number };
   log: { level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent' };
   shutdown: { graceSeconds: number };
   worker: WorkerSettings;
+}
+
+/** What one key may have of something that all keys share: a part of the whole, above 0 and at most 1. */
+export interface Shares {
+  /** Of `jobs.maxPending`. */
+  pending: number;
+  /** Of `live.maxSubscribers`. */
+  live: number;
+  /** Of `http.maxConnections`. */
+  connections: number;
+  /** Of `http.bodyMemoryBytes`. */
+  bytesIn: number;
+  /** Of `http.answerMemoryBytes`. */
+  bytesOut: number;
 }
 
 export interface ProviderConfig {

@@ -27,7 +27,7 @@ const priorities: Readonly<Record<string, number>> = {
  * @param file proved by the schema and the checks. @param cwd a relative `store.path` starts here.
  */
 export function withDefaults(file: ConfigFile, cwd: string): Config {
-  const { store, jobs, routing, retention, http, worker } = file;
+  const { store, jobs, routing, retention, cost, http, worker } = file;
   return {
     host: file.host ?? '127.0.0.1',
     port: file.port ?? 7420,
@@ -56,7 +56,12 @@ export function withDefaults(file: ConfigFile, cwd: string): Config {
         bare(Object.entries(models ?? {}).map(([model, price]) => [model, priceOf(price)])),
       ]),
     ),
-    retention: { keepDays: retention?.keep_days ?? 30, keepJobs: retention?.keep_jobs ?? 100_000 },
+    retention: {
+      keepDays: retention?.keep_days ?? 30,
+      keepJobs: retention?.keep_jobs ?? 100_000,
+      auditDays: retention?.audit_days ?? 400,
+    },
+    cost: { tokensMaxPerAttempt: cost?.tokens_max_per_attempt ?? 50_000_000 },
     http: {
       maxBodyBytes: http?.max_body_bytes ?? 10 * 1024 ** 2,
       maxBatchBytes: http?.max_batch_bytes ?? 64 * 1024 ** 2,
@@ -68,6 +73,16 @@ export function withDefaults(file: ConfigFile, cwd: string): Config {
       failedLoginsPerMinute: http?.failed_logins_per_minute ?? 300,
       trustedProxies: http?.trusted_proxies ?? 0,
       allowedHosts: http?.allowed_hosts ?? [],
+      bodyMemoryBytes: http?.body_memory_bytes ?? 256 * 1024 ** 2,
+      answerMemoryBytes: http?.answer_memory_bytes ?? 256 * 1024 ** 2,
+      uploadMinBytesPerSecond: http?.upload_min_bytes_per_second ?? 1024,
+      shares: {
+        pending: http?.shares?.pending ?? 0.8,
+        live: http?.shares?.live ?? 0.25,
+        connections: http?.shares?.connections ?? 0.5,
+        bytesIn: http?.shares?.bytes_in ?? 0.5,
+        bytesOut: http?.shares?.bytes_out ?? 0.5,
+      },
     },
     live: { maxSubscribers: file.live?.max_subscribers ?? 1_000 },
     log: { level: file.log?.level ?? 'info' },

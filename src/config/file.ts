@@ -13,7 +13,8 @@ export interface ConfigFile {
   providers?: Record<string, ProviderFile | null> | null;
   routing?: RoutingFile | null;
   pricing?: Record<string, Record<string, PriceFile> | null> | null;
-  retention?: { keep_days?: number | null; keep_jobs?: number | null } | null;
+  retention?: { keep_days?: number | null; keep_jobs?: number | null; audit_days?: number | null } | null;
+  cost?: { tokens_max_per_attempt?: number | null } | null;
   http?: HttpFile | null;
   live?: { max_subscribers?: number | null } | null;
   log?: { level?: LogLevel | null } | null;
@@ -32,6 +33,19 @@ export interface HttpFile {
   failed_logins_per_minute?: number | null;
   trusted_proxies?: number | null;
   allowed_hosts?: string[] | null;
+  body_memory_bytes?: number | null;
+  answer_memory_bytes?: number | null;
+  upload_min_bytes_per_second?: number | null;
+  shares?: SharesFile | null;
+}
+
+/** Parts of a whole, above 0 and at most 1. */
+export interface SharesFile {
+  pending?: number | null;
+  live?: number | null;
+  connections?: number | null;
+  bytes_in?: number | null;
+  bytes_out?: number | null;
 }
 
 export interface JobsFile {

@@ -12,7 +12,7 @@ export type Secrets = 'masked' | 'plain';
  * has its default; what is not set is null. Masked are API keys, and the passwords of addresses.
  */
 export function presentConfig(config: Config, secrets: Secrets = 'masked') {
-  const { store, jobs, routing, retention, http, worker } = config;
+  const { store, jobs, routing, retention, cost, http, worker } = config;
   const address = (url: string | null): string | null => (secrets === 'plain' ? url : maskedUrl(url));
   return {
     host: config.host,
@@ -40,7 +40,12 @@ export function presentConfig(config: Config, secrets: Secrets = 'masked') {
       fallback_on_timeout: routing.fallbackOnTimeout,
     },
     pricing: mapValues(config.pricing, (models) => mapValues(models, presentPrice)),
-    retention: { keep_days: retention.keepDays, keep_jobs: retention.keepJobs },
+    retention: {
+      keep_days: retention.keepDays,
+      keep_jobs: retention.keepJobs,
+      audit_days: retention.auditDays,
+    },
+    cost: { tokens_max_per_attempt: cost.tokensMaxPerAttempt },
     http: {
       max_body_bytes: http.maxBodyBytes,
       max_batch_bytes: http.maxBatchBytes,
@@ -52,6 +57,16 @@ export function presentConfig(config: Config, secrets: Secrets = 'masked') {
       failed_logins_per_minute: http.failedLoginsPerMinute,
       trusted_proxies: http.trustedProxies,
       allowed_hosts: http.allowedHosts,
+      body_memory_bytes: http.bodyMemoryBytes,
+      answer_memory_bytes: http.answerMemoryBytes,
+      upload_min_bytes_per_second: http.uploadMinBytesPerSecond,
+      shares: {
+        pending: http.shares.pending,
+        live: http.shares.live,
+        connections: http.shares.connections,
+        bytes_in: http.shares.bytesIn,
+        bytes_out: http.shares.bytesOut,
+      },
     },
     live: { max_subscribers: config.live.maxSubscribers },
     log: { level: config.log.level },

@@ -1,4 +1,5 @@
 import { ValidationError } from 'yup';
+import { tokensMax } from '../domain/limits.ts';
 import { localProviders } from './config.ts';
 import {
   above,
@@ -101,7 +102,8 @@ const topFields = {
     ),
     nameRule('a provider'),
   ),
-  retention: shape({ keep_days: atLeast(0), keep_jobs: wholeNumber(0) }),
+  retention: shape({ keep_days: atLeast(0), keep_jobs: wholeNumber(0), audit_days: above(0) }),
+  cost: shape({ tokens_max_per_attempt: wholeNumber(1, tokensMax) }),
   http: shape({
     max_body_bytes: wholeNumber(1024, 1024 ** 3),
     max_batch_bytes: wholeNumber(1024, 256 * 1024 ** 2),
@@ -113,6 +115,16 @@ const topFields = {
     failed_logins_per_minute: wholeNumber(0),
     trusted_proxies: wholeNumber(0, 10),
     allowed_hosts: listOfNames(),
+    body_memory_bytes: wholeNumber(1024 ** 2, 1024 ** 4),
+    answer_memory_bytes: wholeNumber(1024 ** 2, 1024 ** 4),
+    upload_min_bytes_per_second: wholeNumber(0),
+    shares: shape({
+      pending: above(0, 1),
+      live: above(0, 1),
+      connections: above(0, 1),
+      bytes_in: above(0, 1),
+      bytes_out: above(0, 1),
+    }),
   }),
   live: shape({ max_subscribers: wholeNumber(0) }),
   log: shape({ level: oneOf(logLevels) }),

@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'unsupported_media_type'
   | 'rate_limited'
   | 'queue_full'
+  | 'share_exceeded'
   | 'store_unavailable'
   | 'draining'
   | 'internal_error';

@@ -1,6 +1,21 @@
-/** Who may do what. Each role of the first four has all of the one before; `worker` stands apart. */
-export const roles = ['viewer', 'client', 'operator', 'admin', 'worker'] as const;
+/**
+ * Who may do what. Each role of the first four has all of the one before. `worker` (the worker socket and its
+ * configuration) and `metrics` (GET /metrics and nothing else) stand apart.
+ */
+export const roles = ['viewer', 'client', 'operator', 'admin', 'worker', 'metrics'] as const;
 export type Role = (typeof roles)[number];
+
+/** What a worker that comes with a key may say of itself; null: whatever it likes. Only keys with the role `worker` have them. */
+export interface KeyBounds {
+  /** Its name must match one of them; `*` stands for any text. */
+  namePatterns: string[] | null;
+  /** Every tag of the worker must be one of them. */
+  tags: string[] | null;
+  /** Every provider of the worker must be one of them. */
+  providers: string[] | null;
+  /** Slots that the worker gets at most. */
+  maxConcurrency: number | null;
+}
 
 /** An API key as it is stored: never the secret itself. */
 export interface KeyRecord {
@@ -14,20 +29,34 @@ export interface KeyRecord {
   createdAt: number;
   /** Epoch ms, or null. */
   expiresAt: number | null;
+  /** Absent: not bound. */
+  bounds?: KeyBounds | undefined;
 }
 
 /** Who makes a request, once the key is accepted. */
 export interface Principal {
   keyId: string;
   role: Role;
+  /** Of the key; null when it has none. */
+  name: string | null;
+  bounds: KeyBounds | null;
   /** Hash of the secret it came with: a rotated key has two for a while. */
   secretHash: string;
 }
 
-/** Whether a role may do what is declared for `needed`. */
+/** Each has all of the ones before it. */
+const ranks: readonly Role[] = ['viewer', 'client', 'operator', 'admin'];
+
+/** Whether a role may do what is declared for `needed`. `metrics` is for every key that reads, and for its own. */
 export function roleMay(role: Role, needed: Role): boolean {
   if (needed === 'worker') return role === 'worker' || role === 'admin';
-  return role !== 'worker' && roles.indexOf(role) >= roles.indexOf(needed);
+  if (needed === 'metrics') return role === 'metrics' || ranks.includes(role);
+  return ranks.includes(role) && ranks.indexOf(role) >= ranks.indexOf(needed);
+}
+
+/** Whether a role is served out of the reserve that nobody else gets: whoever must be able to get in when others fill it. */
+export function isPrivileged(role: Role): boolean {
+  return role === 'operator' || role === 'admin';
 }
 
 /** Whether a key of a list is the only one of it that is an admin's. */

@@ -17,6 +17,7 @@ const statusOfCode: Record<ErrorCode, number> = {
   unsupported_media_type: 415,
   rate_limited: 429,
   queue_full: 429,
+  share_exceeded: 429,
   store_unavailable: 503,
   draining: 503,
   internal_error: 500,

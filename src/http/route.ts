@@ -100,6 +100,7 @@ const rolesByName: Record<Role, true> = {
   operator: true,
   admin: true,
   worker: true,
+  metrics: true,
 };
 
 /** For the figures: which route it is that answers. */

@@ -29,7 +29,8 @@ test('without a file everything has the default that the documentation tells', a
     providers: {},
     routing: { strategy: 'direct', chain: [], rules: [], fallback_on_timeout: true },
     pricing: {},
-    retention: { keep_days: 30, keep_jobs: 100_000 },
+    retention: { keep_days: 30, keep_jobs: 100_000, audit_days: 400 },
+    cost: { tokens_max_per_attempt: 50_000_000 },
     http: {
       max_body_bytes: 10_485_760,
       max_batch_bytes: 67_108_864,
@@ -41,6 +42,10 @@ test('without a file everything has the default that the documentation tells', a
       failed_logins_per_minute: 300,
       trusted_proxies: 0,
       allowed_hosts: [],
+      body_memory_bytes: 268_435_456,
+      answer_memory_bytes: 268_435_456,
+      upload_min_bytes_per_second: 1024,
+      shares: { pending: 0.8, live: 0.25, connections: 0.5, bytes_in: 0.5, bytes_out: 0.5 },
     },
     live: { max_subscribers: 1000 },
     log: { level: 'info' },
@@ -113,7 +118,8 @@ pricing:
   alpha:
     alpha-1.5: { input_per_million: 1.25, output_per_million: 10, cached_input_per_million: 0.1, cache_write_per_million: 1.5 }
     beta: { free: true }
-retention: { keep_days: 1, keep_jobs: 2 }
+retention: { keep_days: 1, keep_jobs: 2, audit_days: 3 }
+cost: { tokens_max_per_attempt: 6 }
 http:
   max_body_bytes: 2048
   max_batch_bytes: 4096
@@ -125,6 +131,10 @@ http:
   failed_logins_per_minute: 11
   trusted_proxies: 2
   allowed_hosts: [svc.internal]
+  body_memory_bytes: 2097152
+  answer_memory_bytes: 3145728
+  upload_min_bytes_per_second: 12
+  shares: { pending: 0.1, live: 0.2, connections: 0.3, bytes_in: 0.4, bytes_out: 1 }
 live: { max_subscribers: 3 }
 log: { level: debug }
 shutdown: { grace_seconds: 1.5 }
@@ -176,7 +186,8 @@ worker: { name: box, providers: [echo], concurrency: 0, tags: [gpu], coordinator
   };
   t.deepEqual(config.pricing.alpha?.['alpha-1.5'], price);
   t.like(config.pricing.alpha?.beta, { free: true, inputPerMillion: 0, outputPerMillion: 0 });
-  t.deepEqual(config.retention, { keepDays: 1, keepJobs: 2 });
+  t.deepEqual(config.retention, { keepDays: 1, keepJobs: 2, auditDays: 3 });
+  t.deepEqual(config.cost, { tokensMaxPerAttempt: 6 });
   t.deepEqual(config.http, {
     maxBodyBytes: 2048,
     maxBatchBytes: 4096,
@@ -188,6 +199,10 @@ worker: { name: box, providers: [echo], concurrency: 0, tags: [gpu], coordinator
     failedLoginsPerMinute: 11,
     trustedProxies: 2,
     allowedHosts: ['svc.internal'],
+    bodyMemoryBytes: 2_097_152,
+    answerMemoryBytes: 3_145_728,
+    uploadMinBytesPerSecond: 12,
+    shares: { pending: 0.1, live: 0.2, connections: 0.3, bytesIn: 0.4, bytesOut: 1 },
   });
   t.deepEqual(
     [config.live.maxSubscribers, config.log.level, config.shutdown.graceSeconds],

@@ -51,7 +51,7 @@ test('ended jobs leave after retention.keep_days and are still found by id', asy
 });
 
 test('the oldest ended jobs leave when there are more than retention.keep_jobs', async (t) => {
-  const bundle = await setup(t, { retention: { keepDays: 30, keepJobs: 2 } });
+  const bundle = await setup(t, { retention: { keepDays: 30, keepJobs: 2, auditDays: 400 } });
   const ids: string[] = [];
   for (let n = 0; n < 5; n += 1) {
     bundle.clock.advance(1_000);
@@ -65,7 +65,7 @@ test('the oldest ended jobs leave when there are more than retention.keep_jobs',
 });
 
 test('an archived job is neither cancelled nor retried', async (t) => {
-  const bundle = await setup(t, { retention: { keepDays: 0, keepJobs: 0 } });
+  const bundle = await setup(t, { retention: { keepDays: 0, keepJobs: 0, auditDays: 400 } });
   const { coordinator } = bundle;
   const id = await completed(bundle);
   await sweepTo(bundle, 0);
@@ -79,7 +79,7 @@ test('an archived job is neither cancelled nor retried', async (t) => {
 });
 
 test('the refusal to retry a failed job that is archived says what to do', async (t) => {
-  const bundle = await setup(t, { retention: { keepDays: 0, keepJobs: 0 } });
+  const bundle = await setup(t, { retention: { keepDays: 0, keepJobs: 0, auditDays: 400 } });
   await bundle.store.commit([
     creation('f', { state: 'failed', life: { finishedAt: bundle.clock.now() - day } }),
   ]);
@@ -91,7 +91,7 @@ test('the refusal to retry a failed job that is archived says what to do', async
 });
 
 test('a job that is retried by hand is not swept away for its first end, and stays its days after the second', async (t) => {
-  const bundle = await setup(t, { retention: { keepDays: 2, keepJobs: 100 } });
+  const bundle = await setup(t, { retention: { keepDays: 2, keepJobs: 100, auditDays: 400 } });
   const { coordinator, clock } = bundle;
   const { job } = await coordinator.dispatch(request());
   const hand = await bundle.worker();
@@ -122,7 +122,7 @@ test('a job that is retried by hand is not swept away for its first end, and sta
 });
 
 test('an idempotency key answers with its job also when that is archived', async (t) => {
-  const bundle = await setup(t, { retention: { keepDays: 30, keepJobs: 0 } });
+  const bundle = await setup(t, { retention: { keepDays: 30, keepJobs: 0, auditDays: 400 } });
   const { coordinator } = bundle;
   const first = await coordinator.dispatchOnce('k', request());
   const hand = await bundle.worker();
@@ -135,7 +135,7 @@ test('an idempotency key answers with its job also when that is archived', async
 });
 
 test('the key of a batch answers with its jobs also when they are archived', async (t) => {
-  const bundle = await setup(t, { retention: { keepDays: 30, keepJobs: 0 } });
+  const bundle = await setup(t, { retention: { keepDays: 30, keepJobs: 0, auditDays: 400 } });
   const { coordinator } = bundle;
   const planned = ['a', 'b', 'c'].map((prompt) => coordinator.plan({ ...request(), prompt }));
   const first = await coordinator.dispatchAllOnce('k', planned);
@@ -154,7 +154,7 @@ test('the key of a batch answers with its jobs also when they are archived', asy
 });
 
 test('a job whose worker may still tell what it cost stays for a day', async (t) => {
-  const bundle = await setup(t, { retention: { keepDays: 0, keepJobs: 0 } });
+  const bundle = await setup(t, { retention: { keepDays: 0, keepJobs: 0, auditDays: 400 } });
   const { coordinator, clock } = bundle;
   const { job } = await coordinator.dispatch(request());
   const hand = await bundle.worker();
@@ -168,7 +168,7 @@ test('a job whose worker may still tell what it cost stays for a day', async (t)
 });
 
 test('a job leaves as soon as its worker has told what it cost', async (t) => {
-  const bundle = await setup(t, { retention: { keepDays: 0, keepJobs: 0 } });
+  const bundle = await setup(t, { retention: { keepDays: 0, keepJobs: 0, auditDays: 400 } });
   const { coordinator } = bundle;
   const { job } = await coordinator.dispatch(request());
   const hand = await bundle.worker();
@@ -182,7 +182,7 @@ test('a job leaves as soon as its worker has told what it cost', async (t) => {
 });
 
 test('nothing is moved while the coordinator drains', async (t) => {
-  const bundle = await setup(t, { retention: { keepDays: 0, keepJobs: 0 } });
+  const bundle = await setup(t, { retention: { keepDays: 0, keepJobs: 0, auditDays: 400 } });
   await completed(bundle);
   await bundle.coordinator.drain(0);
   await sweepNothing(bundle);
@@ -191,7 +191,7 @@ test('nothing is moved while the coordinator drains', async (t) => {
 
 test('from 100,000 ended jobs to 1,000 no turn of the event loop takes long', async (t) => {
   t.timeout(120_000);
-  const bundle = await setup(t, { retention: { keepDays: 30, keepJobs: 1_000 } });
+  const bundle = await setup(t, { retention: { keepDays: 30, keepJobs: 1_000, auditDays: 400 } });
   const { store, clock, coordinator } = bundle;
   const now = clock.now();
   const prompt = 'the quick brown fox '.repeat(15);

@@ -113,7 +113,7 @@ test('a ticket is for whoever reads, and the worker role gets none', async (t) =
 test('a ticket is taken once, within 30 seconds', (t) => {
   const clock = new FakeClock();
   const tickets = new Tickets({ clock, random: seededRandom() });
-  const principal = { keyId: 'k', role: 'viewer', secretHash: 'h' } as const;
+  const principal = { keyId: 'k', role: 'viewer', name: null, bounds: null, secretHash: 'h' } as const;
   const { ticket } = tickets.issue(principal);
   t.deepEqual(tickets.redeem(ticket), principal);
   t.is(tickets.redeem(ticket), null);
@@ -126,7 +126,7 @@ test('a ticket is taken once, within 30 seconds', (t) => {
 test('of more than 10,000 tickets that wait the oldest go', (t) => {
   const tickets = new Tickets({ clock: new FakeClock(), random: seededRandom() });
   const principalOf = (number: number) =>
-    ({ keyId: `k${number % 11}`, role: 'viewer', secretHash: 'h' }) as const;
+    ({ keyId: `k${number % 11}`, role: 'viewer', name: null, bounds: null, secretHash: 'h' }) as const;
   const issued = Array.from({ length: 10_001 }, (_, number) => tickets.issue(principalOf(number)).ticket);
   t.is(tickets.count, 10_000);
   t.is(tickets.redeem(issued[0] ?? ''), null);
@@ -137,8 +137,8 @@ test('of more than 10,000 tickets that wait the oldest go', (t) => {
 test('a key has 1,000 tickets that wait, and pushes out none of another', (t) => {
   const clock = new FakeClock();
   const tickets = new Tickets({ clock, random: seededRandom() });
-  const greedy = { keyId: 'greedy', role: 'viewer', secretHash: 'h' } as const;
-  const other = { keyId: 'other', role: 'viewer', secretHash: 'i' } as const;
+  const greedy = { keyId: 'greedy', role: 'viewer', name: null, bounds: null, secretHash: 'h' } as const;
+  const other = { keyId: 'other', role: 'viewer', name: null, bounds: null, secretHash: 'i' } as const;
   const { ticket } = tickets.issue(other);
   const issued = Array.from({ length: 20_000 }, () => tickets.issue(greedy).ticket);
   t.is(tickets.count, 1_001);

@@ -11,6 +11,7 @@ const mayDo: Record<Role, readonly Role[]> = {
   operator: ['operator', 'admin'],
   admin: ['admin'],
   worker: ['worker', 'admin'],
+  metrics: ['metrics', 'viewer', 'client', 'operator', 'admin'],
 };
 
 test('every route of the router answers every role as its declaration says', async (t) => {

@@ -78,7 +78,10 @@ export class Knobs {
         this.#set({ ...config, pricing: pricingOf(dice.pick(prices)) });
         break;
       case 'keep':
-        this.#set({ ...config, retention: { keepDays: 30, keepJobs: dice.pick([0, 10, 100_000]) } });
+        this.#set({
+          ...config,
+          retention: { keepDays: 30, keepJobs: dice.pick([0, 10, 100_000]), auditDays: 400 },
+        });
         break;
     }
     return `another ${knob}`;
@@ -162,7 +165,7 @@ function configOf(plan: Plan): Config {
     providers: { alpha: { ...plain, model: 'm', rateLimit }, beta: { ...plain, rateLimit: null } },
     routing: { strategy: 'fallback', chain: ['alpha', 'beta', 'echo'], rules: [], fallbackOnTimeout: true },
     pricing: price === undefined ? {} : pricingOf(price),
-    retention: { keepDays: 30, keepJobs: plan.keepJobs },
+    retention: { keepDays: 30, keepJobs: plan.keepJobs, auditDays: 400 },
   });
 }
 

@@ -7,6 +7,7 @@ export const rolePurposes: Record<Role, string> = {
   operator: 'also pauses workers, resets providers and previews routing',
   admin: 'also makes and revokes keys, and reads the configuration',
   worker: 'connects workers, and nothing else',
+  metrics: 'reads the figures for Prometheus, and nothing else',
 };
 
 /** How long the old secret of a rotated key may be taken, as it is chosen. */

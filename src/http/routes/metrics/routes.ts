@@ -8,7 +8,7 @@ export function metricsRoutes(metrics: Metrics): Route[] {
     {
       method: 'GET',
       path: '/metrics',
-      role: 'viewer',
+      role: 'metrics',
       handle: async ({ query }) => {
         parseNothing(query);
         return { type: metrics.contentType, text: await metrics.render() };

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
+import type { IncomingMessage, Server, ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FailedLogins } from './auth/failedLogins.ts';
 import { hashSecret, makeKey } from './auth/keyFormat.ts';
@@ -19,6 +19,7 @@ import { clientAddress } from './lib/clientAddress.ts';
 import { Connections } from './lib/connections.ts';
 import { watchHeap } from './lib/heapWatch.ts';
 import { isLoopback, nearUrl } from './lib/hosts.ts';
+import { Listener } from './lib/listener.ts';
 import type { Logger } from './lib/log.ts';
 import { systemClock, systemRandom } from './lib/systemClock.ts';
 import { routeUpgrades, type UpgradeHandler } from './lib/upgrades.ts';
@@ -66,6 +67,8 @@ export interface Service {
   statelyUrl: string | null;
   /** Resolves when the store can no longer be trusted: end the process, non-zero. */
   failed: Promise<Error>;
+  /** How many running jobs a stop would wait for now, and for how long at most. */
+  awaited(): { jobs: number; graceSeconds: number };
   /** Stop in good order; leases of connected workers get `graceSeconds` (default `shutdown.grace_seconds`). */
   stop(graceSeconds?: number): Promise<void>;
 }
@@ -109,14 +112,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     hasRoom: heap.hasRoom,
     inspects: options.inspect !== undefined,
   });
-  await coordinator.start();
+  const listener = new Listener(serverOptions(config(), options.keepAliveMs ?? defaultKeepAliveMs));
+  const { server } = listener;
   /** Each lets go of something that lives as long as the service, or until its start has failed. */
-  const ends = [() => vitals.close(), () => heap.close()];
+  const ends = [() => vitals.close(), () => heap.close(), () => listener.close()];
   const end = async (): Promise<void> => {
     for (const letGo of ends) letGo();
     await coordinator.close();
   };
   try {
+    // Before the store: a start that is refused for its port leaves no folder and no key.
+    const near = await listen(server, config());
+    await coordinator.start();
     const { keys, adminKey, isNewKey } = await openKeys(config(), options.apiKey, store, random);
     ends.push(() => keys.close());
     const tickets = new Tickets({ clock, random });
@@ -142,10 +149,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       clock,
       logger,
     });
-    const server = createServer(
-      serverOptions(config(), options.keepAliveMs ?? defaultKeepAliveMs),
-      app.callback(),
-    );
     const connections = new Connections({
       server,
       clock,
@@ -182,7 +185,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const stately =
       options.inspect === 'stately' && inspector !== null ? await showInStately(inspector, random) : null;
     ends.push(() => stately?.close());
-    const near = await listen(server, config());
+    listener.open(app.callback());
     const url = config().publicUrl ?? near;
     logger.info({ url, store: storeAt.path }, 'listening');
     let { level } = config().log;
@@ -205,8 +208,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           });
     let stopping: Promise<void> | null = null;
     const stop = async (graceSeconds: number): Promise<void> => {
+      // Together: /health says draining at once, and nothing is assigned while the embedded worker finishes.
+      const drained = coordinator.drain(graceSeconds * 1000);
       await worker?.drain(graceSeconds * 1000);
-      await coordinator.drain(graceSeconds * 1000);
+      await drained;
       coordinator.dismiss();
       // Event streams are requests too, and would not end by themselves.
       events.close();
@@ -219,6 +224,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       isNewKey,
       statelyUrl: stately?.url ?? null,
       failed: store.failed,
+      awaited: () => ({
+        jobs: coordinator.heldByConnected(),
+        graceSeconds: config().shutdown.graceSeconds,
+      }),
       stop: (graceSeconds = config().shutdown.graceSeconds) => {
         stopping ??= stop(graceSeconds);
         return stopping;

@@ -19,11 +19,13 @@ import type { WireProvider, WireProviderList } from '../domain/wire/provider.ts'
 import type { WireRouteExplanation } from '../domain/wire/routing.ts';
 import type { WireStats, WireStatsHistory } from '../domain/wire/stats.ts';
 import type { WireWorker, WireWorkerList } from '../domain/wire/worker.ts';
+import { type JobFilters, queryOf } from './filters.ts';
 import { type FollowOptions, followToEnd } from './follow.ts';
 import { ask, askEvents, askLines, type Call, type Connection } from './request.ts';
 import { type WaitOptions, waitForEnd } from './wait.ts';
 
 export { ApiError, Unreachable, WaitTimedOut } from './errors.ts';
+export { bulkFilter, type JobFilters } from './filters.ts';
 export type { FollowOptions, OutputPart } from './follow.ts';
 export { hasEnded, type WaitOptions } from './wait.ts';
 
@@ -36,32 +38,6 @@ export interface ClientOptions {
   fetch?: typeof globalThis.fetch | undefined;
   /** Milliseconds for an answer, waiting not counted. Default 30,000. */
   timeoutMs?: number | undefined;
-}
-
-/** What a list of jobs can be narrowed by; a list has at most 1,000 jobs, 50 unless `limit` says more. */
-export interface JobFilters {
-  status?: string | undefined;
-  /** `pending.delayed` and the like; several with commas. */
-  state?: string | undefined;
-  /** As it was asked for. */
-  provider?: string | undefined;
-  model?: string | undefined;
-  worker?: string | undefined;
-  /** All of them. */
-  tags?: readonly string[] | undefined;
-  priority?: string | undefined;
-  tier?: string | undefined;
-  /** ISO 8601. */
-  createdAfter?: string | undefined;
-  createdBefore?: string | undefined;
-  /** Text in the prompt or the id. */
-  q?: string | undefined;
-  /** Id of a job: those created after it are left out, so that pages keep their places. */
-  newest?: string | undefined;
-  /** Parts that lists leave out. */
-  include?: readonly ('input' | 'result')[] | undefined;
-  limit?: number | undefined;
-  offset?: number | undefined;
 }
 
 /** The filters of an export: those of a list without its page. */
@@ -247,15 +223,4 @@ function plainUrl(url: string): string {
   if (protocol !== 'http:' && protocol !== 'https:')
     throw new TypeError(`${url} is no http or https address`);
   return href.replace(/\/+$/, '');
-}
-
-function queryOf(filters: JobFilters): NonNullable<Call['query']> {
-  const { tags, createdAfter, createdBefore, include, ...plain } = filters;
-  return {
-    ...plain,
-    tag: tags,
-    created_after: createdAfter,
-    created_before: createdBefore,
-    include: include?.join(','),
-  };
 }

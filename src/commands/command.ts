@@ -18,6 +18,12 @@ export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
+/** For `name=value` options that may be repeated. */
+export function collectPair(value: string, before: string[] = []): string[] {
+  if (value.indexOf('=') > 0) return [...before, value];
+  throw new InvalidArgumentError('It must be name=value.');
+}
+
 /** For options that are a number of seconds. */
 export function seconds(value: string): number {
   const number = Number(value);
@@ -35,11 +41,35 @@ export function count(min: number, max: number = Number.MAX_SAFE_INTEGER): (valu
   };
 }
 
-/** For options that are a time: `2026-11-21T09:00:00Z`, or a date. @returns ISO 8601. */
-export function time(value: string): string {
+/** Milliseconds of each unit that a span may have. */
+const spanUnits: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+/** For options that are a time in the past: a time or a date, or a span before now such as `2h`. @returns ISO 8601. */
+export function pastTime(value: string): string {
+  return timeOf(value, -1);
+}
+
+/** For options that are a time in the future: a time or a date, or a span from now such as `30d`. @returns ISO 8601. */
+export function futureTime(value: string): string {
+  return timeOf(value, 1);
+}
+
+function timeOf(value: string, direction: 1 | -1): string {
+  const [, amount, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(value) ?? [];
+  if (amount !== undefined)
+    return new Date(Date.now() + direction * Number(amount) * (spanUnits[unit] ?? 0)).toISOString();
   const at = Date.parse(value);
   const [, ...date] = /^(\d{4})-(\d\d)-(\d\d)/.exec(value) ?? [];
   const [year = 0, month = 0, day = 0] = date.map(Number);
   if (!Number.isNaN(at) && (date.length === 0 || isDate(year, month, day))) return new Date(at).toISOString();
-  throw new InvalidArgumentError('It must be a time such as 2026-11-21T09:00:00Z.');
+  const span = direction < 0 ? '2h for two hours ago' : '30d for 30 days from now';
+  throw new InvalidArgumentError(
+    `It must be a time such as 2026-11-21T09:00:00Z, or a span such as ${span}.`,
+  );
 }

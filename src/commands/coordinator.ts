@@ -135,8 +135,16 @@ function greet(
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
+/** What somebody who pressed Ctrl-C reads while jobs run. */
+function waitingFor(jobs: number, graceSeconds: number): string {
+  const what = jobs === 1 ? '1 running job' : `${jobs} running jobs`;
+  return `Stopping: waiting up to ${graceSeconds} s for ${what}. Ctrl-C again stops at once; what still runs then continues after the next start.`;
+}
+
 function stopOnSignals(service: Service): void {
   onStopSignal(() => {
+    const { jobs, graceSeconds } = service.awaited();
+    if (jobs > 0) process.stderr.write(`${waitingFor(jobs, graceSeconds)}\n`);
     service.stop().then(
       () => process.exit(0),
       (error: unknown) => {

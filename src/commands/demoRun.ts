@@ -51,6 +51,8 @@ export async function runDemo({ client, jobs, slots, signal }: Demo, io: Io): Pr
   io.out.line();
   io.out.lines(resultTable(byStart, io.out));
   io.out.line();
+  io.out.lines(await answerLines(client, byStart, io.out));
+  io.out.line();
   io.out.line(summary(ended, performance.now() - begun));
   return ended.filter(({ status }) => status !== 'completed').length;
 }
@@ -113,6 +115,26 @@ function resultTable(jobs: readonly WireJob[], screen: Screen): string[] {
     { header: 'COST', value: costText, align: 'right' },
   ];
   return sheetTable(columns, jobs, screen);
+}
+
+/** Answers that the demonstration prints. */
+const answersShown = 3;
+const answerCharacters = 200;
+
+/** The first answers that came; lists leave results out unless they are asked for. */
+async function answerLines(client: Client, jobs: readonly WireJob[], screen: Screen): Promise<string[]> {
+  const { jobs: whole } = await client.jobs({ status: 'completed', include: ['result'], limit: 1000 });
+  const results = new Map(whole.map((job) => [job.id, job]));
+  const answers = jobs.flatMap(({ id }) => results.get(id) ?? []).slice(0, answersShown);
+  const lines = answers.flatMap((job) => [
+    `${screen.paint('bold', shortId(job.id))}  ${plainLine(promptText(job))}`,
+    `  ${excerpt(plainLine(job.result?.output ?? ''))}`,
+  ]);
+  return [`The first ${answers.length} answers; svc jobs get <id> prints any of them:`, ...lines];
+}
+
+function excerpt(text: string): string {
+  return text.length <= answerCharacters ? text : `${text.slice(0, answerCharacters)}…`;
 }
 
 function summary(jobs: readonly WireJob[], tookMs: number): string {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Client, JobFilters } from '../client/client.ts';
 import { innerStates, jobStatuses } from '../domain/states.ts';
 import { isUuid } from '../lib/uuid.ts';
-import { collect, time } from './command.ts';
+import { collect, collectPair, pastTime } from './command.ts';
 import { findWorkerId } from './findWorker.ts';
 
 /** What jobs are chosen by on the command line. */
@@ -15,6 +15,7 @@ export interface FilterFlags {
   tag?: string[];
   priority?: string;
   tier?: string;
+  metadata?: string[];
   query?: string;
   since?: string;
   until?: string;
@@ -31,18 +32,28 @@ export function withFilters(command: Command): Command {
     .option('--tag <label>', 'a tag it carries; repeatable', collect)
     .option('--priority <label>', 'its priority')
     .option('--tier <label>', 'its tier')
+    .option('--metadata <name=value>', 'an entry of its metadata; repeatable', collectPair)
     .option('--query <text>', 'text in the prompt or the id')
-    .option('--since <time>', 'created then or later, such as 2026-11-21 or 2026-11-21T09:00:00Z', time)
-    .option('--until <time>', 'created before', time);
+    .option(
+      '--since <time>',
+      'created then or later, such as 2h (ago), 2026-11-21 or 2026-11-21T09:00:00Z',
+      pastTime,
+    )
+    .option('--until <time>', 'created before; the same forms', pastTime);
 }
 
 /** The same as the client takes them. @throws CommandFailure (refused) when no worker is called so; as the client does. */
-export async function filtersOf(
-  { status, state, provider, model, worker, tag, priority, tier, query, since, until }: FilterFlags,
-  client: Client,
-): Promise<JobFilters> {
+export async function filtersOf(flags: FilterFlags, client: Client): Promise<JobFilters> {
+  const { status, state, provider, model, worker, tag, priority, tier, metadata, query, since, until } =
+    flags;
   // One that was forgotten is in no list any more; its jobs are.
   const workerId = worker === undefined || isUuid(worker) ? worker : await findWorkerId(client, worker);
   const plain = { status, state, provider, model, priority, tier };
-  return { ...plain, worker: workerId, tags: tag, q: query, createdAfter: since, createdBefore: until };
+  const times = { createdAfter: since, createdBefore: until };
+  return { ...plain, worker: workerId, tags: tag, metadata, q: query, ...times };
+}
+
+/** Whether anything narrows the jobs. */
+export function isNarrowed(filters: JobFilters): boolean {
+  return Object.values(filters).some((value) => value !== undefined);
 }

@@ -1,18 +1,17 @@
 import type { Command } from 'commander';
-import type { Client } from '../client/client.ts';
 import type { WireJob, WireJobList } from '../domain/wire/job.ts';
 import { safeJson } from '../lib/plainText.ts';
-import { isUuid } from '../lib/uuid.ts';
-import { actCommand } from './act.ts';
 import { count, createCommand } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
+import { findJobId } from './findJob.ts';
 import { type Io, processIo } from './io.ts';
+import { changeCommand } from './jobChange.ts';
 import { exportCommand } from './jobExport.ts';
 import { type FilterFlags, filtersOf, withFilters } from './jobFilters.ts';
 import { jobSheet } from './jobSheet.ts';
 import { jobTable } from './jobTable.ts';
-import { shortId, statusText } from './jobText.ts';
+import { statusText } from './jobText.ts';
 import { listCommand } from './list.ts';
 import { printOutput } from './run.ts';
 import { watchJob, watchJobs } from './watch.ts';
@@ -36,14 +35,8 @@ export function jobsCommand(io: Io = processIo()): Command {
   ])
     .addCommand(jobListCommand(io))
     .addCommand(getCommand(io))
-    .addCommand(
-      changeCommand(io, 'cancel', 'Cancel jobs that have not ended', (client, id) => client.cancel(id)),
-    )
-    .addCommand(
-      changeCommand(io, 'retry', 'Give failed or stuck jobs back to the queue', (client, id) =>
-        client.retry(id),
-      ),
-    )
+    .addCommand(changeCommand(io, 'cancel'))
+    .addCommand(changeCommand(io, 'retry'))
     .addCommand(watchCommand(io))
     .addCommand(exportCommand(io));
 }
@@ -98,24 +91,6 @@ function getCommand(io: Io): Command {
     });
 }
 
-function changeCommand(
-  io: Io,
-  name: 'cancel' | 'retry',
-  description: string,
-  act: (client: Client, id: string) => Promise<WireJob>,
-): Command {
-  return actCommand(io, {
-    name,
-    description,
-    examples: [`svc jobs ${name} 4be1c0aa`, `svc jobs ${name} 4be1c0aa 90d2f3b1 --json`],
-    refs: ['<id...>', 'ids, or parts of ids that only one job has'],
-    thing: 'job',
-    find: findJobId,
-    act,
-    line: (job) => `${job.id}  ${statusText(job)}`,
-  });
-}
-
 function watchCommand(io: Io): Command {
   return createCommand('watch', 'Follow one job to its end, or all jobs until Ctrl-C', [
     'svc jobs watch 4be1c0aa     0 when it completes, 1 when it does not',
@@ -128,22 +103,4 @@ function watchCommand(io: Io): Command {
       if (ref === undefined) return watchJobs(client, io);
       await watchJob(client, await findJobId(client, ref), io);
     });
-}
-
-const candidatesMax = 20;
-
-/** The id that was meant: itself, or that of the one job whose id has this part. @throws CommandFailure (refused). */
-async function findJobId(client: Client, ref: string): Promise<string> {
-  const part = ref.toLowerCase();
-  if (isUuid(part)) return part;
-  const { jobs } = await client.jobs({ q: part, limit: candidatesMax });
-  const fitting = jobs.filter(({ id }) => id.includes(part));
-  const [first, second] = fitting;
-  if (first === undefined) throw new CommandFailure(exitCodes.refused, `There is no job whose id has ${ref}`);
-  if (second === undefined) return first.id;
-  const ids = fitting.map(({ id }) => id).join(', ');
-  throw new CommandFailure(
-    exitCodes.refused,
-    `${ref} is a part of several ids: ${ids}. Try more digits, such as ${shortId(first.id)}.`,
-  );
 }

@@ -6,7 +6,7 @@ import { plainLine, safeJson } from '../lib/plainText.ts';
 import type { Screen } from '../lib/screen.ts';
 import type { Column } from '../lib/table.ts';
 import { actCommand, noSuch } from './act.ts';
-import { createCommand, seconds, time } from './command.ts';
+import { createCommand, futureTime, seconds } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { type Io, processIo } from './io.ts';
@@ -93,7 +93,7 @@ function createKeyCommand(io: Io): Command {
   ])
     .addOption(new Option('--role <role>', 'what it may do').choices(roles).makeOptionMandatory())
     .option('--name <name>', 'to know it by in lists')
-    .option('--expires <time>', 'when it ends, such as 2099-12-31 (default: never)', time)
+    .option('--expires <time>', 'when it ends, such as 30d or 2099-12-31 (default: never)', futureTime)
     .option('--json', 'print the JSON of the API')
     .action(async (_options: CreateFlags, command: Command) => {
       const { role, name, expires, json, ...connection } = command.optsWithGlobals<CreateFlags>();

@@ -1,10 +1,10 @@
+import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
 import { coordinatorCommand } from './coordinator.ts';
 import { costCommand } from './cost.ts';
 import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
 import { processIo } from './io.ts';
-
 import { jobsCommand } from './jobs.ts';
 import { keysCommand } from './keys.ts';
 import { createProgram, runProgram } from './program.ts';
@@ -31,6 +31,7 @@ export async function main(args: readonly string[]): Promise<number> {
     costCommand(),
     doctorCommand(),
     configCommand(),
+    completionCommand(),
   ]);
   // `svc jobs list | head` closes the pipe early: that is no failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

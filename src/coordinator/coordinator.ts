@@ -124,6 +124,12 @@ export class Coordinator {
     return this.#store.health();
   }
 
+  /** Jobs that connected workers hold: what a drain waits for. */
+  heldByConnected(): number {
+    const { workers, leases } = this.#parts;
+    return workers.sessions().reduce((sum, { workerId }) => sum + leases.held(workerId), 0);
+  }
+
   /**
    * No new jobs, no assignments; results are taken. Resolves when the leases of connected workers have ended, or after
    * `graceMs`.
@@ -441,8 +447,7 @@ export class Coordinator {
 
   /** Resolves when no connected worker holds a lease, or after `graceMs`. */
   #leasesEnded(graceMs: number): Promise<void> {
-    const isDone = () =>
-      this.#parts.workers.sessions().every(({ workerId }) => this.#parts.leases.held(workerId) === 0);
+    const isDone = () => this.heldByConnected() === 0;
     if (isDone()) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancelTimer = this.#clock.after(graceMs, resolve);

@@ -33,6 +33,16 @@ export class Query {
     return list[0] ?? null;
   }
 
+  /** `name=value`, any number of times. A name has no `=`; a value may. */
+  pairs(field: string): [name: string, value: string][] {
+    return this.all(field).flatMap((text) => {
+      const at = text.indexOf('=');
+      if (at > 0) return [[text.slice(0, at), text.slice(at + 1)]];
+      if (text !== '') this.fault(field, 'must be name=value');
+      return [];
+    });
+  }
+
   /** In small letters, as ids are made. */
   id(field: string): string | null {
     return this.text(field)?.toLowerCase() ?? null;

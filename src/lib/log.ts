@@ -1,13 +1,14 @@
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
+import { readableLine } from './logLine.ts';
 
 export type { Logger };
 
 /**
- * A JSON logger on standard output. Callers pass names, ids, counts and durations; never a prompt, an input, an
+ * A logger on standard output: JSON, or lines for people where that is a terminal. Callers pass names, ids, counts and durations; never a prompt, an input, an
  * output or a key. The redaction is a second net under that rule.
  */
 export function createLogger(level: string): Logger {
-  return pino({
+  const options = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
@@ -25,7 +26,13 @@ export function createLogger(level: string): Logger {
       ],
       censor: '[hidden]',
     },
-  });
+  };
+  return process.stdout.isTTY === true ? pino(options, forPeople(process.stdout)) : pino(options);
+}
+
+/** Log lines on their way to a terminal. */
+function forPeople(stream: NodeJS.WriteStream): DestinationStream {
+  return { write: (json) => void stream.write(`${readableLine(json, stream.hasColors())}\n`) };
 }
 
 /** Says nothing: for tests and for parts that run inside another program. */

@@ -24,7 +24,7 @@ export interface Screen {
   paint(colour: Colour, text: string): string;
 }
 
-/** Width of a terminal that does not tell. */
+/** Size of a terminal that reports none; some pseudo-terminals report 0. */
 const widthDefault = 80;
 const heightDefault = 24;
 
@@ -35,10 +35,10 @@ export function createScreen(stream: TextStream, env: NodeJS.ProcessEnv): Screen
   return {
     isTerminal,
     get width() {
-      return isTerminal ? (stream.columns ?? widthDefault) : Number.POSITIVE_INFINITY;
+      return isTerminal ? stream.columns || widthDefault : Number.POSITIVE_INFINITY;
     },
     get height() {
-      return stream.rows ?? heightDefault;
+      return stream.rows || heightDefault;
     },
     write: (text) => void stream.write(text),
     line: (text = '') => void stream.write(`${text}\n`),

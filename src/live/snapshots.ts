@@ -134,6 +134,7 @@ const everyJob = {
   tags: [],
   priority: null,
   tier: null,
+  metadata: [],
   createdAfter: null,
   createdBefore: null,
   newest: null,

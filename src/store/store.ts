@@ -188,6 +188,8 @@ export interface JobFilter {
   tags: string[];
   priority: string | null;
   tier: string | null;
+  /** Names and values that the job's metadata has, all of them. */
+  metadata: (readonly [name: string, value: string])[];
   /** Epoch ms, inclusive. */
   createdAfter: number | null;
   /** Epoch ms, exclusive. */

@@ -50,7 +50,7 @@ test('filters reach the API', async (t) => {
   const filters = [
     ...['--status', 'failed,cancelled', '--state', 'running.stuck', '--provider', 'p', '--model', 'm'],
     ...['--worker', worker.name, '--priority', 'low', '--tier', 'gold', '--tag', 'a', '--tag', 'b'],
-    ...['--query', 'x y', '--limit', '5', '--offset', '10'],
+    ...['--metadata', 'customer=a=b', '--query', 'x y', '--limit', '5', '--offset', '10'],
     ...['--since', '2026-11-01', '--until', '2026-11-21T09:00:00+01:00'],
   ];
   const { code, stdout, stderr } = await svc(t, ['jobs', 'list', ...filters, '--url', url]);
@@ -67,6 +67,7 @@ test('filters reach the API', async (t) => {
     priority: 'low',
     tier: 'gold',
     tag: 'b',
+    metadata: 'customer=a=b',
     q: 'x y',
     limit: '5',
     offset: '10',

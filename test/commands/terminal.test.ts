@@ -50,6 +50,12 @@ test('a terminal shows the state and why the job waits, and takes the line away 
   t.regex(visible(err()), /␍␛\[K␛\[2mecho · 0 tokens in/);
 });
 
+test('a terminal that reports no width is taken for 80 columns', (t) => {
+  const { io } = fakeIo({ columns: 0 });
+  t.is(io.out.width, 80);
+  t.regex(jobTable([completedJob()], io.out, 0).join('\n'), /completed/);
+});
+
 test('colours are for terminals, and never against NO_COLOR', (t) => {
   const table = (columns: number | undefined, env: NodeJS.ProcessEnv): string => {
     const { io } = fakeIo({ env, ...(columns === undefined ? {} : { columns }) });

@@ -1,16 +1,13 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { WireHealth } from '../../src/domain/wire/health.ts';
 import type { WireJob } from '../../src/domain/wire/job.ts';
 import { answerTo, attempt, connections, problemOf } from '../support/e2eHttp.ts';
 import { completeFrame, DurableWorker, WorkerSocket } from '../support/e2eWorker.ts';
-import {
-  type Exit,
-  type Running,
-  type SvcProcess,
-  startCoordinator,
-  until,
-  within,
-} from '../support/process.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { type Exit, type Running, SvcProcess, startCoordinator, until, within } from '../support/process.ts';
 import { allJobs, contradictions, countOf, type Remembered } from './history.ts';
 
 /** Nobody beats here, and nobody is missed. */
@@ -227,4 +224,37 @@ test.serial('a worker that does not answer the close does not hold up a stop', a
   const { code, ms } = await endOf(coordinator.process);
   t.is(code, 0);
   t.true(ms < 5_000, `${ms} ms`);
+});
+
+test.serial(
+  'Ctrl-C with a running job says what it waits for, drains at once, and a second one ends it',
+  async (t) => {
+    const coordinator = await startCoordinator(t, {
+      config: { jobs: unhurried },
+      args: ['--with-echo-worker'],
+    });
+    const job = (await dispatch(coordinator, { params: { echo_delay_ms: 60_000 } })).json as WireJob;
+    await until('it runs', async () => (await coordinator.client.job(job.id)).status === 'running');
+    coordinator.process.signal('SIGINT');
+    await coordinator.process.says(/waiting up to 30 s for 1 running job\. Ctrl-C again stops at once/);
+    t.is(((await answerTo(coordinator.port, { path: '/health' })).json as WireHealth).status, 'draining');
+    t.is((await dispatch(coordinator)).status, 503);
+    await delay(600);
+    const { code, ms } = await endOf(coordinator.process, 'SIGINT');
+    t.is(code, 128 + 2);
+    t.true(ms < atOnceMs, `${ms} ms`);
+  },
+);
+
+test.serial('a start on a taken port leaves nothing behind, and the next one shows its key', async (t) => {
+  const first = await startCoordinator(t);
+  const folder = join(temporaryFolder(t), 'data');
+  const args = ['coordinator', '--port', String(first.port), '--data-dir', folder];
+  const refused = new SvcProcess(args, { cwd: temporaryFolder(t) });
+  t.is((await refused.exited).code, 1);
+  t.regex(refused.err, /Port \d+ of 127\.0\.0\.1 is taken/);
+  t.false(existsSync(folder));
+  const next = new SvcProcess([...args.slice(0, 2), '0', ...args.slice(3)], { cwd: temporaryFolder(t) });
+  t.teardown(() => next.kill());
+  await next.says(/Its admin key/);
 });

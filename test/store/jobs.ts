@@ -146,6 +146,7 @@ export const everything: JobFilter = {
   tags: [],
   priority: null,
   tier: null,
+  metadata: [],
   createdAfter: null,
   createdBefore: null,
   newest: null,

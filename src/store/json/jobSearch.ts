@@ -1,6 +1,7 @@
 import { CoordinatorError } from '../../domain/errors.ts';
 import { type JobRecord, lastAttempt } from '../../domain/job.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
+import { own } from '../../lib/own.ts';
 import type { JobFilter, JobPage, JobQuery } from '../store.ts';
 import { isInState, type JobIndex, type OrdinalSet } from './jobIndex.ts';
 
@@ -138,13 +139,14 @@ export function isMatchOf(index: JobIndex, filter: JobFilter): Test {
 
 /** The filters that no set answers. */
 function testsOf(query: JobFilter): Test[] {
-  const { model, worker, tags, priority, tier, createdAfter, createdBefore } = query;
+  const { model, worker, tags, priority, tier, metadata, createdAfter, createdBefore } = query;
   const tests: Test[] = [];
   if (model !== null) tests.push((job) => job.request.model === model);
   if (worker !== null) tests.push((job) => lastAttempt(job.life)?.workerId === worker);
   if (tags.length > 0) tests.push((job) => tags.every((tag) => job.request.tags.includes(tag)));
   if (priority !== null) tests.push((job) => job.request.priority === priority);
   if (tier !== null) tests.push((job) => job.request.tier === tier);
+  for (const [name, value] of metadata) tests.push((job) => own(job.request.metadata, name) === value);
   if (createdAfter !== null) tests.push((job) => job.createdAt >= createdAfter);
   if (createdBefore !== null) tests.push((job) => job.createdAt < createdBefore);
   if (query.text !== null && query.text !== '') {

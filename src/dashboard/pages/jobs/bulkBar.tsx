@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { bulkFilter } from '../../../client/client.ts';
 import type { BulkBody, WireBulk } from '../../../domain/wire/job.ts';
 import { Button } from '../../components/button.tsx';
 import { confirm } from '../../components/dialog.tsx';
 import { count, plural } from '../../components/text.ts';
 import { told } from '../../components/toasts.tsx';
 import { api } from '../../session.ts';
-import { filterBody } from './filters.ts';
 import type { JobList } from './jobList.ts';
 import type { Selection } from './selection.ts';
 
@@ -136,7 +136,7 @@ async function* change(list: JobList, selection: Selection, action: Action): Asy
   const ask = (body: BulkBody): Promise<WireBulk> =>
     action === 'cancel' ? client.cancelMany(body) : client.retryMany(body);
   if (selection.isAll.peek()) {
-    const filter = filterBody(list.filters);
+    const filter = bulkFilter(list.filters);
     let hasMore = true;
     while (hasMore) {
       const outcome = await ask({ filter });

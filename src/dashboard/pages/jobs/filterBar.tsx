@@ -159,6 +159,21 @@ function MoreFilters({ filters }: { filters: ListFilters }): JSX.Element {
           }}
         />
       </label>
+      <label class="field">
+        <span>Metadata</span>
+        <input
+          type="text"
+          placeholder="name=value"
+          pattern="[^=]+=.*"
+          onChange={(event) => {
+            const input = event.currentTarget;
+            if (!input.reportValidity()) return;
+            const pair = input.value.trim();
+            input.value = '';
+            if (pair !== '') setQuery({ metadata: [...new Set([...filters.metadata, pair])] });
+          }}
+        />
+      </label>
       <Choice name="state" label="More exactly" any="Any state" value={filters.state} options={states} />
       <Choice name="within" label="Created" any="At any time" value={filters.within} options={spanLabels} />
     </div>
@@ -206,6 +221,10 @@ function ActiveFilters({ filters }: { filters: ListFilters }): JSX.Element | nul
   for (const tag of filters.tags) {
     const rest = filters.tags.filter((one) => one !== tag);
     active.push({ key: `tag ${tag}`, text: `Tag: ${tag}`, off: () => setQuery({ tag: rest }) });
+  }
+  for (const pair of filters.metadata) {
+    const rest = filters.metadata.filter((one) => one !== pair);
+    active.push({ key: `metadata ${pair}`, text: pair, off: () => setQuery({ metadata: rest }) });
   }
   const state = states[filters.state];
   if (state !== undefined)

@@ -14,6 +14,8 @@ export interface ListFilters {
   priority: string;
   tier: string;
   tags: string[];
+  /** `name=value` each. */
+  metadata: string[];
   /** How far back: one of `spans`, or empty. */
   within: string;
 }
@@ -62,39 +64,29 @@ export function readFilters(query: URLSearchParams): ListFilters {
     priority: text('priority'),
     tier: text('tier'),
     tags: [...new Set(query.getAll('tag').filter((tag) => tag !== ''))],
+    metadata: [...new Set(query.getAll('metadata').filter((pair) => pair.indexOf('=') > 0))],
     within: spans[within] === undefined ? '' : within,
   };
 }
 
 /** The same for the API. @param now epoch ms by the server's clock. */
 export function askFor(filters: ListFilters, now: number): JobFilters {
-  const { status, tags, q, within, ...plain } = filters;
+  const { status, tags, metadata, q, within, ...plain } = filters;
   const span = spans[within];
   const given = Object.entries(plain).filter(([, value]) => value !== '');
   return {
     ...Object.fromEntries(given),
     ...(status.length === 0 ? {} : { status: status.join(',') }),
     ...(tags.length === 0 ? {} : { tags }),
+    ...(metadata.length === 0 ? {} : { metadata }),
     ...(q.trim() === '' ? {} : { q: q.trim() }),
     ...(span === undefined ? {} : { createdAfter: new Date(now - span.ms).toISOString() }),
   };
 }
 
-/** The same as the body of a change of many jobs. */
-export function filterBody(filters: JobFilters): Record<string, string | readonly string[]> {
-  const { tags, createdAfter, createdBefore, status, include: _i, limit: _l, offset: _o, ...plain } = filters;
-  const body: Record<string, string | readonly string[]> = {};
-  for (const [name, value] of Object.entries(plain)) if (value !== undefined) body[name] = value;
-  if (tags !== undefined) body.tag = tags;
-  if (status !== undefined) body.status = status.split(',');
-  if (createdAfter !== undefined) body.created_after = createdAfter;
-  if (createdBefore !== undefined) body.created_before = createdBefore;
-  return body;
-}
-
 /** Whether a job is one that the list would show, as the API decides it. */
 export function isMatch(job: WireJob, filters: ListFilters): boolean {
-  const { status, state, q, provider, model, worker, priority, tier, tags } = filters;
+  const { status, state, q, provider, model, worker, priority, tier, tags, metadata } = filters;
   const is = (wanted: string, value: string | null): boolean => wanted === '' || wanted === value;
   const text = q.trim().toLowerCase();
   return (
@@ -106,8 +98,15 @@ export function isMatch(job: WireJob, filters: ListFilters): boolean {
     is(priority, job.priority) &&
     is(tier, job.tier) &&
     tags.every((tag) => job.tags.includes(tag)) &&
+    metadata.every((pair) => hasPair(job, pair)) &&
     (text === '' || job.id.includes(text) || (job.prompt ?? '').toLowerCase().includes(text))
   );
+}
+
+/** @param pair `name=value`. */
+function hasPair({ metadata }: WireJob, pair: string): boolean {
+  const at = pair.indexOf('=');
+  return metadata[pair.slice(0, at)] === pair.slice(at + 1);
 }
 
 /** Where it is in its machine. */
@@ -119,6 +118,6 @@ function stateOf({ status, stuck, waiting }: WireJob): JobState {
 
 /** Whether anything but the status narrows the list. */
 export function isNarrowed(filters: ListFilters): boolean {
-  const { status: _, tags, ...texts } = filters;
-  return tags.length > 0 || Object.values(texts).some((text) => text !== '');
+  const { status: _, tags, metadata, ...texts } = filters;
+  return tags.length > 0 || metadata.length > 0 || Object.values(texts).some((text) => text !== '');
 }

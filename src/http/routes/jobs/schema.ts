@@ -140,6 +140,7 @@ export function readFilter(query: Query): JobFilter {
     tags: query.all('tag'),
     priority: query.text('priority'),
     tier: query.text('tier'),
+    metadata: query.pairs('metadata'),
     createdAfter: query.time('created_after'),
     createdBefore: query.time('created_before'),
     text: query.text('q'),

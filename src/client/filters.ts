@@ -1,0 +1,53 @@
+import type { Call } from './request.ts';
+
+/** What a list of jobs can be narrowed by; a list has at most 1,000 jobs, 50 unless `limit` says more. */
+export interface JobFilters {
+  status?: string | undefined;
+  /** `pending.delayed` and the like; several with commas. */
+  state?: string | undefined;
+  /** As it was asked for. */
+  provider?: string | undefined;
+  model?: string | undefined;
+  worker?: string | undefined;
+  /** All of them. */
+  tags?: readonly string[] | undefined;
+  priority?: string | undefined;
+  tier?: string | undefined;
+  /** `name=value` of the metadata, all of them. */
+  metadata?: readonly string[] | undefined;
+  /** ISO 8601. */
+  createdAfter?: string | undefined;
+  createdBefore?: string | undefined;
+  /** Text in the prompt or the id. */
+  q?: string | undefined;
+  /** Id of a job: those created after it are left out, so that pages keep their places. */
+  newest?: string | undefined;
+  /** Parts that lists leave out. */
+  include?: readonly ('input' | 'result')[] | undefined;
+  limit?: number | undefined;
+  offset?: number | undefined;
+}
+
+/** The filters as a query string has them. */
+export function queryOf(filters: JobFilters): NonNullable<Call['query']> {
+  const { tags, createdAfter, createdBefore, include, ...plain } = filters;
+  return {
+    ...plain,
+    tag: tags,
+    created_after: createdAfter,
+    created_before: createdBefore,
+    include: include?.join(','),
+  };
+}
+
+/** The filters as the body of a change of many jobs has them; what only a page of a list has is left out. */
+export function bulkFilter(filters: JobFilters): Record<string, string | readonly string[]> {
+  const { tags, createdAfter, createdBefore, status, include: _i, limit: _l, offset: _o, ...plain } = filters;
+  const body: Record<string, string | readonly string[]> = {};
+  for (const [name, value] of Object.entries(plain)) if (value !== undefined) body[name] = value;
+  if (tags !== undefined) body.tag = tags;
+  if (status !== undefined) body.status = status.split(',');
+  if (createdAfter !== undefined) body.created_after = createdAfter;
+  if (createdBefore !== undefined) body.created_before = createdBefore;
+  return body;
+}

@@ -1,0 +1,23 @@
+import type { Client } from '../client/client.ts';
+import { isUuid } from '../lib/uuid.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import { shortId } from './jobText.ts';
+
+/** Jobs that are looked at for the one that was meant. */
+const candidatesMax = 20;
+
+/** The id that was meant: itself, or that of the one job whose id has this part. @throws CommandFailure (refused). */
+export async function findJobId(client: Client, ref: string): Promise<string> {
+  const part = ref.toLowerCase();
+  if (isUuid(part)) return part;
+  const { jobs } = await client.jobs({ q: part, limit: candidatesMax });
+  const fitting = jobs.filter(({ id }) => id.includes(part));
+  const [first, second] = fitting;
+  if (first === undefined) throw new CommandFailure(exitCodes.refused, `There is no job whose id has ${ref}`);
+  if (second === undefined) return first.id;
+  const ids = fitting.map(({ id }) => id).join(', ');
+  throw new CommandFailure(
+    exitCodes.refused,
+    `${ref} is a part of several ids: ${ids}. Try more digits, such as ${shortId(first.id)}.`,
+  );
+}

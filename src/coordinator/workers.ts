@@ -51,7 +51,10 @@ interface Entry {
 }
 
 /** What became of a hello. `nameTakenByKey`: the name belongs to another key. */
-export type Joined = { kind: 'joined'; id: string } | { kind: 'nameTaken' } | { kind: 'nameTakenByKey'; owner: WorkerOwner };
+export type Joined =
+  | { kind: 'joined'; id: string }
+  | { kind: 'nameTaken' }
+  | { kind: 'nameTakenByKey'; owner: WorkerOwner };
 
 /** Every worker the coordinator knows: its actor and, while it is connected, its session. */
 export class Workers {
@@ -99,7 +102,10 @@ export class Workers {
     const cut = lives.filter((life, index) => life !== records[index]?.life);
     for (const life of cut) await this.#store.commit([{ kind: 'worker', life }]);
     if (cut.length > 0) {
-      this.#logger.warn({ workers: cut.length }, 'cut the models, providers or tags of workers that had too many');
+      this.#logger.warn(
+        { workers: cut.length },
+        'cut the models, providers or tags of workers that had too many',
+      );
     }
     for (const life of lives) this.#add({ ...life, connectedAt: null });
   }
@@ -124,7 +130,8 @@ export class Workers {
     const { id, instance } = this.#life(entry);
     if (entry.joining) return { kind: 'nameTaken' };
     const older = entry.session;
-    if (older !== null && (hello.instance === null || hello.instance !== instance)) return { kind: 'nameTaken' };
+    if (older !== null && (hello.instance === null || hello.instance !== instance))
+      return { kind: 'nameTaken' };
     entry.joining = true;
     try {
       await this.#commit(entry, { type: 'worker.connected', hello, owner, at: this.#clock.now() });

@@ -215,3 +215,8 @@ export type CoordinatorFrame =
   | HeartbeatAckFrame
   | SettingsFrame
   | ErrorFrame;
+
+/** What counts as the output of a job: its text, and the arguments of the calls that the model wants. */
+export function outputTexts(output: string, calls: readonly ToolCall[] = []): string[] {
+  return [output, ...calls.map((call) => call.function.arguments)];
+}

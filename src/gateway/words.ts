@@ -6,11 +6,13 @@ import {
   chunkLengthMax,
   messageLengthMax,
   outputBytesMax,
+  outputTexts,
   type ToolCall,
   type WireFailure,
   type WireResult,
 } from '../domain/workerProtocol.ts';
 import { cutText } from '../lib/cutText.ts';
+import { isLargerThan } from '../lib/utf8.ts';
 
 /*
  * What a worker says of an outcome, in the form that the coordinator keeps. Texts that are too long are cut, so that the job
@@ -34,7 +36,7 @@ export function failureFromWire(wire: WireFailure): ReportedFailure {
 /** A result as an outcome: a failure when its output is larger than `outputBytesMax`, with the usage, since it was paid for. */
 export function outcomeFromWire(result: WireResult): Outcome {
   const { output, tool_calls, finish_reason, model, usage, raw_usage, latency_ms, first_token_ms } = result;
-  if (isTooLarge(output, tool_calls)) {
+  if (isLargerThan(outputBytesMax, outputTexts(output, tool_calls))) {
     return { type: 'fail', failure: tooLarge, usage: usageOrNull(usage) };
   }
   return {
@@ -85,14 +87,6 @@ function keptToolCall({ id, type, function: called }: ToolCall): ToolCall {
     type,
     function: { name: cutText(called.name, nameLengthMax), arguments: called.arguments },
   };
-}
-
-function isTooLarge(output: string, calls: readonly ToolCall[] = []): boolean {
-  const texts = [output, ...calls.map((call) => call.function.arguments)];
-  const length = texts.reduce((sum, text) => sum + text.length, 0);
-  // UTF-8 takes at most three bytes a UTF-16 unit, so most outputs need no counting.
-  if (length * 3 <= outputBytesMax) return false;
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) > outputBytesMax;
 }
 
 const tooLarge: ReportedFailure = {

@@ -2,6 +2,8 @@ import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { WorkerConnection } from '../coordinator/workerConnection.ts';
 import { leaseOf, type WorkerLink } from '../coordinator/workerSession.ts';
 import { CoordinatorError, messageOf } from '../domain/errors.ts';
+import type { KeyBounds } from '../domain/key.ts';
+import type { WorkerKey } from '../domain/worker.ts';
 import {
   type Assignment,
   closeCodes,
@@ -10,8 +12,6 @@ import {
   helloLengthMax,
   type WorkerFrame,
 } from '../domain/workerProtocol.ts';
-import type { KeyBounds } from '../domain/key.ts';
-import type { WorkerKey } from '../domain/worker.ts';
 import type { EndReason } from '../lib/boundFigures.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Socket, socketStates } from '../lib/socket.ts';

@@ -56,10 +56,7 @@ test('a frame full of faults is told one of them', (t) => {
   const names = (count: number, length = 10) =>
     Array.from({ length: count }, (_, index) => String(index).padEnd(length, 'm'));
   for (const [frame, fault] of [
-    [
-      { type: 'heartbeat', running: wrong(20_000) },
-      'heartbeat: running[0] must be a lease: {job_id, lease}',
-    ],
+    [{ type: 'heartbeat', running: wrong(20_000) }, 'heartbeat: running[0] must be a lease: {job_id, lease}'],
     [{ type: 'heartbeat', running: wrong(20_001) }, 'heartbeat: running must have at most 20000 items'],
     [{ ...hello, running: wrong(20_001) }, 'hello: running must have at most 20000 items'],
     [{ ...hello, providers: wrong(101) }, 'hello: providers must have at most 100 items'],

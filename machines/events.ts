@@ -2,7 +2,7 @@ import type { Failure, FailureRules } from '../src/domain/failure.ts';
 import type { JobResult, RouteStep, StrategyName, Target } from '../src/domain/job.ts';
 import type { Cost } from '../src/domain/money.ts';
 import type { Usage } from '../src/domain/usage.ts';
-import type { WorkerHello } from '../src/domain/worker.ts';
+import type { WorkerHello, WorkerOwner } from '../src/domain/worker.ts';
 
 /** Every event of every machine. Time arrives in the event (`at`, epoch ms): machines ask no clock. */
 
@@ -73,7 +73,8 @@ export type JobEvent =
   | ({ type: 'job.usageReported' } & OfLease & Spent);
 
 export type WorkerEvent =
-  | ({ type: 'worker.connected'; hello: WorkerHello } & At)
+  /** `owner` is the key it came with. */
+  | ({ type: 'worker.connected'; hello: WorkerHello; owner?: WorkerOwner | undefined } & At)
   | ({ type: 'worker.disconnected' } & At)
   /** Any frame came in. */
   | ({ type: 'worker.heard' } & At)
@@ -84,6 +85,8 @@ export type WorkerEvent =
   /** The worker itself wants no more work. */
   | ({ type: 'worker.draining' } & At)
   | ({ type: 'worker.resized'; concurrency: number } & At)
+  /** Its key allows so many of the slots that are wanted. */
+  | ({ type: 'worker.limited'; concurrency: number } & At)
   /** The models that the worker's local server has now. */
   | ({ type: 'worker.modelsChanged'; models: Record<string, string[]> } & At);
 

@@ -1,8 +1,17 @@
 import { assign, setup } from 'xstate';
-import type { WorkerLife } from '../src/domain/worker.ts';
+import { type WorkerLife, wantedSlots } from '../src/domain/worker.ts';
 import type { WorkerEvent } from './events.ts';
 
 type Of<T extends WorkerEvent['type']> = Extract<WorkerEvent, { type: T }>;
+
+/** The worker with other slots; what is wanted is only remembered while it is not what is given. */
+function withSlots(
+  { wantedConcurrency: _, ...life }: WorkerLife,
+  concurrency: number,
+  wantedConcurrency: number,
+): WorkerLife {
+  return { ...life, concurrency, ...(wantedConcurrency === concurrency ? {} : { wantedConcurrency }) };
+}
 
 /** A worker as the coordinator knows it, by name: whether it is here and whether it takes work. */
 export const workerMachine = setup({
@@ -21,12 +30,14 @@ export const workerMachine = setup({
      * PATCH outlives the hello until the worker's own setting changes.
      */
     register: assign(({ context, event }) => {
-      const { hello, at } = event as Of<'worker.connected'>;
+      const { hello, owner, at } = event as Of<'worker.connected'>;
+      const wanted =
+        hello.concurrency === context.declaredConcurrency ? wantedSlots(context) : hello.concurrency;
       return {
-        ...context,
+        ...withSlots(context, wanted, wanted),
         ...hello,
-        concurrency:
-          hello.concurrency === context.declaredConcurrency ? context.concurrency : hello.concurrency,
+        ...(owner === undefined ? {} : { owner }),
+        concurrency: wanted,
         declaredConcurrency: hello.concurrency,
         connectedAt: at,
         lastHeartbeatAt: at,
@@ -35,10 +46,13 @@ export const workerMachine = setup({
     hear: assign(({ context, event }) => ({ ...context, lastHeartbeatAt: event.at })),
     setPaused: assign(({ context }) => ({ ...context, paused: true })),
     setResumed: assign(({ context }) => ({ ...context, paused: false })),
-    resize: assign(({ context, event }) => ({
-      ...context,
-      concurrency: (event as Of<'worker.resized'>).concurrency,
-    })),
+    resize: assign(({ context, event }) => {
+      const { concurrency } = event as Of<'worker.resized'>;
+      return withSlots(context, concurrency, concurrency);
+    }),
+    limit: assign(({ context, event }) =>
+      withSlots(context, (event as Of<'worker.limited'>).concurrency, wantedSlots(context)),
+    ),
     setModels: assign(({ context, event }) => ({
       ...context,
       models: (event as Of<'worker.modelsChanged'>).models,
@@ -52,6 +66,7 @@ export const workerMachine = setup({
   initial: 'disconnected',
   on: {
     'worker.resized': { actions: 'resize' },
+    'worker.limited': { actions: 'limit' },
     'worker.connected': {
       target: '.connecting',
       actions: 'register',

@@ -30,7 +30,8 @@ import { LiveSocket } from './live/liveSocket.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { createJsonStore } from './store/json/jsonStore.ts';
 import type { Store } from './store/store.ts';
-import { startEchoWorker } from './worker/embedded.ts';
+import { type EchoWorkerOptions, echoWorkerName, startEchoWorker } from './worker/embedded.ts';
+import type { Worker } from './worker/worker.ts';
 
 /** Between two looks at whether a request is late, ms; half of the shortest time that is allowed when that is less. */
 const lateLookMs = 5_000;
@@ -198,7 +199,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const worker =
       options.echoWorker === undefined || adminKey === null
         ? null
-        : startEchoWorker({
+        : await startOwnWorker(coordinator, keys, {
             url: near,
             apiKey: adminKey,
             concurrency: options.echoWorker.concurrency,
@@ -273,6 +274,22 @@ async function openKeys(
     expiresAt: null,
   });
   return { keys, adminKey: key, isNewKey: true };
+}
+
+/**
+ * Start the echo worker that is part of this process. Its name may belong to the key of an earlier start (the one that the
+ * first start made, or another SVC_API_KEY): whoever starts the service with it has decided whose it is.
+ */
+async function startOwnWorker(
+  coordinator: Coordinator,
+  keys: KeyRing,
+  options: EchoWorkerOptions,
+): Promise<Worker> {
+  const principal = keys.authenticate(`Bearer ${options.apiKey}`);
+  if (typeof principal !== 'string') {
+    await coordinator.handOverWorker(echoWorkerName, { keyId: principal.keyId, name: principal.name });
+  }
+  return startEchoWorker(options);
 }
 
 const firstKeyName = 'made by the first start';

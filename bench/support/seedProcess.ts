@@ -76,7 +76,7 @@ async function complete(count: number): Promise<void> {
     },
     close: (code, reason) => reject(new Error(`the coordinator closed with ${code}: ${reason}`)),
   };
-  const connection = coordinator.connect(link);
+  const connection = coordinator.connect(link, { keyId: 'seed', name: null, bounds: null });
   const what = { kind: 'local' as const, providers: [served], models: {}, tags: [], concurrency: slots };
   await connection.hello({ name: 'seed', ...what, version: null, host: null, instance: null }, []);
   await promise;

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
-import type { KeyRecord, Principal, Role } from '../domain/key.ts';
+import { type KeyBounds, type KeyRecord, notBound, type Principal, type Role } from '../domain/key.ts';
 import { hashSecret, makeKey, parseKey, withSecret } from './keyFormat.ts';
 
 /** Id of the admin key that stands in the coordinator's environment. */
@@ -21,6 +21,7 @@ export interface KeyStorage {
 interface Watched {
   principal: Principal;
   onRefused: () => void;
+  onBounds: (bounds: KeyBounds | null) => void;
 }
 
 /** The keys that are taken, and the only place that compares secrets. */
@@ -89,9 +90,16 @@ export class KeyRing {
     return keyId === environmentKeyId || this.#takes(this.#keys.get(keyId), secretHash);
   }
 
-  /** Call `onRefused`, once, when the key is revoked, rotated away or has expired. The returned function ends that. */
-  watch(principal: Principal, onRefused: () => void): () => void {
-    const watched = { principal, onRefused };
+  /**
+   * Call `onRefused`, once, when the key is revoked, rotated away or has expired, and `onBounds` whenever it is bound
+   * otherwise. The returned function ends that.
+   */
+  watch(
+    principal: Principal,
+    onRefused: () => void,
+    onBounds: (bounds: KeyBounds | null) => void = () => {},
+  ): () => void {
+    const watched = { principal, onRefused, onBounds };
     this.#watched.add(watched);
     return () => this.#watched.delete(watched);
   }
@@ -103,13 +111,20 @@ export class KeyRing {
 
   /**
    * A new key; shown once.
-   * @param expiresAt epoch ms; null for never. @throws CoordinatorError invalid_request when that is past; StoreUnavailable.
+   * @param expiresAt epoch ms; null for never. @param bounds of a key with the role `worker`; null: it is not bound.
+   * @throws CoordinatorError invalid_request when `expiresAt` is past; StoreUnavailable.
    */
-  async create(role: Role, name: string | null, expiresAt: number | null): Promise<NewKey> {
+  async create(
+    role: Role,
+    name: string | null,
+    expiresAt: number | null,
+    bounds: KeyBounds | null = null,
+  ): Promise<NewKey> {
     if (expiresAt !== null && expiresAt <= this.#clock.now()) throw past('expires_at');
     const { key, id, secret } = makeKey(role, this.#random);
     const createdAt = this.#clock.now();
-    const record = { id, role, name, secretHash: hashSecret(secret), previous: null, createdAt, expiresAt };
+    const plain = { id, role, name, secretHash: hashSecret(secret), previous: null, createdAt, expiresAt };
+    const record = bounds === null ? plain : { ...plain, bounds };
     await this.save(record);
     return { key, record };
   }
@@ -134,6 +149,25 @@ export class KeyRing {
       const record = { ...old, secretHash: hashSecret(secret), previous };
       await this.save(record);
       return { key, record };
+    });
+  }
+
+  /**
+   * Bind a key otherwise; its workers are held to that at once. @param change gets the bounds of now.
+   * @throws CoordinatorError not_found, invalid_request unless it has the role `worker`; StoreUnavailable.
+   */
+  bind(id: string, change: (bounds: KeyBounds) => KeyBounds): Promise<KeyRecord> {
+    return this.#afterOthers(async () => {
+      const old = this.#key(id);
+      if (old.role !== 'worker') {
+        const message = `Only keys with the role worker are bound to names, tags, providers and slots; this one has the role ${old.role}`;
+        throw new CoordinatorError('invalid_request', message);
+      }
+      const bounds = change(old.bounds ?? notBound);
+      const record = { ...old, bounds };
+      await this.save(record);
+      for (const { principal, onBounds } of [...this.#watched]) if (principal.keyId === id) onBounds(bounds);
+      return record;
     });
   }
 

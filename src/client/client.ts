@@ -1,5 +1,4 @@
 import type { BreakdownName, PeriodName } from '../domain/costReport.ts';
-import type { Role } from '../domain/key.ts';
 import type { WireConfig, WireConfigReload } from '../domain/wire/config.ts';
 import type { WireCostBreakdown, WireCostSummary } from '../domain/wire/cost.ts';
 import type { WireHealth } from '../domain/wire/health.ts';
@@ -13,7 +12,14 @@ import type {
   WireJobHistory,
   WireJobList,
 } from '../domain/wire/job.ts';
-import type { WireKey, WireKeyList, WireNewKey, WireTicket } from '../domain/wire/key.ts';
+import type {
+  CreateKeyBody,
+  WireKey,
+  WireKeyBounds,
+  WireKeyList,
+  WireNewKey,
+  WireTicket,
+} from '../domain/wire/key.ts';
 import type { WireInspection, WireMachineList } from '../domain/wire/machine.ts';
 import type { WireProvider, WireProviderList } from '../domain/wire/provider.ts';
 import type { WireRouteExplanation } from '../domain/wire/routing.ts';
@@ -99,7 +105,9 @@ export interface Client {
   /** What the actors did lately; only a coordinator that was started with `--inspect` tells. */
   inspection(): Promise<WireInspection>;
   keys(): Promise<WireKeyList>;
-  createKey(key: { role: Role; name?: string; expires_at?: Iso }): Promise<WireNewKey>;
+  createKey(key: CreateKeyBody): Promise<WireNewKey>;
+  /** Only one with the role `worker`; what is left out stays. */
+  changeKey(id: string, bounds: Partial<WireKeyBounds>): Promise<WireKey>;
   /** `graceSeconds`: how long the old secret is still taken. */
   rotateKey(id: string, graceSeconds?: number): Promise<WireNewKey>;
   revokeKey(id: string): Promise<WireKey>;
@@ -186,6 +194,7 @@ export function createClient({
     inspection: () => get('/api/inspect'),
     keys: () => get('/api/keys'),
     createKey: (key) => post('/api/keys', { body: key }),
+    changeKey: (id, bounds) => get(keyPath(id), { method: 'PATCH', body: bounds }),
     rotateKey: (id, graceSeconds) => {
       const body = graceSeconds === undefined ? undefined : { grace_seconds: graceSeconds };
       return post(`${keyPath(id)}/rotate`, { body });

@@ -1,12 +1,13 @@
 import { type Command, Option } from 'commander';
 import type { Client } from '../client/client.ts';
 import { isLastAdmin, type Role, roles } from '../domain/key.ts';
-import type { WireKey, WireNewKey } from '../domain/wire/key.ts';
+import { slotsMax } from '../domain/limits.ts';
+import type { WireKey, WireKeyBounds, WireNewKey } from '../domain/wire/key.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
 import type { Screen } from '../lib/screen.ts';
 import type { Column } from '../lib/table.ts';
 import { actCommand, noSuch } from './act.ts';
-import { createCommand, futureTime, seconds } from './command.ts';
+import { collect, count, createCommand, futureTime, seconds } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { type Io, processIo } from './io.ts';
@@ -23,9 +24,17 @@ interface CreateFlags extends Flags {
   expires?: string;
 }
 
+/** What a key is bound to; false: not any more. */
+interface BoundFlags {
+  namePattern?: string[] | false | undefined;
+  tag?: string[] | false | undefined;
+  provider?: string[] | false | undefined;
+  maxConcurrency?: number | false | undefined;
+}
+
 /** `svc keys`: who may do what. Only an admin's key may. */
 export function keysCommand(io: Io = processIo()): Command {
-  return createCommand('keys', 'List, create, rotate and revoke API keys', [
+  return createCommand('keys', 'List, create, change, rotate and revoke API keys', [
     'svc keys create --role worker --name box-1',
     'svc keys rotate box-1 --grace 600',
     'svc keys revoke box-1',
@@ -46,6 +55,7 @@ export function keysCommand(io: Io = processIo()): Command {
       ),
     )
     .addCommand(createKeyCommand(io))
+    .addCommand(changeCommand(io))
     .addCommand(rotateCommand(io))
     .addCommand(
       actCommand<WireKey>(io, {
@@ -73,6 +83,7 @@ function keyTable(keys: readonly WireKey[], screen: Screen, now: number): string
   const columns: Column<WireKey>[] = [
     { header: 'NAME', value: ({ name }) => name ?? '-', shrinkTo: 10 },
     { header: 'ROLE', value: ({ role }) => role },
+    { header: 'BOUND TO', value: boundsText, shrinkTo: 8 },
     { header: 'CREATED', value: ({ created_at }) => whenText(created_at, now), align: 'right' },
     { header: 'EXPIRES', value: ({ expires_at }) => whenText(expires_at, now), align: 'right' },
     {
@@ -85,21 +96,85 @@ function keyTable(keys: readonly WireKey[], screen: Screen, now: number): string
   return sheetTable(columns, keys, screen);
 }
 
+/** What the workers of a key may say of themselves. */
+function withBounds(command: Command): Command {
+  return command
+    .option(
+      '--name-pattern <pattern>',
+      'its workers are called like this, * is any text; repeatable',
+      collect,
+    )
+    .option('--tag <tag>', 'its workers may carry this tag and no other; repeatable', collect)
+    .option('--provider <name>', 'its workers may serve this and no other; repeatable', collect)
+    .option('--max-concurrency <n>', 'slots of all its workers together', count(0, slotsMax));
+}
+
+function boundsOf({ namePattern, tag, provider, maxConcurrency }: BoundFlags): Partial<WireKeyBounds> {
+  return {
+    ...(namePattern === undefined ? {} : { name_patterns: namePattern || null }),
+    ...(tag === undefined ? {} : { tags: tag || null }),
+    ...(provider === undefined ? {} : { providers: provider || null }),
+    ...(maxConcurrency === undefined
+      ? {}
+      : { max_concurrency: maxConcurrency === false ? null : maxConcurrency }),
+  };
+}
+
+function boundsText({ name_patterns: names, tags, providers, max_concurrency: slots }: WireKey): string {
+  const parts = [
+    names?.join(' '),
+    tags === null ? undefined : `tags ${tags.join(' ') || 'none'}`,
+    providers?.join(' '),
+    slots === null ? undefined : `${slots} slots`,
+  ];
+  return plainLine(parts.filter((part) => part !== undefined).join(', ')) || '-';
+}
+
+function changeCommand(io: Io): Command {
+  const command = createCommand('change', 'Bind a worker key to names, tags, providers and slots', [
+    "svc keys change gpu --name-pattern 'gpu-*' --max-concurrency 8",
+    'svc keys change gpu --no-tag --no-provider     it is not bound to tags and providers any more',
+  ]).argument('<key>', 'its name or id');
+  return withBounds(command)
+    .option('--no-name-pattern', 'any name')
+    .option('--no-tag', 'any tags')
+    .option('--no-provider', 'any providers')
+    .option('--no-max-concurrency', 'any slots')
+    .option('--json', 'print the JSON of the API')
+    .action(async (ref: string, _options: Flags, command: Command) => {
+      const flags = command.optsWithGlobals<Flags & BoundFlags>();
+      const bounds = boundsOf(flags);
+      if (Object.keys(bounds).length === 0) {
+        const message =
+          'Say what to change: --name-pattern, --tag, --provider, --max-concurrency, or --no-… of them';
+        throw new CommandFailure(exitCodes.usage, message);
+      }
+      const client = await connect(flags, io);
+      const key = await client.changeKey(await findKeyId(client, ref), bounds);
+      if (flags.json) return io.out.line(safeJson(key));
+      io.out.line(`${nameOf(key)}  bound to: ${boundsText(key)}`);
+    });
+}
+
 function createKeyCommand(io: Io): Command {
-  return createCommand('create', 'Make a key and print it, this once', [
+  const command = createCommand('create', 'Make a key and print it, this once', [
     'svc keys create --role worker --name box-1',
+    "svc keys create --role worker --name-pattern 'gpu-*' --tag eu --provider vllm --max-concurrency 8",
     'svc keys create --role client --name nightly --expires 2099-12-31',
     'svc keys create --role client > client.key     the key and nothing else',
-  ])
+  ]);
+  return withBounds(command)
     .addOption(new Option('--role <role>', 'what it may do').choices(roles).makeOptionMandatory())
     .option('--name <name>', 'to know it by in lists')
     .option('--expires <time>', 'when it ends, such as 30d or 2099-12-31 (default: never)', futureTime)
     .option('--json', 'print the JSON of the API')
     .action(async (_options: CreateFlags, command: Command) => {
-      const { role, name, expires, json, ...connection } = command.optsWithGlobals<CreateFlags>();
+      const { role, name, expires, json, namePattern, tag, provider, maxConcurrency, ...connection } =
+        command.optsWithGlobals<CreateFlags & BoundFlags>();
       const client = await connect(connection, io);
       const key = await client.createKey({
         role,
+        ...boundsOf({ namePattern, tag, provider, maxConcurrency }),
         ...(name === undefined ? {} : { name }),
         ...(expires === undefined ? {} : { expires_at: expires }),
       });

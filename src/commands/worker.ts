@@ -12,6 +12,7 @@ import { ProviderUnreachable } from '../worker/provider.ts';
 import { providerNames } from '../worker/providers/index.ts';
 import { SettingsError } from '../worker/settings.ts';
 import type { Worker } from '../worker/worker.ts';
+import { collect } from './command.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 
 interface Flags {
@@ -21,6 +22,7 @@ interface Flags {
   tag?: string[];
   coordinator?: string;
   config?: string;
+  allowEnv?: string[];
   grace: number;
 }
 
@@ -36,6 +38,9 @@ Environment:
   SVC_CONFIG_URL       remote configuration, JSON or YAML with the keys of the file; followed while the worker runs,
                        so that a rotated key (worker.api_key) needs no restart
   SVC_LOCAL_MODEL_HOST scheme, host and port of the local-model server, such as http://10.0.0.5:11434
+  SVC_WORKER_ALLOWED_ENV
+                       more variables that it may name as api_key_env, with commas between; by itself those of the
+                       worker's providers that end in _API_KEY
   SVC_LOG_LEVEL        trace, debug, info, warn, error or silent; default info
 
 A value is taken from the flag, else the environment, the configuration file, the remote configuration, the default.
@@ -57,6 +62,11 @@ export function workerCommand(): Command {
     .option('--tag <tag>', 'a label that routing rules can ask for; repeatable', collect)
     .option('--coordinator <url>', 'address of the coordinator (default: http://127.0.0.1:7420)')
     .option('--config <file>', 'configuration file with a worker block')
+    .option(
+      '--allow-env <name>',
+      'a variable that the remote configuration may name as api_key_env; repeatable',
+      collect,
+    )
     .option('--grace <seconds>', 'time to finish what runs when it is stopped', seconds, 30)
     .addHelpText('after', examples)
     .action(run);
@@ -67,7 +77,7 @@ async function run(flags: Flags): Promise<void> {
   let configured: ConfiguredWorker;
   try {
     const { env } = process;
-    const environment = readWorkerEnvironment(env);
+    const environment = readWorkerEnvironment(env, flags.allowEnv);
     const local = await loadConfig({ file: flags.config, env, cwd: process.cwd() });
     // On a terminal the view shows what matters; a JSON line in the middle would tear it.
     const logger = isTerminal ? silent : createLogger(local.config.log.level);
@@ -112,10 +122,6 @@ function drainOnSignal(worker: Worker, graceMs: number): Promise<{ undelivered: 
   return new Promise((resolve, reject) => {
     onStopSignal(() => worker.drain(graceMs).then(resolve, reject));
   });
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }
 
 function wholeNumber(value: string): number {

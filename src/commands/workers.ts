@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Client } from '../client/client.ts';
 import { lineOf } from '../domain/failure.ts';
-import { concurrencyMax } from '../domain/limits.ts';
+import { slotsMax } from '../domain/limits.ts';
 import type { WireWorker } from '../domain/wire/worker.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
 import type { Colour, Screen } from '../lib/screen.ts';
@@ -76,7 +76,7 @@ function resizeCommand(io: Io): Command {
     'svc workers resize box-1 0     no new jobs; what runs goes on',
   ])
     .argument('<worker>', 'its name or id')
-    .argument('<concurrency>', 'jobs at a time', count(0, concurrencyMax))
+    .argument('<concurrency>', 'jobs at a time', count(0, slotsMax))
     .option('--json', 'print the JSON of the API')
     .action(async (ref: string, concurrency: number, _options: Flags, command: Command) => {
       const flags = command.optsWithGlobals<Flags>();

@@ -10,6 +10,7 @@ export const variableNames: readonly string[] = [
   'SVC_DATA_DIR',
   'SVC_HOST',
   'SVC_LOCAL_MODEL_HOST',
+  'SVC_WORKER_ALLOWED_ENV',
   'SVC_LOG_LEVEL',
   'SVC_PORT',
 ];

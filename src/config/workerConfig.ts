@@ -8,8 +8,9 @@ export type WorkerConfigFile = Pick<ConfigFile, 'providers' | 'worker' | 'jobs'>
 /**
  * What a coordinator serves to its workers: where the providers are and with which variable's key, their models, the
  * `worker` block, and the time after which a silent worker's jobs go to others. Nothing else of it: no address, no
- * folder, no limit. `worker.api_key` is in it when the operator has put it there for them. `worker.name` never is: the
- * name is one machine's, and two workers of one name cannot be connected.
+ * folder, no limit, and no secret: any key with the role worker reads it, so neither `worker.api_key` nor the name and the
+ * password of an address are in it. `worker.name` is not either: the name is one machine's, and two workers of one name
+ * cannot be connected.
  */
 export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigFile {
   const models = localProviders.flatMap((name) => {
@@ -20,8 +21,7 @@ export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigF
     providers: worker.providers,
     concurrency: worker.concurrency,
     tags: worker.tags,
-    coordinator: worker.coordinator,
-    api_key: worker.apiKey,
+    coordinator: withoutPassword(worker.coordinator),
   };
   return {
     // Both: the one is checked against the other.
@@ -33,7 +33,7 @@ export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigF
       Object.entries(providers).map(([name, { model, baseUrl, apiKeyEnv, api, timeouts }]) => {
         const settings: ProviderFile = {
           model,
-          base_url: baseUrl,
+          base_url: withoutPassword(baseUrl),
           api_key_env: apiKeyEnv,
           api: api ?? null,
           timeouts: presentTimeouts(timeouts),
@@ -44,6 +44,16 @@ export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigF
     ...Object.fromEntries(models),
     worker: onlySet(block),
   };
+}
+
+/** An address without the user and the password that it may have. */
+function withoutPassword(address: string | null): string | null {
+  if (address === null || !URL.canParse(address)) return address;
+  const url = new URL(address);
+  if (url.username === '' && url.password === '') return address;
+  url.username = '';
+  url.password = '';
+  return url.href;
 }
 
 function onlySet<T extends object>(block: T): Partial<T> {

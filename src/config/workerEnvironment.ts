@@ -9,10 +9,15 @@ export interface WorkerEnvironment {
   configUrl: URL | null;
   /** SVC_LOCAL_MODEL_HOST: scheme, host and port of the local-model server, as it stands there. */
   localModelHost: string | null;
+  /** SVC_WORKER_ALLOWED_ENV and --allow-env: variables that a remote configuration may name. */
+  allowedVariables: readonly string[];
 }
 
-/** @throws ConfigError with everything that is wrong with them. */
-export function readWorkerEnvironment(env: NodeJS.ProcessEnv): WorkerEnvironment {
+/** @param allowed variables of --allow-env. @throws ConfigError with everything that is wrong with them. */
+export function readWorkerEnvironment(
+  env: NodeJS.ProcessEnv,
+  allowed: readonly string[] = [],
+): WorkerEnvironment {
   const problems: Problem[] = [];
   const address = (name: string, example: string): string | null => {
     const value = variable(env, name);
@@ -28,6 +33,9 @@ export function readWorkerEnvironment(env: NodeJS.ProcessEnv): WorkerEnvironment
     coordinator: variable(env, 'SVC_COORDINATOR_URL'),
     configUrl: configUrl === null ? null : new URL(configUrl),
     localModelHost,
+    allowedVariables: [...allowed, ...(variable(env, 'SVC_WORKER_ALLOWED_ENV') ?? '').split(/[\s,]+/)].filter(
+      Boolean,
+    ),
   };
 }
 

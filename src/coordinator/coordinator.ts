@@ -9,7 +9,7 @@ import type { ProviderView } from '../domain/provider.ts';
 import { isTerminal, type SupervisorStatus, statusOf } from '../domain/states.ts';
 import type { Stats, StatsPoint, Vitals } from '../domain/stats.ts';
 import type { Waiting } from '../domain/waiting.ts';
-import type { WorkerView } from '../domain/worker.ts';
+import type { WorkerKey, WorkerOwner, WorkerView } from '../domain/worker.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Member } from '../routing/member.ts';
@@ -331,8 +331,13 @@ export class Coordinator {
     return this.#parts.workers.forget(id);
   }
 
+  /** Give the name of a worker that is away to another key. @throws StoreUnavailable. */
+  handOverWorker(name: string, owner: WorkerOwner): Promise<void> {
+    return this.#parts.workers.handOver(name, owner);
+  }
+
   /** A worker has opened a connection; its hello is yet to come. */
-  connect(link: WorkerLink): WorkerConnection {
+  connect(link: WorkerLink, key: WorkerKey): WorkerConnection {
     const connection = new WorkerConnection(
       {
         config: this.#config,
@@ -348,6 +353,7 @@ export class Coordinator {
         logger: this.#logger,
       },
       link,
+      key,
     );
     this.#connections.add(connection);
     return connection;

@@ -48,7 +48,8 @@ function placeOfJob(life: JobLife): Place | null {
   return attempt === undefined || life.finishedAt === null ? null : placeOf(attempt, life.finishedAt);
 }
 
-function amountsOf({ usage, cost }: Attempt): CostAmounts {
+function amountsOf({ usage: told, cost }: Attempt): CostAmounts {
+  const usage = told?.isImplausible === true ? null : told;
   return {
     jobs: 0,
     attempts: 1,

@@ -12,7 +12,7 @@ import {
   lastAttempt,
 } from '../domain/job.ts';
 import { type Cost, noCost } from '../domain/money.ts';
-import { type Usage, usageFromWire } from '../domain/usage.ts';
+import { judgedUsage, type Usage, usageFromWire } from '../domain/usage.ts';
 import type { ToolCall } from '../domain/workerProtocol.ts';
 import type { JobHost } from './jobHost.ts';
 import type { Providers } from './providers.ts';
@@ -105,8 +105,9 @@ export class Outcomes {
   async conclude(
     session: WorkerSession,
     ref: LeaseRef,
-    outcome: Outcome,
+    said: Outcome,
   ): Promise<{ accepted: boolean; reason?: AckReason }> {
+    const outcome = this.#judged(said);
     let reason = 'lease_lost' as AckReason;
     let repeated = false;
     const applied = await this.#host.apply(ref.jobId, (job) => {
@@ -134,6 +135,12 @@ export class Outcomes {
     }
     const accepted = repeated || (applied.kind === 'applied' && applied.event?.type !== 'job.usageReported');
     return accepted ? { accepted } : { accepted, reason };
+  }
+
+  #judged(outcome: Outcome): Outcome {
+    if (!('usage' in outcome) || outcome.usage === null) return outcome;
+    const usage = judgedUsage(outcome.usage, this.#config().cost.tokensMaxPerAttempt);
+    return usage === outcome.usage ? outcome : { ...outcome, usage };
   }
 
   async #reportUsage(ref: LeaseRef, outcome: Outcome): Promise<void> {

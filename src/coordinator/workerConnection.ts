@@ -2,12 +2,15 @@ import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { LeaseRef } from '../domain/job.ts';
+import type { KeyBounds } from '../domain/key.ts';
 import { iso } from '../domain/wire/iso.ts';
-import type { WorkerHello } from '../domain/worker.ts';
-import { closeCodes } from '../domain/workerProtocol.ts';
+import type { WorkerHello, WorkerKey } from '../domain/worker.ts';
+import { closeCodes, refusalCodes } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
+import { boundedModels } from './boundedWorker.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { EventBus } from './eventBus.ts';
+import { misfitOf } from './keyFit.ts';
 import type { LeaseKeeper } from './leaseKeeper.ts';
 import type { Leases } from './leases.ts';
 import type { Liveness } from './liveness.ts';
@@ -45,10 +48,11 @@ export class WorkerConnection {
   /** Monotonic ms when the worker's actor last heard of a frame. */
   #toldAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: ConnectionParts, link: WorkerLink) {
+  constructor(parts: ConnectionParts, link: WorkerLink, key: WorkerKey) {
     this.#parts = parts;
     this.#session = new WorkerSession({
       link,
+      key,
       heardAt: parts.clock.monotonic(),
       onReplaced: () => this.#replaced(),
     });
@@ -62,18 +66,39 @@ export class WorkerConnection {
    * The first frame: register, take up what still runs, tell what is lost, welcome.
    * @throws StoreUnavailable when the registration could not be made durable.
    */
-  async hello(hello: WorkerHello, running: readonly LeaseRef[]): Promise<void> {
+  async hello(said: WorkerHello, running: readonly LeaseRef[]): Promise<void> {
     const { workers, keeper, liveness, dispatcher, config, clock, logger } = this.#parts;
     const session = this.#session;
-    const workerId = await workers.join(hello, session);
-    if (workerId === null) {
+    const misfit = misfitOf(said, session.key.bounds);
+    if (misfit !== null) {
+      this.#notAllowed(said.name, misfit);
+      return;
+    }
+    const hello = { ...said, models: boundedModels(said.models, said.providers) };
+    const joined = await workers.join(hello, session);
+    if (joined.kind === 'nameTaken') {
       session.close(closeCodes.nameTaken, `a live worker is called ${hello.name}; choose another name`);
       return;
     }
+    if (joined.kind === 'nameTakenByKey') {
+      logger.warn(
+        { name: hello.name, key_id: session.key.keyId, owner_key_id: joined.owner.keyId },
+        'a worker said a name that belongs to another key and is refused; svc workers forget frees the name',
+      );
+      this.#refuse(closeCodes.nameTaken, refusalCodes.nameTakenByKey, nameOfAnother(hello.name));
+      return;
+    }
+    const workerId = joined.id;
     session.registered(workerId);
     // The socket may have ended while the registration was made durable.
     if (session.isClosed) {
       workers.leave(session);
+      return;
+    }
+    // The key may be bound otherwise since.
+    const misfitNow = misfitOf(hello, session.key.bounds);
+    if (misfitNow !== null) {
+      this.#notAllowed(hello.name, misfitNow);
       return;
     }
     const lost = keeper.heartbeat(workerId, running, 0);
@@ -111,11 +136,11 @@ export class WorkerConnection {
     const { keeper, config, workers, clock, dispatcher } = this.#parts;
     const graceMs = graceIntervals * config().jobs.heartbeatIntervalSeconds * 1000;
     const lost = keeper.heartbeat(this.workerId, running, graceMs);
-    if (
-      models !== undefined &&
-      JSON.stringify(models) !== JSON.stringify(workers.life(this.workerId)?.models)
-    ) {
-      workers.tell(this.workerId, { type: 'worker.modelsChanged', models, at: clock.now() });
+    const life = workers.life(this.workerId);
+    // Of other providers than those of its hello it says nothing that counts.
+    const served = models === undefined ? undefined : boundedModels(models, life?.providers ?? []);
+    if (served !== undefined && JSON.stringify(served) !== JSON.stringify(life?.models)) {
+      workers.tell(this.workerId, { type: 'worker.modelsChanged', models: served, at: clock.now() });
       dispatcher.kick();
     }
     this.#session.send({ type: 'heartbeat_ack', lost: lost.map(toWireLease) });
@@ -154,6 +179,30 @@ export class WorkerConnection {
     keeper.failRevoked(this.workerId);
     this.#session.close(closeCodes.keyRefused, 'the key is no longer taken');
     if (this.workerId !== '') this.lost(true);
+  }
+
+  /** Its key is bound otherwise now: a worker that goes beyond it is closed, others get the slots that are left. */
+  boundsChanged(bounds: KeyBounds | null): void {
+    const { workers } = this.#parts;
+    const session = this.#session;
+    session.key = { ...session.key, bounds };
+    const life = workers.life(this.workerId);
+    if (life === undefined) return;
+    const misfit = misfitOf(life, bounds);
+    if (misfit === null) workers.boundsChanged(session);
+    else this.#notAllowed(life.name, misfit);
+  }
+
+  #notAllowed(name: string, misfit: string): void {
+    const { keyId } = this.#session.key;
+    this.#parts.logger.warn({ name, key_id: keyId, misfit }, 'a worker goes beyond its key and is refused');
+    const advice = 'change the settings of the worker, or what the key allows (svc keys change)';
+    this.#refuse(closeCodes.keyNotAllowed, refusalCodes.keyNotAllowed, `${misfit}; ${advice}`);
+  }
+
+  #refuse(closeCode: number, code: string, message: string): void {
+    this.#session.send({ type: 'error', code, message });
+    this.#session.close(closeCode, code);
   }
 
   drain(): void {
@@ -201,4 +250,8 @@ export class WorkerConnection {
     this.#parts.liveness.forget(this.#session);
     this.#session.close(closeCodes.nameTaken, 'the same worker has connected again');
   }
+}
+
+function nameOfAnother(name: string): string {
+  return `the name ${JSON.stringify(name)} belongs to another key, also while its worker is away and when that key is revoked. Give this worker another name, or have an operator free this one: svc workers forget ${JSON.stringify(name)}`;
 }

@@ -1,4 +1,5 @@
 import type { LeaseRef } from '../domain/job.ts';
+import type { WorkerKey } from '../domain/worker.ts';
 import type {
   AckFrame,
   AssignFrame,
@@ -24,8 +25,11 @@ export class WorkerSession {
   #outgoing: Assignment[] = [];
   /** Monotonic ms of the last frame. */
   heardAt: number;
+  /** The key that it came with; its bounds may change. */
+  key: WorkerKey;
 
-  constructor(options: { link: WorkerLink; heardAt: number; onReplaced: () => void }) {
+  constructor(options: { link: WorkerLink; key: WorkerKey; heardAt: number; onReplaced: () => void }) {
+    this.key = options.key;
     this.heardAt = options.heardAt;
     this.#link = options.link;
     this.#onReplaced = options.onReplaced;

@@ -6,14 +6,24 @@ import { CoordinatorError, messageOf } from '../domain/errors.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ProviderFleet } from '../domain/provider.ts';
 import type { WorkerStatus } from '../domain/states.ts';
-import type { WorkerHello, WorkerLife, WorkerRecord, WorkerView } from '../domain/worker.ts';
+import {
+  isResized,
+  type WorkerHello,
+  type WorkerKey,
+  type WorkerLife,
+  type WorkerOwner,
+  type WorkerRecord,
+  type WorkerView,
+} from '../domain/worker.ts';
 import type { Logger } from '../lib/log.ts';
 import { own } from '../lib/own.ts';
 import type { Store } from '../store/store.ts';
+import { boundedWorker } from './boundedWorker.ts';
 import type { Deadlines } from './deadlines.ts';
 import { type EventBus, pathOf, type WorkerEventType } from './eventBus.ts';
 import { uuidv7 } from './ids.ts';
 import { type Inspector, inspectOption } from './inspector.ts';
+import { slotsOf } from './keyFit.ts';
 import type { Leases } from './leases.ts';
 import { Refusals } from './refusals.ts';
 import type { WorkerSession } from './workerSession.ts';
@@ -39,6 +49,12 @@ interface Entry {
   forgetting: Promise<void> | null;
   readonly refusals: Refusals;
 }
+
+/** What became of a hello. `nameTakenByKey`: the name belongs to another key. */
+export type Joined =
+  | { kind: 'joined'; id: string }
+  | { kind: 'nameTaken' }
+  | { kind: 'nameTakenByKey'; owner: WorkerOwner };
 
 /** Every worker the coordinator knows: its actor and, while it is connected, its session. */
 export class Workers {
@@ -79,9 +95,19 @@ export class Workers {
     this.#onNeeded = options.onNeeded;
   }
 
-  /** Bring back the workers that the store knows; all of them are disconnected. */
+  /** Bring back the workers that the store knows; all of them are disconnected. @throws StoreUnavailable. */
   async open(): Promise<void> {
-    for (const { life } of await this.#store.workers()) this.#add({ ...life, connectedAt: null });
+    const records = await this.#store.workers();
+    const lives = records.map(({ life }) => boundedWorker(life));
+    const cut = lives.filter((life, index) => life !== records[index]?.life);
+    for (const life of cut) await this.#store.commit([{ kind: 'worker', life }]);
+    if (cut.length > 0) {
+      this.#logger.warn(
+        { workers: cut.length },
+        'cut the models, providers or tags of workers that had too many',
+      );
+    }
+    for (const life of lives) this.#add({ ...life, connectedAt: null });
   }
 
   close(): void {
@@ -89,21 +115,26 @@ export class Workers {
   }
 
   /**
-   * A worker has said hello. The name keeps its id; the same worker process takes over its own older connection.
-   * @returns the worker's id, or null when a live worker has the name.
+   * A worker has said hello. The name keeps its id and belongs to the key that said it first; the same worker process takes
+   * over its own older connection.
    * @throws StoreUnavailable when the registration could not be made durable.
    */
-  async join(hello: WorkerHello, session: WorkerSession): Promise<string | null> {
+  async join(hello: WorkerHello, session: WorkerSession): Promise<Joined> {
     await this.#byName(hello.name)?.forgetting;
+    const { keyId, name: keyName } = session.key;
+    const owner = { keyId, name: keyName };
     const known = this.#byName(hello.name);
-    const entry = known ?? this.#add(newWorker(uuidv7(this.#clock, this.#random), hello));
+    const former = known === undefined ? undefined : this.#life(known).owner;
+    if (former !== undefined && former.keyId !== keyId) return { kind: 'nameTakenByKey', owner: former };
+    const entry = known ?? this.#add(newWorker(uuidv7(this.#clock, this.#random), hello, owner));
     const { id, instance } = this.#life(entry);
-    if (entry.joining) return null;
+    if (entry.joining) return { kind: 'nameTaken' };
     const older = entry.session;
-    if (older !== null && (hello.instance === null || hello.instance !== instance)) return null;
+    if (older !== null && (hello.instance === null || hello.instance !== instance))
+      return { kind: 'nameTaken' };
     entry.joining = true;
     try {
-      await this.#commit(entry, { type: 'worker.connected', hello, at: this.#clock.now() });
+      await this.#commit(entry, { type: 'worker.connected', hello, owner, at: this.#clock.now() });
     } catch (error) {
       if (known === undefined) this.#drop(entry);
       throw error;
@@ -115,8 +146,25 @@ export class Workers {
     // Whoever mends a key starts the worker anew.
     entry.refusals.endAll();
     this.#fleet = null;
+    this.#divideSlots(session.key, entry);
     this.#publish('worker.connected', entry);
-    return id;
+    return { kind: 'joined', id };
+  }
+
+  /**
+   * Give a name to another key, for a worker that is part of this very service. Nothing happens while a worker of that name
+   * is connected, or when there is none. @throws StoreUnavailable.
+   */
+  async handOver(name: string, owner: WorkerOwner): Promise<void> {
+    const entry = this.#byName(name);
+    if (entry === undefined || this.#life(entry).owner?.keyId === owner.keyId) return;
+    await this.#inTurn(entry, async () => {
+      if (entry.session !== null || entry.joining) return;
+      const life = { ...this.#life(entry), owner };
+      await this.#store.commit([{ kind: 'worker', life }]);
+      this.#drop(entry);
+      this.#add(life);
+    });
   }
 
   /** The session's connection is gone. */
@@ -125,7 +173,14 @@ export class Workers {
     if (entry?.session !== session) return;
     entry.session = null;
     this.#send(entry, { type: 'worker.disconnected', at: this.#clock.now() });
+    this.#divideSlots(session.key, null);
     this.#publish('worker.disconnected', entry);
+  }
+
+  /** The bounds of the key of a session are others now. */
+  boundsChanged(session: WorkerSession): void {
+    const entry = this.#byId.get(session.workerId);
+    if (entry?.session === session) this.#divideSlots(session.key, entry);
   }
 
   /** A change that is not kept: heard, late, draining, models. */
@@ -185,12 +240,62 @@ export class Workers {
   /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
   async setConcurrency(id: string, concurrency: number): Promise<WorkerView> {
     const entry = this.#entry(id);
+    const most = this.#slotsOfKey(entry);
+    if (concurrency > most) {
+      throw new CoordinatorError(
+        'invalid_request',
+        `The key of the worker leaves it ${most} slots (max_concurrency, which all workers of the key share); let the key have more first`,
+        { errors: [{ field: 'concurrency', message: `must be at most ${most}` }] },
+      );
+    }
     if (this.#life(entry).concurrency !== concurrency) {
       await this.#commit(entry, { type: 'worker.resized', concurrency, at: this.#clock.now() });
       entry.session?.send({ type: 'settings', concurrency });
+      if (entry.session !== null) this.#divideSlots(entry.session.key, entry);
       this.#publish('worker.updated', entry);
     }
     return this.view(id);
+  }
+
+  /** Slots that the key of a connected worker leaves it, those of the workers that came before it apart. */
+  #slotsOfKey(entry: Entry): number {
+    const max = entry.session?.key.bounds?.maxConcurrency ?? null;
+    if (entry.session === null || max === null) return Number.POSITIVE_INFINITY;
+    const sharing = this.#sharing(entry.session.key.keyId);
+    const before = sharing.slice(0, sharing.indexOf(entry));
+    return Math.max(0, max - before.reduce((sum, one) => sum + this.#life(one).concurrency, 0));
+  }
+
+  /** The connected workers of a key, those that came first first. */
+  #sharing(keyId: string): Entry[] {
+    return [...this.#byId.values()]
+      .filter(({ session }) => session?.key.keyId === keyId)
+      .sort((a, b) => (this.#life(a).connectedAt ?? 0) - (this.#life(b).connectedAt ?? 0));
+  }
+
+  /**
+   * Give every worker of a key as many slots as the key leaves it, and tell it.
+   * @param changed the one that is looked at when the key is not bound: then they do not take from each other.
+   */
+  #divideSlots({ keyId, bounds }: WorkerKey, changed: Entry | null): void {
+    let left = bounds?.maxConcurrency ?? null;
+    let isMore = false;
+    const sharing = left === null ? (changed === null ? [] : [changed]) : this.#sharing(keyId);
+    for (const entry of sharing) {
+      const { session } = entry;
+      if (session === null) continue;
+      const life = this.#life(entry);
+      const concurrency = slotsOf(life, left);
+      if (left !== null) left -= concurrency;
+      if (concurrency === life.concurrency) continue;
+      isMore ||= concurrency > life.concurrency;
+      this.#send(entry, { type: 'worker.limited', concurrency, at: this.#clock.now() });
+      // One that joins just now is told by its welcome.
+      if (session.workerId === '') continue;
+      session.send({ type: 'settings', concurrency });
+      this.#publish('worker.updated', entry);
+    }
+    if (isMore) this.#onNeeded();
   }
 
   /**
@@ -241,9 +346,7 @@ export class Workers {
     return [...this.#byId.values()]
       .filter(({ session, joining, forgetting }) => session === null && !joining && forgetting === null)
       .map((entry) => this.#life(entry))
-      .filter(
-        ({ paused, concurrency, declaredConcurrency }) => !paused && concurrency === declaredConcurrency,
-      )
+      .filter((life) => !life.paused && !isResized(life))
       .filter(({ id }) => this.#leases.ofWorker(id).length === 0)
       .sort((a, b) => (a.lastHeartbeatAt ?? 0) - (b.lastHeartbeatAt ?? 0));
   }
@@ -480,10 +583,11 @@ function workerNotFound(id: string): CoordinatorError {
   return new CoordinatorError('worker_not_found', `There is no worker ${id}`);
 }
 
-function newWorker(id: string, hello: WorkerHello): WorkerLife {
+function newWorker(id: string, hello: WorkerHello, owner: WorkerOwner): WorkerLife {
   return {
     ...hello,
     id,
+    owner,
     declaredConcurrency: hello.concurrency,
     paused: false,
     connectedAt: null,

@@ -22,7 +22,8 @@ export interface Spent {
 /** Turns usage into money. */
 export interface Pricing {
   /**
-   * What an attempt cost, in whole nano-dollars. Unknown when nobody knows the price or the usage, and never 0 then;
+   * What an attempt cost, in whole nano-dollars. Unknown when nobody knows the price or the usage, or when the usage is
+   * implausible, and never 0 then;
    * what is free is known to cost 0 whatever it used.
    */
   costOf(spent: Spent): Cost;
@@ -53,7 +54,7 @@ export function createPricing(config: () => Config, clock: Clock): Pricing {
     costOf: ({ provider, model, reportedModel, usage, at }) => {
       const tariff = tariffOf(provider, [reportedModel, model]);
       if (tariff?.isFree) return { nanoDollars: 0, status: 'known' };
-      const isTold = usage !== null && usage.isPartial !== true;
+      const isTold = usage !== null && usage.isPartial !== true && usage.isImplausible !== true;
       const nanoDollars = isTold ? (tariff?.nanoDollars(usage, at) ?? null) : null;
       return nanoDollars === null ? unknownCost : { nanoDollars: Math.round(nanoDollars), status: 'known' };
     },

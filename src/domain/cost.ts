@@ -15,7 +15,7 @@ export const amountNames = [
  * - `attempts`     that have ended
  * - `nanoDollars`  of the attempts whose cost is known
  * - `unknown`      attempts whose cost nobody knows (yet); they are not in `nanoDollars`
- * - tokens         as their workers told them; input includes cached, output includes reasoning
+ * - tokens         as their workers told them, implausible usage apart; input includes cached, output includes reasoning
  */
 export type CostAmounts = Record<(typeof amountNames)[number], number>;
 

@@ -13,9 +13,16 @@ export interface KeyBounds {
   tags: string[] | null;
   /** Every provider of the worker must be one of them. */
   providers: string[] | null;
-  /** Slots that the worker gets at most. */
+  /** Slots that all connected workers of the key get together. */
   maxConcurrency: number | null;
 }
+
+export const notBound: KeyBounds = Object.freeze({
+  namePatterns: null,
+  tags: null,
+  providers: null,
+  maxConcurrency: null,
+});
 
 /** An API key as it is stored: never the secret itself. */
 export interface KeyRecord {

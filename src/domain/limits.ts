@@ -1,7 +1,11 @@
 /** Longest name of a worker, provider, model, key, tag or tier. */
 export const nameLengthMax = 200;
-/** Most jobs that a worker may run at a time. */
+/** Most jobs that a worker may offer to run at a time. */
 export const concurrencyMax = 100_000;
+/** Most jobs that it is given at a time, whatever it offers and its key allows. */
+export const slotsMax = 10_000;
+/** The same where neither its key nor an operator says how many: a real one has its own reasons to stay below. */
+export const slotsUnbound = 1_000;
 /** Ten thousand million: more than any model takes, and sums of it stay exact. */
 export const tokensMax = 1e10;
 /** Some thirty years; keeps Infinity out. */

@@ -12,6 +12,8 @@ export interface Usage {
   totalTokens: number;
   /** Input or output is not known and stands as 0: then nobody knows what it cost. */
   isPartial?: true;
+  /** It is more than an attempt can have used: kept as it was said, and counted nowhere. */
+  isImplausible?: true;
 }
 
 /** Usage as workers send it and clients read it. */
@@ -47,4 +49,25 @@ export function usageToWire(usage: Usage): WireUsage {
     reasoning_tokens: usage.reasoningTokens,
     total_tokens: usage.totalTokens,
   };
+}
+
+/** The usage, marked when one of its counts is beyond what an attempt can have used. @param tokensMax of one attempt. */
+export function judgedUsage(usage: Usage, tokensMax: number): Usage {
+  const {
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteTokens = 0,
+    reasoningTokens,
+    totalTokens,
+  } = usage;
+  const counts = [
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteTokens,
+    reasoningTokens,
+    totalTokens,
+  ];
+  return counts.every((count) => count <= tokensMax) ? usage : { ...usage, isImplausible: true };
 }

@@ -1,7 +1,20 @@
 import type { Failure } from './failure.ts';
+import type { KeyBounds } from './key.ts';
 import type { WorkerStatus } from './states.ts';
 
 export type WorkerKind = 'cloud' | 'local';
+
+/** The key with which a worker comes. */
+export interface WorkerKey extends WorkerOwner {
+  bounds: KeyBounds | null;
+}
+
+/** The key that a worker's name belongs to. */
+export interface WorkerOwner {
+  keyId: string;
+  /** The name of the key; null when it has none. */
+  name: string | null;
+}
 
 /** The context of the worker machine, and what the store keeps of a worker. Plain JSON. */
 export interface WorkerLife {
@@ -13,8 +26,10 @@ export interface WorkerLife {
   /** By provider: the models that the worker advertises. A provider that is absent takes any. */
   models: Record<string, string[]>;
   tags: string[];
-  /** Slots; 0 takes no work. */
+  /** Slots in force; 0 takes no work. */
   concurrency: number;
+  /** What the worker or an operator wants; more than `concurrency` while the key allows less. Absent: the same. */
+  wantedConcurrency?: number;
   /** The worker's own setting, as its last hello said: a PATCHed `concurrency` holds until this changes. */
   declaredConcurrency: number;
   paused: boolean;
@@ -24,6 +39,18 @@ export interface WorkerLife {
   instance: string | null;
   connectedAt: number | null;
   lastHeartbeatAt: number | null;
+  /** Another key may not say the name until an operator frees it. Absent: nobody's yet, the first key that says it gets it. */
+  owner?: WorkerOwner;
+}
+
+/** Slots that are wanted, whatever the key allows. */
+export function wantedSlots({ wantedConcurrency, concurrency }: WorkerLife): number {
+  return wantedConcurrency ?? concurrency;
+}
+
+/** Whether an operator has said how many slots it gets, by PATCH. */
+export function isResized(life: WorkerLife): boolean {
+  return wantedSlots(life) !== life.declaredConcurrency;
 }
 
 /** A worker as the store keeps it. `completed` and `failed` are counted from the attempts' ends. */

@@ -8,14 +8,31 @@ import type { WorkerKind } from './worker.ts';
 export const workerSubprotocol = 'svc.worker.v1';
 /** Largest frame either side takes, bytes. */
 export const frameBytesMax = 16 * 1024 * 1024;
+/** Largest hello, characters. */
+export const helloLengthMax = 2 * 1024 * 1024;
 /** Levels of nesting in a frame; the usage as a provider tells it, which goes deepest, has some five. */
 export const frameDepthMax = 100;
-/** Providers of a worker, and tags of it. */
-export const namesMax = 1000;
-/** Models of a worker, of all its providers together. */
-export const modelsMax = 100_000;
+/** Lists, objects and commas in a frame of a worker; a hello that lists `leasesMax` leases has 60,000. */
+export const frameMembersMax = 100_000;
+/** Characters of a frame outside of its strings. */
+export const framePlainMax = 1024 * 1024;
+/** Largest output of a job, bytes of UTF-8; calls of tools count too. Half a frame: the other half is for what JSON escapes. */
+export const outputBytesMax = 8 * 1024 * 1024;
+/** Piece of output that is shown while it is made, characters. */
+export const chunkLengthMax = 256 * 1024;
+/** Providers of a worker. */
+export const providersMax = 100;
+/** Tags of a worker. */
+export const tagsMax = 100;
+/** Models of a worker, of all its providers together, and the characters of their names. */
+export const modelsMax = 2_000;
+export const modelsLengthMax = 128 * 1024;
+/** Leases that a worker lists: twice the most that it can have, for outcomes that are not acknowledged yet. */
+export const leasesMax = 20_000;
 /** Calls of tools in one answer. */
 export const toolCallsMax = 1000;
+/** Message of a failure, characters; what is longer is cut. */
+export const messageLengthMax = 8192;
 /** Of a failure, as HTTP has them. */
 export const statusMax = 999;
 
@@ -27,6 +44,7 @@ export const closeCodes = {
   tryAgainLater: 1013,
   badFrame: 4400,
   keyRefused: 4401,
+  keyNotAllowed: 4403,
   noHeartbeat: 4408,
   nameTaken: 4409,
 } as const;
@@ -174,6 +192,14 @@ export interface SettingsFrame {
   concurrency?: number | undefined;
 }
 
+/** Why a hello is refused, beside what is wrong with its form. */
+export const refusalCodes = {
+  /** The name belongs to another key, also while its worker is away. */
+  nameTakenByKey: 'name_taken_by_key',
+  /** The key is bound to other names, tags or providers. */
+  keyNotAllowed: 'key_not_allowed',
+} as const;
+
 export interface ErrorFrame {
   type: 'error';
   code: string;
@@ -189,3 +215,8 @@ export type CoordinatorFrame =
   | HeartbeatAckFrame
   | SettingsFrame
   | ErrorFrame;
+
+/** What counts as the output of a job: its text, and the arguments of the calls that the model wants. */
+export function outputTexts(output: string, calls: readonly ToolCall[] = []): string[] {
+  return [output, ...calls.map((call) => call.function.arguments)];
+}

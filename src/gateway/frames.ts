@@ -1,22 +1,28 @@
 import { array, lazy, mixed, number, object, type Schema, string } from 'yup';
-import { errorClasses, type ReportedFailure } from '../domain/failure.ts';
+import { errorClasses } from '../domain/failure.ts';
 import { concurrencyMax, millisecondsMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
-import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';
 import {
   frameDepthMax,
+  frameMembersMax,
+  framePlainMax,
+  leasesMax,
+  modelsLengthMax,
   modelsMax,
-  namesMax,
+  providersMax,
   statusMax,
+  tagsMax,
   toolCallsMax,
-  type WireFailure,
   type WorkerFrame,
 } from '../domain/workerProtocol.ts';
 import { boundedList } from '../lib/boundedList.ts';
 import { isFields } from '../lib/fields.ts';
 import { frameReader } from '../lib/frames.ts';
-import { isPlainFrame } from './plainFrame.ts';
+import { isLease, isPlainFrame, isToolCall } from './plainFrame.ts';
 
-/** The form of every frame a worker may send. Fields that are not known are let through: a newer worker may say more. */
+/**
+ * The form of every frame a worker may send. Fields that are not known are let through: a newer worker may say more. Texts of
+ * an outcome may have any length here and are cut where they are taken (words.ts): a paid result is not refused for them.
+ */
 
 const name = () => string().defined().min(1).max(nameLengthMax);
 /** Rules, logs and commands name it: a blank one, or one with a line break, could be neither seen nor asked for. */
@@ -30,7 +36,19 @@ const plainName = () =>
       (text) => /\S/.test(text) && !/\p{Cc}/u.test(text),
     );
 const lease = { job_id: string().max(nameLengthMax).required(), lease: number().integer().min(1).required() };
-const leases = array().of(object(lease));
+
+/** A list that is checked by hand, since yup takes 30 µs an item: told are its length, or the first item that is wrong. */
+const longList = (max: number, isRight: (item: unknown) => boolean, what: string, isRequired = false) =>
+  lazy((value: unknown) => {
+    if (!Array.isArray(value)) return isRequired ? array().required() : array();
+    if (value.length > max) return array().max(max);
+    const wrong = value.findIndex((item: unknown) => !isRight(item));
+    return mixed().test('items', (_, { path, createError }) =>
+      wrong < 0 ? true : createError({ path: `${path}[${wrong}]`, message: `must be ${what}` }),
+    );
+  });
+const leases = (isRequired: boolean) =>
+  longList(leasesMax, (item) => isFields(item) && isLease(item), 'a lease: {job_id, lease}', isRequired);
 const tokens = () => number().integer().min(0).max(tokensMax);
 const milliseconds = () => number().min(0).max(millisecondsMax);
 
@@ -43,49 +61,62 @@ const usage = object({
   total_tokens: tokens(),
 });
 
-const toolCalls = boundedList(
+const toolCalls = longList(
   toolCallsMax,
-  array()
-    .of(
-      object({
-        id: string().defined(),
-        type: string().oneOf(['function']).required(),
-        function: object({ name: string().required(), arguments: string().defined() }).required(),
-      }),
-    )
-    .min(1),
+  isToolCall,
+  'a call of a tool: {id, type: "function", function: {name, arguments}}',
 );
 
-/** {provider: [model]}. */
+/** {provider: [model]}. What is wrong is found by hand, as in long lists. */
 const models = lazy((value: unknown) => {
-  const entries = isFields(value) ? Object.entries(value) : [];
-  const count = entries.reduce((sum, [, list]) => sum + (Array.isArray(list) ? list.length : 1), 0);
-  if (count > modelsMax) return object().test('few', `must have at most ${modelsMax} models`, () => false);
-  const lists = entries.map(([provider]) => [provider, array().of(name()).required()] as const);
-  return object(Object.fromEntries(lists)).optional();
+  if (!isFields(value)) return object().optional();
+  const fault = faultOfModels(Object.entries(value));
+  return mixed().test('models', (_, { path, createError }) =>
+    fault === null ? true : createError({ path, message: fault }),
+  );
 });
+
+function faultOfModels(entries: [provider: string, list: unknown][]): string | null {
+  if (entries.length > providersMax) return `must have at most ${providersMax} providers`;
+  let count = 0;
+  let length = 0;
+  for (const [provider, list] of entries) {
+    if (!isName(provider)) return `must name providers of 1 to ${nameLengthMax} characters`;
+    if (!Array.isArray(list)) return 'must have a list of models for each provider';
+    count += list.length;
+    if (count > modelsMax) return `must have at most ${modelsMax} models in all`;
+    for (const model of list as unknown[]) {
+      if (!isName(model)) return `must name models of 1 to ${nameLengthMax} characters`;
+      length += model.length;
+    }
+  }
+  return length > modelsLengthMax ? `must have at most ${modelsLengthMax} characters in all` : null;
+}
+
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= nameLengthMax;
 
 export const schemas: Record<WorkerFrame['type'], Schema> = {
   hello: object({
     name: plainName(),
     kind: string().oneOf(['cloud', 'local']).required(),
-    providers: boundedList(namesMax, array().of(name()).min(1).required()),
+    providers: boundedList(providersMax, array().of(name()).min(1).required()),
     models,
-    tags: boundedList(namesMax, array().of(name())),
+    tags: boundedList(tagsMax, array().of(name())),
     concurrency: number().integer().min(0).max(concurrencyMax).required(),
     version: string().max(nameLengthMax),
     host: string().max(nameLengthMax),
     instance: string().max(nameLengthMax),
-    running: boundedList(concurrencyMax, leases),
+    running: leases(false),
   }),
-  heartbeat: object({ running: boundedList(concurrencyMax, leases.required()), models }),
+  heartbeat: object({ running: leases(true), models }),
   chunk: object({ ...lease, seq: number().integer().min(0).required(), text: string().defined() }),
   complete: object({
     ...lease,
     result: object({
       output: string().defined(),
       tool_calls: toolCalls,
-      finish_reason: string().max(nameLengthMax),
+      finish_reason: string(),
       model: string().nullable(),
       usage,
       raw_usage: mixed(),
@@ -99,7 +130,7 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
       class: string().oneOf(errorClasses).required(),
       message: string().defined(),
       status: number().integer().min(0).max(statusMax),
-      code: string().max(nameLengthMax),
+      code: string(),
       retry_after_seconds: number().min(0).max(millisecondsMax),
     }).required(),
     usage,
@@ -111,34 +142,6 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
 
 /** Read one text frame. @returns the frame, or in one sentence what is wrong with it. */
 export const parseFrame = frameReader<WorkerFrame>(schemas, {
-  depthMax: frameDepthMax,
+  limits: { depth: frameDepthMax, members: frameMembersMax, plain: framePlainMax },
   isPlain: isPlainFrame,
 });
-
-export function failureFromWire(wire: WireFailure): ReportedFailure {
-  const { retry_after_seconds: seconds } = wire;
-  return {
-    class: wire.class,
-    message: wire.message,
-    status: wire.status ?? null,
-    code: wire.code ?? null,
-    retryAfterMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
-  };
-}
-
-/** Bytes of JSON; the largest that a provider is known to send takes 1 KiB. */
-const rawUsageMax = 16 * 1024;
-
-/** A provider's own form of the usage; one that is too large to be kept with every result is left out. */
-export function keptRawUsage(raw: unknown): unknown {
-  return raw === undefined || raw === null || JSON.stringify(raw).length > rawUsageMax ? undefined : raw;
-}
-
-/** null when the worker says of neither input nor output what was used: that is not the same as none. */
-export function usageOrNull(wire: Partial<WireUsage> | undefined): Usage | null {
-  if (wire === undefined) return null;
-  const { input_tokens: input, output_tokens: output } = wire;
-  if (input === undefined && output === undefined) return null;
-  const usage = usageFromWire(wire);
-  return input === undefined || output === undefined ? { ...usage, isPartial: true } : usage;
-}

@@ -1,4 +1,5 @@
-import { concurrencyMax, millisecondsMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
+import { millisecondsMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
+import { leasesMax } from '../domain/workerProtocol.ts';
 import { type Fields, isFields } from '../lib/fields.ts';
 
 const isWhole = (value: unknown, min: number, max: number): boolean =>
@@ -6,7 +7,7 @@ const isWhole = (value: unknown, min: number, max: number): boolean =>
 const isLeftOutOr = (value: unknown, isRight: (value: unknown) => boolean): boolean =>
   value === undefined || isRight(value);
 
-const isLease = ({ job_id, lease }: Fields): boolean =>
+export const isLease = ({ job_id, lease }: Fields): boolean =>
   typeof job_id === 'string' &&
   job_id !== '' &&
   job_id.length <= nameLengthMax &&
@@ -28,15 +29,24 @@ const isResult = (value: unknown): boolean =>
   isFields(value) &&
   typeof value.output === 'string' &&
   value.tool_calls === undefined &&
-  isLeftOutOr(
-    value.finish_reason,
-    (reason) => typeof reason === 'string' && reason.length <= nameLengthMax,
-  ) &&
+  isLeftOutOr(value.finish_reason, (reason) => typeof reason === 'string') &&
   isLeftOutOr(value.model, (model) => model === null || typeof model === 'string') &&
   isLeftOutOr(value.usage, isUsage) &&
   value.raw_usage !== null &&
   isMilliseconds(value.latency_ms) &&
   isMilliseconds(value.first_token_ms);
+
+/** Whether it is a call of a tool that the model wants, in OpenAI's shape. */
+export const isToolCall = (value: unknown): boolean => {
+  if (!isFields(value) || typeof value.id !== 'string' || value.type !== 'function') return false;
+  const { function: called } = value;
+  return (
+    isFields(called) &&
+    typeof called.name === 'string' &&
+    called.name !== '' &&
+    typeof called.arguments === 'string'
+  );
+};
 
 /**
  * Whether a frame is one of those that come all the time (a result without calls of tools, a piece of output, a
@@ -57,7 +67,7 @@ export function isPlainFrame(frame: Fields): boolean {
       return (
         models === undefined &&
         Array.isArray(running) &&
-        running.length <= concurrencyMax &&
+        running.length <= leasesMax &&
         running.every((one: unknown) => isFields(one) && isLease(one))
       );
     }

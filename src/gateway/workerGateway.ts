@@ -63,6 +63,7 @@ export class WorkerGateway {
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const worker = new WorkerSocket({
         socket: webSocket,
+        key: { keyId: refusal.keyId, name: refusal.name, bounds: refusal.bounds },
         beforeSend: corkUntilTurn(socket),
         coordinator: this.#coordinator,
         logger: this.#logger,
@@ -73,7 +74,11 @@ export class WorkerGateway {
         onSlowed: () => this.#figures.workerSlowed(),
         onFlood: (code) => this.#figures.socketEnded('worker', code),
       });
-      const unwatch = this.#keys.watch(refusal, () => worker.keyRefused());
+      const unwatch = this.#keys.watch(
+        refusal,
+        () => worker.keyRefused(),
+        (bounds) => worker.boundsChanged(bounds),
+      );
       const cancelHello = this.#clock.after(helloMs, () => {
         if (!worker.hasGreeted) worker.close(closeCodes.badFrame, 'no hello came');
       });

@@ -2,17 +2,21 @@ import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { WorkerConnection } from '../coordinator/workerConnection.ts';
 import { leaseOf, type WorkerLink } from '../coordinator/workerSession.ts';
 import { CoordinatorError, messageOf } from '../domain/errors.ts';
+import type { KeyBounds } from '../domain/key.ts';
+import type { WorkerKey } from '../domain/worker.ts';
 import {
   type Assignment,
   closeCodes,
   frameBytesMax,
   type HelloFrame,
+  helloLengthMax,
   type WorkerFrame,
 } from '../domain/workerProtocol.ts';
 import type { EndReason } from '../lib/boundFigures.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Socket, socketStates } from '../lib/socket.ts';
-import { failureFromWire, keptRawUsage, parseFrame, usageOrNull } from './frames.ts';
+import { parseFrame } from './frames.ts';
+import { failureFromWire, keptChunk, outcomeFromWire, usageOrNull } from './words.ts';
 
 /** Faults of form that a connection survives. */
 const faultsMax = 5;
@@ -39,11 +43,13 @@ export class WorkerSocket implements WorkerLink {
   #waiting: WorkerFrame[] = [];
 
   /**
+   * @param options.key the key that it came with.
    * @param options.beforeSend called before each frame; a network collects those of one turn.
    * @param options.onEnded told when the coordinator ends the connection, and why.
    */
   constructor(options: {
     socket: Socket;
+    key: WorkerKey;
     beforeSend?: () => void;
     coordinator: Coordinator;
     logger: Logger;
@@ -54,7 +60,7 @@ export class WorkerSocket implements WorkerLink {
     this.#beforeSend = options.beforeSend ?? (() => {});
     this.#logger = logger;
     this.#onEnded = onEnded;
-    this.#connection = coordinator.connect(this);
+    this.#connection = coordinator.connect(this, options.key);
     socket.on('message', (data, isBinary) => {
       try {
         if (this.#isOut) return;
@@ -99,12 +105,17 @@ export class WorkerSocket implements WorkerLink {
 
   close(code: number, reason: string): void {
     if (this.#socket.readyState === socketStates.open) this.#onEnded(code);
-    this.#socket.close(code, reason.slice(0, 120));
+    this.#socket.close(code, closeReason(reason));
   }
 
   /** The key it came with is no longer taken. */
   keyRefused(): void {
     this.#connection.keyRefused();
+  }
+
+  /** The key it came with is bound otherwise now. */
+  boundsChanged(bounds: KeyBounds | null): void {
+    this.#connection.boundsChanged(bounds);
   }
 
   #write(text: string): void {
@@ -123,6 +134,10 @@ export class WorkerSocket implements WorkerLink {
   }
 
   #receive(text: string): void {
+    if (this.#state === 'new' && text.length > helloLengthMax) {
+      this.#fault(`a hello must have at most ${helloLengthMax} characters`);
+      return;
+    }
     const frame = parseFrame(text);
     if (typeof frame === 'string') {
       this.#fault(frame);
@@ -191,24 +206,11 @@ export class WorkerSocket implements WorkerLink {
         connection.heartbeat(frame.running.map(leaseOf), frame.models);
         break;
       case 'chunk':
-        connection.chunk(leaseOf(frame), frame.seq, frame.text);
+        connection.chunk(leaseOf(frame), frame.seq, keptChunk(frame.text));
         break;
-      case 'complete': {
-        const { output, tool_calls, finish_reason, model, usage, raw_usage, latency_ms, first_token_ms } =
-          frame.result;
-        void connection.conclude(leaseOf(frame), {
-          type: 'complete',
-          output,
-          toolCalls: tool_calls,
-          finishReason: finish_reason ?? 'stop',
-          model: model ?? null,
-          usage: usageOrNull(usage),
-          rawUsage: keptRawUsage(raw_usage),
-          latencyMs: latency_ms ?? 0,
-          firstTokenMs: first_token_ms ?? null,
-        });
+      case 'complete':
+        void connection.conclude(leaseOf(frame), outcomeFromWire(frame.result));
         break;
-      }
       case 'fail':
         void connection.conclude(leaseOf(frame), {
           type: 'fail',
@@ -239,4 +241,13 @@ export class WorkerSocket implements WorkerLink {
     if (isNew) this.close(closeCodes.badFrame, message);
     else if (this.#isOut) this.close(closeCodes.policyViolation, 'too many bad frames');
   }
+}
+
+/** Bytes that the reason of a close frame may have; a WebSocket throws at more. */
+const closeReasonBytes = 123;
+
+function closeReason(reason: string): string {
+  if (Buffer.byteLength(reason) <= closeReasonBytes) return reason;
+  // A character that was cut in two is left out.
+  return new TextDecoder().decode(Buffer.from(reason).subarray(0, closeReasonBytes - 3), { stream: true });
 }

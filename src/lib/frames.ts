@@ -1,7 +1,7 @@
 import { type Schema, ValidationError } from 'yup';
 import './yupMessages.ts';
 import { type Fields, parseFields } from './fields.ts';
-import { isDeeperThan } from './jsonDepth.ts';
+import { exceededLimit, type JsonLimits } from './jsonShape.ts';
 
 /**
  * Characters. Of a longer frame only the first fault is told: yup keeps some 3 KB of each, and a long list may have
@@ -9,20 +9,27 @@ import { isDeeperThan } from './jsonDepth.ts';
  */
 const longFrame = 4096;
 
+const exceededTexts: Record<keyof JsonLimits, (max: number) => string> = {
+  depth: (max) => `a frame must not nest deeper than ${max} levels`,
+  members: (max) => `a frame must have at most ${max} lists, objects and members of them`,
+  plain: (max) => `a frame must have at most ${max} characters outside of its strings`,
+};
+
 /**
- * Reads the text frames of a socket by their `type`. Fields that a schema does not name are let through: the other side
+ * Reads the text frames of a socket by their `type`. What exceeds `limits` is refused before it is parsed. Fields that a schema does not name are let through: the other side
  * may be newer and say more.
  * @param isPlain whether a frame of a known type is right without any doubt; all others are shown to the schemas.
  * @returns the frame, or in one sentence what is wrong with it; the sentence names no value.
  */
 export function frameReader<F extends { type: string }>(
   schemas: Record<F['type'], Schema>,
-  { depthMax, isPlain }: { depthMax: number; isPlain?: (frame: Fields) => boolean },
+  { limits, isPlain }: { limits: JsonLimits; isPlain?: (frame: Fields) => boolean },
 ): (text: string) => F | string {
   const isType = (type: unknown): type is F['type'] =>
     typeof type === 'string' && Object.hasOwn(schemas, type);
   return (text) => {
-    if (isDeeperThan(text, depthMax)) return `a frame must not nest deeper than ${depthMax} levels`;
+    const exceeded = exceededLimit(text, limits);
+    if (exceeded !== null) return exceededTexts[exceeded](limits[exceeded]);
     const fields = parseFields(text);
     if (fields === null) return 'a frame must be one JSON object';
     const { type } = fields;

@@ -6,8 +6,8 @@ import { frameReader } from '../lib/frames.ts';
 /** Topics that one frame may name, and that one connection may have. */
 export const topicsMax = 100;
 const epochLengthMax = 100;
-/** Levels of nesting: an object with a list. */
-const depthMax = 4;
+/** Levels of nesting: an object with a list. The rest is bounded by the size of the frame. */
+const limits = { depth: 4, members: 64 * 1024, plain: 64 * 1024 };
 
 const topics = boundedList(
   topicsMax,
@@ -32,4 +32,4 @@ const schemas: Record<LiveClientFrame['type'], Schema> = {
 };
 
 /** Read one text frame. @returns the frame, or in one sentence what is wrong with it. */
-export const parseClientFrame = frameReader<LiveClientFrame>(schemas, { depthMax });
+export const parseClientFrame = frameReader<LiveClientFrame>(schemas, { limits });

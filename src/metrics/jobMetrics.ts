@@ -32,6 +32,7 @@ export class JobMetrics {
   readonly #tokens;
   readonly #dollars;
   readonly #unknown;
+  readonly #implausible;
 
   constructor(registry: Registry, names: KnownNames) {
     this.#names = names;
@@ -88,6 +89,13 @@ export class JobMetrics {
       registers,
     });
     this.#unknown = new Children((...labels) => unknown.labels(...labels));
+    const implausible = new Counter({
+      name: 'svc_usage_implausible_total',
+      help: 'Attempts whose worker told more tokens than cost.tokens_max_per_attempt; they are in no sum.',
+      labelNames: ['gen_ai_provider_name'],
+      registers,
+    });
+    this.#implausible = new Children((...labels) => implausible.labels(...labels));
   }
 
   follow({ before, after, event }: Committed): void {
@@ -118,7 +126,8 @@ export class JobMetrics {
       this.#durations.of(provider, model, errorType).observe(Math.max(0, tookMs) / 1000);
       if (cost.status === 'unknown') this.#unknown.of(provider).inc();
     }
-    if (usage !== null && old?.usage == null) {
+    if (usage?.isImplausible === true && old?.usage == null) this.#implausible.of(provider).inc();
+    else if (usage !== null && old?.usage == null) {
       this.#usage.of(provider, model, 'input').observe(usage.inputTokens);
       this.#usage.of(provider, model, 'output').observe(usage.outputTokens);
       this.#tokens.of(provider, 'input').inc(usage.inputTokens);

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { nameLengthMax } from '../domain/limits.ts';
 import type { ProviderView } from '../domain/provider.ts';
 import { BoundedLabel, other } from './labels.ts';
 
@@ -42,6 +43,8 @@ export class KnownNames {
   pair(provider: string, model: string | null, isTold: boolean): [provider: string, model: string] {
     const label = this.#providerLabels.of(provider);
     if (model === null) return [label, noModel];
+    // Earlier versions kept what a worker said, at any length.
+    if (model.length > nameLengthMax) return [label, other];
     const pair = pairOf(provider, model);
     const isKnown = label !== other && (isTold || this.#pairLabels.has(pair) || this.#look().pairs.has(pair));
     return [label, isKnown && this.#pairLabels.of(pair) === pair ? model : other];

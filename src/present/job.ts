@@ -1,10 +1,14 @@
 import type { JobView } from '../coordinator/coordinator.ts';
+import type { Failure } from '../domain/failure.ts';
 import { type Attempt, type JobResult, lastAttempt, type RouteStep } from '../domain/job.ts';
+import { nameLengthMax } from '../domain/limits.ts';
 import { sumCosts, toDollars } from '../domain/money.ts';
 import { statusOf } from '../domain/states.ts';
 import { usageToWire } from '../domain/usage.ts';
 import { iso } from '../domain/wire/iso.ts';
 import type { WireAttempt, WireJob, WireJobResult, WireRouteStep } from '../domain/wire/job.ts';
+import { messageLengthMax } from '../domain/workerProtocol.ts';
+import { cutText } from '../lib/cutText.ts';
 
 /** Parts of a job that lists leave out unless they are asked for. */
 export type Included = ReadonlySet<'input' | 'result'>;
@@ -54,7 +58,7 @@ export function presentListed({ job, waiting, heartbeatAt }: JobView, include = 
     route: life.route.map(presentStep),
     attempts: life.attempts.map(presentAttempt),
     ...(include.has('result') ? { result: life.result === null ? null : presentResult(life.result) } : {}),
-    error: life.error,
+    error: shownFailure(life.error),
   };
 }
 
@@ -68,15 +72,34 @@ function presentAttempt(attempt: Attempt): WireAttempt {
     lease: attempt.lease,
     worker_id: attempt.workerId,
     provider: attempt.provider,
-    model: attempt.model,
+    model: shownModel(attempt.model),
     started_at: iso(attempt.startedAt),
     finished_at: iso(attempt.finishedAt),
     outcome: attempt.outcome,
-    error: attempt.error,
+    error: shownFailure(attempt.error),
     usage: attempt.usage === null ? null : usageToWire(attempt.usage),
+    ...(attempt.usage?.isImplausible === true ? { usage_implausible: true } : {}),
     cost_usd: toDollars(attempt.cost.nanoDollars),
     cost_status: attempt.cost.status,
   };
+}
+
+/*
+ * Earlier versions kept what a worker said at any length. Nothing that is written today is cut here.
+ */
+
+/** Characters; those of a message that is cut when it comes, with the words that say so. */
+const shownMessageMax = messageLengthMax + 100;
+
+function shownFailure(failure: Failure | null): Failure | null {
+  if (failure === null) return null;
+  const { code, message } = failure;
+  if (message.length <= shownMessageMax && code.length <= nameLengthMax) return failure;
+  return { ...failure, code: cutText(code, nameLengthMax), message: cutText(message, shownMessageMax) };
+}
+
+function shownModel(model: string | null): string | null {
+  return model === null ? null : cutText(model, nameLengthMax);
 }
 
 function presentResult(result: JobResult): WireJobResult {
@@ -85,7 +108,7 @@ function presentResult(result: JobResult): WireJobResult {
     ...(result.toolCalls === undefined ? {} : { tool_calls: result.toolCalls }),
     finish_reason: result.finishReason,
     provider: result.provider,
-    model: result.model,
+    model: shownModel(result.model),
     worker_id: result.workerId,
     usage: usageToWire(result.usage),
     ...(result.rawUsage === undefined ? {} : { raw_usage: result.rawUsage }),

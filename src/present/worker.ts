@@ -15,6 +15,7 @@ export function presentWorker({
   return {
     id: life.id,
     name: life.name,
+    key: life.owner === undefined ? null : { key_id: life.owner.keyId, name: life.owner.name },
     kind: life.kind,
     providers: life.providers,
     models: life.models,

@@ -7,8 +7,9 @@ import type { Random } from '../domain/clock.ts';
  * - `protocol`   one side does not keep to the protocol; trying soon would only repeat it.
  * - `nameTaken`  a live worker has this name. After a crash that is this worker's own shadow, gone within seconds.
  * - `refused`    the key is refused; a rotated one may come.
+ * - `notAllowed` the key may not be used for what this worker says; somebody must change the one or the other.
  */
-export type Setback = 'lost' | 'busy' | 'protocol' | 'nameTaken' | 'refused';
+export type Setback = 'lost' | 'busy' | 'protocol' | 'nameTaken' | 'refused' | 'notAllowed';
 
 const firstCeilingMs = 500;
 const ceilingMaxMs = 30_000;
@@ -20,6 +21,7 @@ const floorMs: Record<Setback, number> = {
   protocol: 5000,
   nameTaken: 2000,
   refused: 15_000,
+  notAllowed: 15_000,
 };
 
 /**

@@ -1,5 +1,5 @@
 import { errorClasses } from '../domain/failure.ts';
-import { tokensMax } from '../domain/limits.ts';
+import { nameLengthMax, tokensMax } from '../domain/limits.ts';
 import type { WireUsage } from '../domain/usage.ts';
 import {
   frameDepthMax,
@@ -17,7 +17,6 @@ import type { ProviderResult } from './provider.ts';
  * without an acknowledgement, and the outbox would offer it for ever: a NaN from some server's usage must not do that.
  */
 
-const textMax = 200;
 const messageMax = 2000;
 /** It stands in the result, and that in the frame. */
 const rawUsageDepthMax = frameDepthMax - 2;
@@ -47,8 +46,8 @@ export function cleanResult(result: ProviderResult): ProviderResult {
   const cleaned: Omit<WireResult, 'latency_ms'> = {
     output,
     ...cleanToolCalls(calls),
-    finish_reason: typeof finish === 'string' ? finish.slice(0, textMax) : 'unknown',
-    model: typeof model === 'string' ? model : null,
+    finish_reason: typeof finish === 'string' ? finish.slice(0, nameLengthMax) : 'unknown',
+    model: typeof model === 'string' && model.length <= nameLengthMax ? model : null,
     usage: cleanUsage(usage) ?? {},
   };
   return canBeTold(raw_usage) ? { ...cleaned, raw_usage } : cleaned;
@@ -79,7 +78,7 @@ export function cleanFailure(error: WireFailure): WireFailure {
     class: errorClasses.includes(errorClass) ? errorClass : 'unknown',
     message: String(message).slice(0, messageMax),
     status: isWhole(status, statusMax) ? status : undefined,
-    code: typeof code === 'string' ? code.slice(0, textMax) : undefined,
+    code: typeof code === 'string' ? code.slice(0, nameLengthMax) : undefined,
     retry_after_seconds:
       retryAfter !== undefined && retryAfter >= 0 && retryAfter < 1e9 ? retryAfter : undefined,
   };

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
-import type { CoordinatorFrame, HelloFrame, WelcomeFrame } from '../domain/workerProtocol.ts';
+import type { CoordinatorFrame, ErrorFrame, HelloFrame, WelcomeFrame } from '../domain/workerProtocol.ts';
 import { type Socket, socketStates } from '../lib/socket.ts';
 import { socketWords } from '../lib/socketFailure.ts';
 import { reconnectDelay } from './backoff.ts';
@@ -56,6 +56,8 @@ export class Connection {
   #takeBackRetry: (() => void) | null = null;
   #takeBackWelcome: (() => void) | null = null;
   #trouble: Trouble | null = null;
+  /** The last error frame of this connection. */
+  #error: ErrorFrame | null = null;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -130,6 +132,7 @@ export class Connection {
   #connect(): void {
     this.#takeBackRetry = null;
     this.#trouble = null;
+    this.#error = null;
     this.#problems = 0;
     const { dial, url, apiKey } = this.#options;
     let socket: Socket;
@@ -182,6 +185,7 @@ export class Connection {
   #onText(text: string): void {
     const frame = parseFrame(text, (problem) => this.#report(problem));
     if (!frame) return;
+    if (frame.type === 'error') this.#error = frame;
     if (frame.type === 'welcome') {
       this.#takeBackWelcome?.();
       this.#isWelcomed = true;
@@ -208,7 +212,7 @@ export class Connection {
     this.#isWelcomed = false;
     this.#socket = null;
     if (wasWelcomed && clock.monotonic() - this.#welcomedAt >= heldMs) this.#attempt = 0;
-    const trouble = this.#trouble ?? setbackOfClose(code, reason, this.#options.name);
+    const trouble = this.#trouble ?? setbackOfClose(code, reason, this.#options.name, this.#error);
     const retryMs = this.#isClosed ? 0 : this.#retry(trouble);
     if (wasWelcomed) this.#options.owner.onDown(code, retryMs);
   }

@@ -16,6 +16,8 @@ export interface EchoWorkerOptions {
   logger: Logger;
 }
 
+export const echoWorkerName = 'echo';
+
 /**
  * An echo worker inside the program that calls it, for a first try and for demonstrations. It is a worker like any
  * other: it dials the coordinator's socket, also when that is in the same process.
@@ -24,7 +26,7 @@ export interface EchoWorkerOptions {
 export function startEchoWorker({ url, apiKey, ...options }: EchoWorkerOptions): Worker {
   const worker = new Worker({
     ...options,
-    name: 'echo',
+    name: echoWorkerName,
     kind: 'local',
     coordinatorUrl: url,
     apiKey: () => apiKey,

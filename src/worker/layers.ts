@@ -3,7 +3,7 @@ import { withDefaults } from '../config/defaults.ts';
 import type { ConfigFile } from '../config/file.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { WorkerEnvironment } from '../config/workerEnvironment.ts';
-import { providerKey } from './providerKeys.ts';
+import { type AllowedVariables, checkRemoteVariable, providerKey } from './providerKeys.ts';
 import type { Timeouts } from './providers/http/patience.ts';
 import type { ProviderSettings } from './providers/providerSettings.ts';
 import { type ResolvedSettings, resolveSettings, SettingsError } from './settings.ts';
@@ -47,35 +47,40 @@ export function settle(sources: WorkerSources, remoteFile: ConfigFile | null): S
       `SVC_LOCAL_MODEL_HOST names one server, and this worker serves ${served.join(' and ')}: set providers.<name>.base_url in place of it`,
     );
   }
+  const allowed = { providers: settings.providers, named: environment.allowedVariables };
+  const shared = remote === null ? null : { config: remote, allowed };
   const isStaleLocal = local.sources[staleKey] === 'file';
   return {
     settings,
-    providers: settings.providers.map((name) => providerSettings(name, sources, remote)),
+    providers: settings.providers.map((name) => providerSettings(name, sources, shared)),
     staleSeconds: (isStaleLocal ? local.config : (remote ?? local.config)).jobs.reapStaleAfterSeconds,
   };
 }
 
 /**
  * What one provider is made from, taken from the same places.
- * @throws SettingsError when its key is missing.
+ * @throws SettingsError when its key is missing, or when the remote configuration names a variable that it may not.
  */
 export function providerSettings(
   name: string,
   sources: Pick<WorkerSources, 'environment' | 'local' | 'env'>,
-  remote: Config | null,
+  remote: { config: Config; allowed: AllowedVariables } | null,
 ): ProviderSettings {
   const { environment, local, env } = sources;
   const own = local.config.providers[name];
-  const shared = remote?.providers[name];
+  const shared = remote?.config.providers[name];
   const host = localServers.includes(name) ? environment.localModelHost : null;
   const baseUrl = host ?? own?.baseUrl ?? shared?.baseUrl ?? null;
   const api = own?.api ?? shared?.api;
   const timeouts = own?.timeouts ?? shared?.timeouts;
+  const ownVariable = own?.apiKeyEnv ?? null;
+  const sharedVariable = ownVariable === null ? (shared?.apiKeyEnv ?? null) : null;
+  if (remote !== null && sharedVariable !== null) checkRemoteVariable(name, sharedVariable, remote.allowed);
   return {
     name,
     baseUrl,
     model: own?.model ?? shared?.model ?? null,
-    apiKey: providerKey(name, baseUrl, own?.apiKeyEnv ?? shared?.apiKeyEnv ?? null, env),
+    apiKey: providerKey(name, baseUrl, ownVariable ?? sharedVariable, env),
     ...(api === undefined ? {} : { api }),
     ...(timeouts === undefined ? {} : { timeouts: inMilliseconds(timeouts) }),
   };

@@ -1,4 +1,5 @@
 import { nameLengthMax } from '../domain/limits.ts';
+import { modelsLengthMax, modelsMax } from '../domain/workerProtocol.ts';
 import type { Provider } from './provider.ts';
 
 /**
@@ -57,10 +58,22 @@ async function ask(
     if (answer.models) models[answer.name] = answer.models.filter(isAskable).toSorted();
     else delete models[answer.name];
   }
-  return models;
+  return withoutLongest(models);
 }
 
 /** No job can ask for a longer name, and a coordinator refuses the whole frame for one. */
 function isAskable(model: string): boolean {
   return model.length <= nameLengthMax;
+}
+
+/**
+ * The models as far as one hello takes them: a provider that has too many is left out, and then counts as one that takes any
+ * name. One that runs none of them answers that it does not know the model.
+ */
+function withoutLongest(models: Record<string, string[]>): Record<string, string[]> {
+  const all = Object.values(models).flat();
+  const length = all.reduce((sum, name) => sum + name.length, 0);
+  if (all.length <= modelsMax && length <= modelsLengthMax) return models;
+  const byLength = Object.entries(models).sort(([, a], [, b]) => b.join('').length - a.join('').length);
+  return withoutLongest(Object.fromEntries(byLength.slice(1)));
 }

@@ -62,6 +62,35 @@ export function providerKey(
   throw new UnusableKey(`no key for ${name}: ${advice}`, first);
 }
 
+/** The variables of a worker's environment that a remote configuration may name as `api_key_env`. */
+export interface AllowedVariables {
+  /** The providers that the worker serves. */
+  providers: readonly string[];
+  /** Named by the worker's owner: --allow-env, SVC_WORKER_ALLOWED_ENV. */
+  named: readonly string[];
+}
+
+/**
+ * Check a variable that a remote configuration names: its value is sent to an address that the same configuration may set.
+ * Allowed are those that the worker's owner has named, and of each provider that the worker serves its usual ones and those
+ * that begin with its name and end in `_API_KEY`; never the worker's own key.
+ * @throws UnusableKey, which says what to do.
+ */
+export function checkRemoteVariable(provider: string, variable: string, allowed: AllowedVariables): void {
+  const isOwn = allowed.providers.some((name) => isVariableOf(name, variable));
+  if (allowed.named.includes(variable) || (isOwn && !variable.startsWith('SVC_'))) return;
+  throw new UnusableKey(
+    `the remote configuration names ${variable} in providers.${provider}.api_key_env, and its value would be sent to an address that it chooses. If that is meant, start the worker with --allow-env ${variable} (or name it in SVC_WORKER_ALLOWED_ENV)`,
+    variable,
+  );
+}
+
+function isVariableOf(provider: string, variable: string): boolean {
+  const usual = Object.hasOwn(usualKeys, provider) ? (usualKeys[provider]?.variables ?? []) : [];
+  const prefix = provider.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_');
+  return usual.includes(variable) || (variable.startsWith(`${prefix}_`) && variable.endsWith('_API_KEY'));
+}
+
 function usualKeyOf(name: string, baseUrl: string | null): UsualKey | null {
   const usual = Object.hasOwn(usualKeys, name) ? usualKeys[name] : undefined;
   if (usual === undefined) return null;

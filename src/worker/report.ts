@@ -5,9 +5,12 @@ import {
   type CompleteFrame,
   type FailFrame,
   frameBytesMax,
+  outputBytesMax,
+  outputTexts,
   type WireFailure,
   type WireLease,
 } from '../domain/workerProtocol.ts';
+import { isLargerThan } from '../lib/utf8.ts';
 import { cleanFailure, cleanResult, cleanUsage } from './clean.ts';
 import type { OutboxEntry } from './outbox.ts';
 import type { Outcome, ProviderResult } from './provider.ts';
@@ -73,7 +76,9 @@ function completed(
     ...of,
     result: { ...result, latency_ms: latencyMs, first_token_ms: firstTokenMs ?? undefined },
   };
-  const json = result.output.length > frameBytesMax ? tooLarge : serialise(frame);
+  const json = isLargerThan(outputBytesMax, outputTexts(result.output, result.tool_calls))
+    ? tooLarge
+    : serialise(frame);
   if (typeof json === 'string') return { ending: 'completed', errorClass: null, entry: entry(of, json) };
   return failed(of, json, result.usage);
 }
@@ -105,14 +110,12 @@ function entry(of: WireLease, json: string): OutboxEntry {
 const tooLarge: WireFailure = {
   class: 'invalid_request',
   code: 'result_too_large',
-  message: `The result is larger than the ${frameBytesMax / 1024 / 1024} MiB that a frame may have`,
+  message: `The output is larger than the ${outputBytesMax / 1024 / 1024} MiB that the output of a job may have, or its frame than ${frameBytesMax / 1024 / 1024} MiB; ask for less of it, for instance with max_tokens`,
 };
 
 function serialise(frame: CompleteFrame): string | WireFailure {
   const json = JSON.stringify(frame);
-  // UTF-8 takes at most three bytes a UTF-16 unit, so most frames need no counting.
-  if (json.length * 3 <= frameBytesMax || Buffer.byteLength(json) <= frameBytesMax) return json;
-  return tooLarge;
+  return isLargerThan(frameBytesMax, [json]) ? tooLarge : json;
 }
 
 function overdue(timeoutSeconds: number): WireFailure {

@@ -1,4 +1,5 @@
-import { closeCodes } from '../domain/workerProtocol.ts';
+import { closeCodes, type ErrorFrame, refusalCodes } from '../domain/workerProtocol.ts';
+import { cutText } from '../lib/cutText.ts';
 import type { Setback } from './backoff.ts';
 
 /** What is wrong with the connection, for the log and the operator, and how it is tried again. */
@@ -16,8 +17,27 @@ const refusedKey =
   '401 Unauthorized: Authentication failed: the coordinator refuses the key of this worker. Give it a valid one with the role worker (SVC_API_KEY)';
 const retryAfterMsMax = 60_000;
 
-/** @param reason the text of the close frame; shown as it is, cut short. */
-export function setbackOfClose(code: number, reason: string, name: string): Trouble {
+/** Of what the coordinator says of a refusal, characters. */
+const refusalLengthMax = 1000;
+
+/**
+ * @param reason the text of the close frame; shown as it is, cut short.
+ * @param error the last error frame before a welcome; null when there was none.
+ */
+export function setbackOfClose(
+  code: number,
+  reason: string,
+  name: string,
+  error: ErrorFrame | null,
+): Trouble {
+  const why = error === null ? '' : cutText(error.message, refusalLengthMax);
+  if (code === closeCodes.keyNotAllowed) {
+    const message = `the key of this worker does not allow what the worker says of itself: ${why || reason}`;
+    return { setback: 'notAllowed', level: 'error', message };
+  }
+  if (code === closeCodes.nameTaken && error?.code === refusalCodes.nameTakenByKey) {
+    return { setback: 'notAllowed', level: 'error', message: why };
+  }
   const said = reason === '' ? '' : `: ${reason.slice(0, 120)}`;
   switch (code) {
     case closeCodes.restarting:

@@ -8,6 +8,7 @@ import {
   type CoordinatorFrame,
   closeCodes,
   type HelloFrame,
+  refusalCodes,
   type WelcomeFrame,
   type WireLease,
   type WorkerFrame,
@@ -57,6 +58,7 @@ export interface DrainResult {
   undelivered: number;
 }
 
+const refusals: readonly string[] = Object.values(refusalCodes);
 const staleSecondsDefault = 120;
 /** How long a drain waits for answers beyond its grace. */
 const ackGraceMs = 5000;
@@ -305,6 +307,8 @@ export class Worker extends EventEmitter<WorkerEvents> {
         this.#tell('settings', { paused: this.#paused, concurrency: this.#concurrency });
         break;
       case 'error':
+        // What a close follows is told with it.
+        if (refusals.includes(frame.code)) break;
         this.notice('warn', `the coordinator says: ${frame.code}: ${frame.message.slice(0, 200)}`);
         break;
     }

@@ -186,6 +186,7 @@ export function wireWorker(over: Partial<WireWorker> = {}): WireWorker {
   return {
     id: '01990000-0000-7000-8000-0000000000b1',
     name: 'box-1',
+    key: null,
     kind: 'local',
     providers: ['echo'],
     models: {},

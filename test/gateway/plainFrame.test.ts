@@ -1,7 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { schemas, usageOrNull } from '../../src/gateway/frames.ts';
+import { schemas } from '../../src/gateway/frames.ts';
 import { isPlainFrame } from '../../src/gateway/plainFrame.ts';
+import { usageOrNull } from '../../src/gateway/words.ts';
 
 /** A value that is often right for its field, and often just wrong. */
 const any = fc.oneof(fc.string(), fc.integer(), fc.double(), fc.boolean(), fc.constant(null), fc.jsonValue());

@@ -46,6 +46,7 @@ export const worker = {
   resumed: { type: 'worker.resumed', at: 60 },
   draining: { type: 'worker.draining', at: 70 },
   resized: { type: 'worker.resized', at: 80, concurrency: 0 },
+  limited: { type: 'worker.limited', at: 85, concurrency: 1 },
   modelsChanged: { type: 'worker.modelsChanged', at: 90, models: { ollama: ['llama', 'qwen'] } },
 } as const satisfies Record<string, WorkerEvent | ((...rest: never[]) => WorkerEvent)>;
 

@@ -25,6 +25,7 @@ const workerRows: Record<WorkerEvent['type'], () => WorkerEvent> = {
   'worker.resumed': () => worker.resumed,
   'worker.draining': () => worker.draining,
   'worker.resized': () => worker.resized,
+  'worker.limited': () => worker.limited,
   'worker.modelsChanged': () => worker.modelsChanged,
 };
 
@@ -43,6 +44,7 @@ worker.paused        | disconnected      | paused.responsive | paused.late      
 worker.resumed       | disconnected      | -                 | -                 | active.responsive | active.late       | draining
 worker.draining      | -                 | draining          | draining          | draining          | draining          | -
 worker.resized       | disconnected      | active.responsive | active.late       | paused.responsive | paused.late       | draining
+worker.limited       | disconnected      | active.responsive | active.late       | paused.responsive | paused.late       | draining
 worker.modelsChanged | -                 | active.responsive | active.late       | paused.responsive | paused.late       | draining
 `,
   true,

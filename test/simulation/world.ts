@@ -260,7 +260,9 @@ class World {
         const principal = this.#keys.authenticate(coordinator, apiKey);
         if (principal === null) return 401;
         if (coordinator.status !== 'accepting' && coordinator.status !== 'paused') return 503;
-        const worker = new WorkerSocket({ socket, coordinator, logger: this.#logger });
+        // Workers get other keys while they run; that an operator frees the name each time is not simulated.
+        const key = { keyId: 'fleet', name: null, bounds: null };
+        const worker = new WorkerSocket({ socket, key, coordinator, logger: this.#logger });
         const unwatch = this.#keys.watch(coordinator, principal, apiKey, () => worker.keyRefused());
         socket.on('close', unwatch);
         return null;

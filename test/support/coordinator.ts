@@ -7,7 +7,7 @@ import { createPricing } from '../../src/cost/pricing.ts';
 import type { JobRecord, JobRequest } from '../../src/domain/job.ts';
 import { statusOf } from '../../src/domain/states.ts';
 import { type Usage, usageFromWire } from '../../src/domain/usage.ts';
-import type { WorkerHello } from '../../src/domain/worker.ts';
+import type { WorkerHello, WorkerKey } from '../../src/domain/worker.ts';
 import type { Assignment, CoordinatorFrame } from '../../src/domain/workerProtocol.ts';
 import { silent } from '../../src/lib/log.ts';
 import { type Files, nodeFiles } from '../../src/store/json/files.ts';
@@ -38,6 +38,9 @@ export function request(fields: Partial<JobRequest> = {}): JobRequest {
   };
 }
 
+/** The key of workers whose key does not matter. */
+const someKey: WorkerKey = { keyId: 'some', name: 'some key', bounds: null };
+
 export const someUsage = usageFromWire({ input_tokens: 10, output_tokens: 5 });
 
 /** A worker by hand: keeps every frame, says what it is told to say. */
@@ -49,9 +52,9 @@ export class HandWorker implements WorkerLink {
   readonly connection: WorkerConnection;
   #watchers: (() => void)[] = [];
 
-  constructor(coordinator: Coordinator) {
+  constructor(coordinator: Coordinator, key: WorkerKey = someKey) {
     this.#coordinator = coordinator;
-    this.connection = coordinator.connect(this);
+    this.connection = coordinator.connect(this, key);
   }
 
   get id(): string {
@@ -124,7 +127,11 @@ export interface Bundle {
   coordinator: Coordinator;
   folder: string;
   /** Connect a worker; it serves `echo` unless told. */
-  worker(hello?: Partial<WorkerHello>, running?: { jobId: string; lease: number }[]): Promise<HandWorker>;
+  worker(
+    hello?: Partial<WorkerHello>,
+    running?: { jobId: string; lease: number }[],
+    key?: WorkerKey,
+  ): Promise<HandWorker>;
   /** The job once `isReached`. */
   jobWhen(id: string, isReached: (job: JobRecord) => boolean): Promise<JobRecord>;
   /** The job once it has this status. */
@@ -174,8 +181,8 @@ export async function setup(
     clock,
     coordinator,
     folder,
-    worker: async (hello = {}, running = []) => {
-      const worker = new HandWorker(coordinator);
+    worker: async (hello = {}, running = [], key = someKey) => {
+      const worker = new HandWorker(coordinator, key);
       await worker.connection.hello(
         {
           name: `w-${Math.random().toString(36).slice(2)}`,

@@ -32,7 +32,7 @@ async function setup(t: ExecutionContext, { remote = '', yaml = '', env = {}, fl
   const notices: string[] = [];
   const configured = await ConfiguredWorker.create({
     flags: { providers: ['echo'], coordinator: coordinator.url, ...flags },
-    environment: { coordinator: null, configUrl: server.url, localModelHost: null },
+    environment: { coordinator: null, configUrl: server.url, localModelHost: null, allowedVariables: [] },
     local: await loadConfig({ env, cwd }),
     env,
     host: 'box',

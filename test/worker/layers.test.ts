@@ -12,7 +12,12 @@ const key = 'a-key-of-16-characters-and-more';
 /** Sources with this local file; everything else is as good as empty. */
 async function sourcesOf(t: Parameters<typeof load>[0], yaml: string, env: NodeJS.ProcessEnv = {}) {
   const flags: Partial<WorkerSettings> = {};
-  const environment: WorkerEnvironment = { coordinator: null, configUrl: null, localModelHost: null };
+  const environment: WorkerEnvironment = {
+    coordinator: null,
+    configUrl: null,
+    localModelHost: null,
+    allowedVariables: [],
+  };
   return { flags, environment, local: await load(t, yaml, { env }), env, host: 'box' };
 }
 

@@ -46,6 +46,7 @@ test('a key that is rotated with a grace reaches a running worker through the co
       coordinator: null,
       configUrl: new URL('/api/worker-config', service.url),
       localModelHost: null,
+      allowedVariables: [],
     },
     local: await loadConfig({ env, cwd: await folderWith(t) }),
     env,

@@ -64,6 +64,8 @@ export interface WireAttempt {
   outcome: AttemptOutcome | null;
   error: Failure | null;
   usage: WireUsage | null;
+  /** More tokens than an attempt can have used; its cost is unknown then, and it is in no sum. */
+  usage_implausible?: true;
   cost_usd: number | null;
   cost_status: CostStatus;
 }

@@ -1,7 +1,17 @@
 import type { Role } from '../key.ts';
 import type { Iso } from './iso.ts';
 
-export interface WireKey {
+/** What a worker that comes with a key may say of itself; null: whatever it likes. Other roles have null in all of them. */
+export interface WireKeyBounds {
+  /** Its name must match one of them; `*` stands for any text. */
+  name_patterns: string[] | null;
+  tags: string[] | null;
+  providers: string[] | null;
+  /** Slots of all its connected workers together. */
+  max_concurrency: number | null;
+}
+
+export interface WireKey extends WireKeyBounds {
   id: string;
   role: Role;
   name: string | null;
@@ -9,6 +19,13 @@ export interface WireKey {
   expires_at: Iso | null;
   /** Until when the secret before the last rotation is still taken. */
   previous_valid_until: Iso | null;
+}
+
+/** Body of POST /api/keys. */
+export interface CreateKeyBody extends Partial<WireKeyBounds> {
+  role: Role;
+  name?: string;
+  expires_at?: Iso;
 }
 
 /** Answered once, when the key is made or rotated. */

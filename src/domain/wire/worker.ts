@@ -6,6 +6,8 @@ import type { Iso } from './iso.ts';
 export interface WireWorker {
   id: string;
   name: string;
+  /** The key that the name belongs to; null: the first key that says it gets it. */
+  key: { key_id: string; name: string | null } | null;
   kind: WorkerKind;
   providers: string[];
   models: Record<string, string[]>;

@@ -9,6 +9,7 @@ import {
   costDimensions,
   noAmounts,
 } from '../../domain/cost.ts';
+import { nameLengthMax } from '../../domain/limits.ts';
 import type { LedgerEntry } from '../store.ts';
 
 /** Takes in what the ledger says. */
@@ -23,6 +24,12 @@ export interface CostSink {
 const bucketsMax = 300_000;
 /** Stands for everything of a dimension that came after it was full. */
 export const otherName = '(other)';
+
+/** A part of a key that is longer than any name, as earlier versions took it from workers, stands under `otherName`. */
+function boundedKey(key: CostKey): CostKey {
+  const isLong = (part: string | null): boolean => part !== null && part.length > nameLengthMax;
+  return key.some(isLong) ? key.map((part) => (isLong(part) ? otherName : part)) : key;
+}
 
 /** The UTC month of a time, `2026-11`. */
 export function monthOf(at: number): string {
@@ -72,14 +79,23 @@ export class CostMonth implements CostSink {
     for (const name of costDimensions) {
       const { keys, buckets } = dimensions[name];
       const dimension = made.#dimensions[name];
-      for (const key of keys) dimension.keys.set(JSON.stringify(key), key);
+      const shared = keys.map((stored) => {
+        const key = boundedKey(stored);
+        const text = JSON.stringify(key);
+        const known = dimension.keys.get(text) ?? key;
+        dimension.keys.set(text, known);
+        return known;
+      });
       for (let i = 0; i < buckets.length; i += numbersEach) {
-        const key = keys[buckets[i + 1] ?? -1];
+        const key = shared[buckets[i + 1] ?? -1];
         if (key === undefined)
           throw new Error(`a bucket of ${month} names a ${name} that is not in the file`);
         const amounts: CostAmounts = { ...noAmounts };
         for (const [n, amount] of amountNames.entries()) amounts[amount] = buckets[i + 2 + n] ?? 0;
-        put(dimension, first + (buckets[i] ?? 0), key, amounts);
+        const quarter = first + (buckets[i] ?? 0);
+        // Two keys that were too long are one now.
+        const before = dimension.quarters.get(quarter)?.get(key);
+        put(dimension, quarter, key, before === undefined ? amounts : addAmounts(before, amounts));
       }
     }
     return made;
@@ -128,11 +144,12 @@ export class CostMonth implements CostSink {
    */
   #add(name: CostDimension, quarter: number, key: CostKey, other: CostKey, amounts: CostAmounts): void {
     const dimension = this.#dimensions[name];
-    const ownText = JSON.stringify(key);
+    const ownKey = boundedKey(key);
+    const ownText = JSON.stringify(ownKey);
     const own = dimension.keys.get(ownText);
     const isThere = own !== undefined && dimension.quarters.get(quarter)?.has(own) === true;
     const isOwn = isThere || dimension.count < this.#max;
-    const chosen = isOwn ? key : other;
+    const chosen = isOwn ? ownKey : other;
     const text = isOwn ? ownText : JSON.stringify(other);
     const shared = dimension.keys.get(text) ?? chosen;
     dimension.keys.set(text, shared);

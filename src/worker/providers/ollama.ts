@@ -1,5 +1,10 @@
 import type { WireUsage } from '../../domain/usage.ts';
-import { type Assignment, frameBytesMax, type ToolCall } from '../../domain/workerProtocol.ts';
+import {
+  type Assignment,
+  frameBytesMax,
+  outputBytesMax,
+  type ToolCall,
+} from '../../domain/workerProtocol.ts';
 import { abortedOutcome, type Outcome, type Provider, type RunContext } from '../provider.ts';
 import { classify, type Refusal } from './errors/classify.ts';
 import {
@@ -138,7 +143,7 @@ async function read(
     }
     if (said.text !== '') {
       output += said.text;
-      if (output.length > frameBytesMax) return { ok: false, error: tooLargeOutput(name) };
+      if (output.length > outputBytesMax) return { ok: false, error: tooLargeOutput(name) };
       context.onText(said.text);
     }
     if (said.isDone) return whole(said, output, toolCalls, model);

@@ -1,4 +1,4 @@
-import { concurrencyMax } from '../../../domain/limits.ts';
+import { slotsMax } from '../../../domain/limits.ts';
 import type { WorkerStatus } from '../../../domain/states.ts';
 import type { WireStats } from '../../../domain/wire/stats.ts';
 import type { WireWorker } from '../../../domain/wire/worker.ts';
@@ -39,8 +39,8 @@ export function offers({ providers, models }: WireWorker): { provider: string; m
   return providers.map((provider) => ({ provider, models: models[provider] ?? null }));
 }
 
-/** A concurrency as it was typed; null when it is no whole number from 0 to `concurrencyMax`. */
+/** A concurrency as it was typed; null when it is no whole number from 0 to `slotsMax`. */
 export function concurrencyOf(text: string): number | null {
   const value = /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
-  return value <= concurrencyMax ? value : null;
+  return value <= slotsMax ? value : null;
 }

@@ -5,9 +5,9 @@ import type { WireKeyList, WireNewKey, WireTicket } from '../../../domain/wire/k
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
 import { presentKey } from './present.ts';
-import { parseCreate, parseRotate } from './schema.ts';
+import { parseChange, parseCreate, parseRotate } from './schema.ts';
 
-/** /api/keys: list, create, rotate, revoke; and /api/tickets. */
+/** /api/keys: list, create, change, rotate, revoke; and /api/tickets. */
 export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
   return [
     {
@@ -27,10 +27,21 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       body: 'required',
       handle: async ({ query, body }) => {
         parseNothing(query);
-        const { role, name, expiresAt } = parseCreate(body);
-        const { key, record } = await keys.create(role, name, expiresAt);
+        const { role, name, expiresAt, bounds } = parseCreate(body);
+        const { key, record } = await keys.create(role, name, expiresAt, bounds);
         const created: WireNewKey = { ...presentKey(record), key };
         return { status: 201, headers: { Location: `/api/keys/${record.id}` }, json: created };
+      },
+    },
+    {
+      method: 'PATCH',
+      path: '/api/keys/:id',
+      role: 'admin',
+      body: 'required',
+      handle: async ({ params: { id = '' }, query, body }) => {
+        parseNothing(query);
+        const change = parseChange(body);
+        return { json: presentKey(await keys.bind(id, (bounds) => ({ ...bounds, ...change }))) };
       },
     },
     {

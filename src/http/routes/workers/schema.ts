@@ -1,9 +1,9 @@
 import { number, object } from 'yup';
-import { concurrencyMax } from '../../../domain/limits.ts';
+import { slotsMax } from '../../../domain/limits.ts';
 import { validate } from '../../validate.ts';
 
 const patchSchema = object({
-  concurrency: number().integer().min(0).max(concurrencyMax).required(),
+  concurrency: number().integer().min(0).max(slotsMax).required(),
 }).noUnknown();
 
 /** The body of PATCH /api/workers/:id. @throws CoordinatorError invalid_request. */

@@ -1,5 +1,5 @@
 import type { WireFailure } from '../../../domain/workerProtocol.ts';
-import { frameBytesMax } from '../../../domain/workerProtocol.ts';
+import { outputBytesMax } from '../../../domain/workerProtocol.ts';
 import type { HttpFailure } from '../http/httpFailure.ts';
 
 /** Failures that no provider puts into words. */
@@ -41,7 +41,7 @@ export function tooLargeOutput(name: string): WireFailure {
   return {
     class: 'invalid_request',
     code: 'result_too_large',
-    message: `The answer of ${name} is larger than the ${frameBytesMax / 1024 / 1024} MiB that a result may have; ask for less with max_tokens`,
+    message: `The answer of ${name} is larger than the ${outputBytesMax / 1024 / 1024} MiB that a result may have; ask for less with max_tokens`,
   };
 }
 

@@ -9,7 +9,7 @@ import {
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
 import type { WireUsage } from '../../../domain/usage.ts';
-import { frameBytesMax, type ToolCall, type WireFailure } from '../../../domain/workerProtocol.ts';
+import { outputBytesMax, type ToolCall, type WireFailure } from '../../../domain/workerProtocol.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
 import { abortedOutcome, type Outcome, type RunContext } from '../../provider.ts';
 import { classify, type Refuser } from '../errors/classify.ts';
@@ -165,7 +165,7 @@ class Answer {
         if (part.delta === '') break;
         this.#patience.progress();
         this.#output += part.delta;
-        if (this.#output.length > frameBytesMax) this.#failure = tooLargeOutput(this.#call.refuser.name);
+        if (this.#output.length > outputBytesMax) this.#failure = tooLargeOutput(this.#call.refuser.name);
         else this.#context.onText(part.delta);
         break;
       case 'reasoning-delta':

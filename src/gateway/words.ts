@@ -1,0 +1,98 @@
+import type { Outcome } from '../coordinator/outcomes.ts';
+import type { ReportedFailure } from '../domain/failure.ts';
+import { nameLengthMax } from '../domain/limits.ts';
+import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';
+import {
+  chunkLengthMax,
+  messageLengthMax,
+  outputBytesMax,
+  outputTexts,
+  type ToolCall,
+  type WireFailure,
+  type WireResult,
+} from '../domain/workerProtocol.ts';
+import { cutText } from '../lib/cutText.ts';
+import { isLargerThan } from '../lib/utf8.ts';
+
+/*
+ * What a worker says of an outcome, in the form that the coordinator keeps. Texts that are too long are cut, so that the job
+ * ends all the same; only an output beyond its limit makes an attempt fail.
+ */
+
+/** Bytes of JSON; the largest that a provider is known to send takes 1 KiB. */
+const rawUsageMax = 16 * 1024;
+
+export function failureFromWire(wire: WireFailure): ReportedFailure {
+  const { class: errorClass, message, status, code, retry_after_seconds: seconds } = wire;
+  return {
+    class: errorClass,
+    message: cutMessage(message),
+    status: status ?? null,
+    code: code === undefined ? null : cutText(code, nameLengthMax),
+    retryAfterMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
+  };
+}
+
+/** A result as an outcome: a failure when its output is larger than `outputBytesMax`, with the usage, since it was paid for. */
+export function outcomeFromWire(result: WireResult): Outcome {
+  const { output, tool_calls, finish_reason, model, usage, raw_usage, latency_ms, first_token_ms } = result;
+  if (isLargerThan(outputBytesMax, outputTexts(output, tool_calls))) {
+    return { type: 'fail', failure: tooLarge, usage: usageOrNull(usage) };
+  }
+  return {
+    type: 'complete',
+    output,
+    toolCalls: tool_calls?.length ? tool_calls.map(keptToolCall) : undefined,
+    finishReason: cutText(finish_reason ?? 'stop', nameLengthMax),
+    model: keptModel(model ?? null),
+    usage: usageOrNull(usage),
+    rawUsage: keptRawUsage(raw_usage),
+    latencyMs: latency_ms ?? 0,
+    firstTokenMs: first_token_ms ?? null,
+  };
+}
+
+/** A piece of output, for those who watch. */
+export function keptChunk(text: string): string {
+  return cutText(text, chunkLengthMax);
+}
+
+/** A provider's own form of the usage; one that is too large to be kept with every result is left out. */
+export function keptRawUsage(raw: unknown): unknown {
+  return raw === undefined || raw === null || JSON.stringify(raw).length > rawUsageMax ? undefined : raw;
+}
+
+/** null when the worker says of neither input nor output what was used: that is not the same as none. */
+export function usageOrNull(wire: Partial<WireUsage> | undefined): Usage | null {
+  if (wire === undefined) return null;
+  const { input_tokens: input, output_tokens: output } = wire;
+  if (input === undefined && output === undefined) return null;
+  const usage = usageFromWire(wire);
+  return input === undefined || output === undefined ? { ...usage, isPartial: true } : usage;
+}
+
+function cutMessage(message: string): string {
+  if (message.length <= messageLengthMax) return message;
+  return `${cutText(message, messageLengthMax)} … (cut; it had ${message.length} characters)`;
+}
+
+/** A text that is too long for a model's name is none: the model counts as not told then. */
+function keptModel(model: string | null): string | null {
+  return model === null || model.length > nameLengthMax ? null : model;
+}
+
+function keptToolCall({ id, type, function: called }: ToolCall): ToolCall {
+  return {
+    id: cutText(id, nameLengthMax),
+    type,
+    function: { name: cutText(called.name, nameLengthMax), arguments: called.arguments },
+  };
+}
+
+const tooLarge: ReportedFailure = {
+  class: 'invalid_request',
+  code: 'result_too_large',
+  message: `The output is larger than the ${outputBytesMax / 1024 / 1024} MiB that the output of a job may have; ask for less of it, for instance with max_tokens`,
+  status: null,
+  retryAfterMs: null,
+};

@@ -76,7 +76,7 @@ export function createApp(parts: HttpParts): Koa {
   const all = routes(parts);
   const app = new Koa();
   // Koa's own handler would print what the error middleware has answered already.
-  app.on('error', (error: Error) => logger.debug({ error: error.message }, 'connection error'));
+  app.on('error', (error: Error) => logger.debug({ err: error }, 'connection error'));
   app.use(measure(metrics));
   app.use(requestId());
   app.use(headers(coordinator));

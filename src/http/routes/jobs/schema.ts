@@ -3,7 +3,7 @@ import { array, type InferType, mixed, number, object, string } from 'yup';
 import type { Config } from '../../../config/config.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
 import type { JobRequest, Message } from '../../../domain/job.ts';
-import { nameLengthMax } from '../../../domain/limits.ts';
+import { filterTagsMax, nameLengthMax, searchLengthMax } from '../../../domain/limits.ts';
 import { jobStates, jobStatuses } from '../../../domain/states.ts';
 import { boundedList } from '../../../lib/boundedList.ts';
 import type { Included } from '../../../present/job.ts';
@@ -137,12 +137,12 @@ export function readFilter(query: Query): JobFilter {
     provider: query.text('provider'),
     model: query.text('model'),
     worker: query.id('worker'),
-    tags: query.all('tag'),
+    tags: query.all('tag', { max: filterTagsMax }),
     priority: query.text('priority'),
     tier: query.text('tier'),
     createdAfter: query.time('created_after'),
     createdBefore: query.time('created_before'),
-    text: query.text('q'),
+    text: query.text('q', searchLengthMax),
     newest: null,
   };
 }

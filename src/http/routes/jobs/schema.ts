@@ -156,7 +156,7 @@ export function parseList(raw: RawQuery): { query: JobQuery; include: Included }
     limit: query.integer('limit', limitDefault, 1, limitMax),
     offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
   };
-  const include = new Set(query.words('include', ['input', 'result'] as const));
+  const include = new Set(query.words('include', ['request', 'input', 'result'] as const));
   query.done();
   return { query: parsed, include };
 }

@@ -1,5 +1,4 @@
 import type { Clock } from '../domain/clock.ts';
-import { messageOf } from '../domain/errors.ts';
 import type { JobRecord } from '../domain/job.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
@@ -56,10 +55,7 @@ export class Delays {
     this.#host
       .apply(job.id, () => [{ type: 'job.due', at: this.#clock.now() }])
       .catch((error: unknown) => {
-        this.#logger.error(
-          { job_id: job.id, error: messageOf(error) },
-          'job could not be made ready; trying again',
-        );
+        this.#logger.error({ job_id: job.id, err: error }, 'job could not be made ready; trying again');
         this.#after(storeRetryMs, job);
       });
   }

@@ -1,5 +1,4 @@
 import type { Clock } from '../domain/clock.ts';
-import { messageOf } from '../domain/errors.ts';
 import { type JobRecord, laneOf, lastAttempt, type RouteStep } from '../domain/job.ts';
 import type { Assignment } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
@@ -124,7 +123,7 @@ export class Dispatcher {
         await this.#pass();
       }
     } catch (error) {
-      this.#logger.error({ error: messageOf(error) }, 'no job could be handed out; trying again');
+      this.#logger.error({ err: error }, 'no job could be handed out; trying again');
       this.#clock.after(storeRetryMs, () => this.kick());
     } finally {
       this.#running = null;

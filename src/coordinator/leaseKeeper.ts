@@ -1,7 +1,6 @@
 import type { JobEvent } from '../../machines/events.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
-import { messageOf } from '../domain/errors.ts';
 import { isRefusal, workerKeyRevoked } from '../domain/failure.ts';
 import { type JobRecord, type LeaseRef, lastAttempt } from '../domain/job.ts';
 import { type Cost, noCost } from '../domain/money.ts';
@@ -328,7 +327,7 @@ export class LeaseKeeper {
     this.#host
       .apply(jobId, (job) => [complete(job)])
       .catch((error: unknown): undefined => {
-        this.#logger.error({ job_id: jobId, event: event.type, error: messageOf(error) }, 'change put off');
+        this.#logger.error({ job_id: jobId, event: event.type, err: error }, 'change put off');
         this.#deadlines.set(this.#clock.monotonic() + storeRetryMs, () => this.#try(jobId, event, complete));
       });
   }

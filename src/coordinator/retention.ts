@@ -1,6 +1,5 @@
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
-import { messageOf } from '../domain/errors.ts';
 import type { AttemptOutcome, JobRecord } from '../domain/job.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
@@ -98,10 +97,7 @@ export class Retention {
       if (count < sweepSizeMax) return sweepEveryMs;
       return Math.min(this.#clock.monotonic() - beganAt, restMsMax);
     } catch (error) {
-      this.#logger.error(
-        { error: messageOf(error) },
-        'ended jobs could not be moved to the archive; trying again',
-      );
+      this.#logger.error({ err: error }, 'ended jobs could not be moved to the archive; trying again');
       return retryMs;
     } finally {
       for (const release of releases) release();

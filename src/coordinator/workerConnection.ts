@@ -1,6 +1,5 @@
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
-import { messageOf } from '../domain/errors.ts';
 import type { LeaseRef } from '../domain/job.ts';
 import type { KeyBounds } from '../domain/key.ts';
 import { iso } from '../domain/wire/iso.ts';
@@ -153,10 +152,7 @@ export class WorkerConnection {
       const ack = await outcomes.conclude(this.#session, ref, outcome);
       this.#session.send({ type: 'ack', ...toWireLease(ref), ...ack });
     } catch (error) {
-      logger.error(
-        { job_id: ref.jobId, lease: ref.lease, error: messageOf(error) },
-        'outcome not durable yet',
-      );
+      logger.error({ job_id: ref.jobId, lease: ref.lease, err: error }, 'outcome not durable yet');
       this.#parts.clock.after(storeRetryMs, () => {
         if (!this.#session.isClosed) void this.conclude(ref, outcome);
       });

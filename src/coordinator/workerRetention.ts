@@ -1,5 +1,4 @@
 import type { Clock } from '../domain/clock.ts';
-import { messageOf } from '../domain/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { EventBus } from './eventBus.ts';
@@ -75,7 +74,7 @@ export class WorkerRetention {
       if (leaving.length > 0) this.#logger.info({ workers: leaving.length }, 'forgot workers that are gone');
     } catch (error) {
       // One has come back meanwhile, or the store takes no writes.
-      this.#logger.warn({ error: messageOf(error) }, 'not all workers that are gone were forgotten');
+      this.#logger.warn({ err: error }, 'not all workers that are gone were forgotten');
     } finally {
       this.#isSweeping = false;
     }

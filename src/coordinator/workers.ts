@@ -2,7 +2,7 @@ import { createActor } from 'xstate';
 import type { WorkerEvent } from '../../machines/events.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
 import type { Clock, Random } from '../domain/clock.ts';
-import { CoordinatorError, messageOf } from '../domain/errors.ts';
+import { CoordinatorError } from '../domain/errors.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ProviderFleet } from '../domain/provider.ts';
 import type { WorkerStatus } from '../domain/states.ts';
@@ -463,7 +463,7 @@ export class Workers {
         const { completed = 0, failed = 0 } = records.find(({ life }) => life.id === view.life.id) ?? {};
         this.#bus.publish({ type, at, worker: { ...view, completed, failed } });
       },
-      (error: unknown) => this.#logger.warn({ error: messageOf(error) }, 'a change of a worker is not told'),
+      (error: unknown) => this.#logger.warn({ err: error }, 'a change of a worker is not told'),
     );
   }
 

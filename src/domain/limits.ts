@@ -1,5 +1,9 @@
 /** Longest name of a worker, provider, model, key, tag or tier. */
 export const nameLengthMax = 200;
+/** Longest text that jobs are searched for; the work is that many times the length of the prompts, at worst. */
+export const searchLengthMax = 200;
+/** Most tags, and most entries of metadata, that a list of jobs is narrowed by. */
+export const filterTagsMax = 20;
 /** Most jobs that a worker may offer to run at a time. */
 export const concurrencyMax = 100_000;
 /** Most jobs that it is given at a time, whatever it offers and its key allows. */

@@ -1,7 +1,7 @@
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { WorkerConnection } from '../coordinator/workerConnection.ts';
 import { leaseOf, type WorkerLink } from '../coordinator/workerSession.ts';
-import { CoordinatorError, messageOf } from '../domain/errors.ts';
+import { CoordinatorError } from '../domain/errors.ts';
 import type { KeyBounds } from '../domain/key.ts';
 import type { WorkerKey } from '../domain/worker.ts';
 import {
@@ -182,7 +182,7 @@ export class WorkerSocket implements WorkerLink {
     try {
       await this.#connection.hello(hello, (running ?? []).map(leaseOf));
     } catch (error) {
-      this.#logger.error({ error: messageOf(error) }, 'worker could not be registered');
+      this.#logger.error({ err: error }, 'worker could not be registered');
       const code = error instanceof CoordinatorError ? error.code : 'internal_error';
       this.send({
         type: 'error',

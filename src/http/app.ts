@@ -12,6 +12,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import { type DashboardFiles, dashboard } from './dashboard.ts';
 import { health } from './health.ts';
 import { authentication } from './middleware/authentication.ts';
+import { compression } from './middleware/compression.ts';
 import { errors } from './middleware/errors.ts';
 import { headers } from './middleware/headers.ts';
 import { jsonBody } from './middleware/jsonBody.ts';
@@ -76,10 +77,11 @@ export function createApp(parts: HttpParts): Koa {
   const all = routes(parts);
   const app = new Koa();
   // Koa's own handler would print what the error middleware has answered already.
-  app.on('error', (error: Error) => logger.debug({ error: error.message }, 'connection error'));
+  app.on('error', (error: Error) => logger.debug({ err: error }, 'connection error'));
   app.use(measure(metrics));
   app.use(requestId());
   app.use(headers(coordinator));
+  app.use(compression());
   app.use(errors(logger, (code) => metrics.bounds.requestRefused(code)));
   app.use(health(coordinator));
   app.use(knownHost(config));

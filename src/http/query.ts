@@ -1,9 +1,13 @@
 import { CoordinatorError, type FieldError } from '../domain/errors.ts';
+import { nameLengthMax } from '../domain/limits.ts';
 import { isTime } from '../lib/isoTime.ts';
 import { timeMessage } from './time.ts';
 
 /** As Koa parses it: a parameter that is repeated is a list. */
 export type RawQuery = Record<string, string | string[] | undefined>;
+
+/** Values of one parameter. */
+const valuesMax = 100;
 
 /** A query string, read one parameter at a time; every fault is told at once by `done`. */
 export class Query {
@@ -15,27 +19,33 @@ export class Query {
     this.#query = query;
   }
 
+  /** Once for each field and fault: a list of words may have the same one many times. */
   fault(field: string, message: string): void {
+    if (this.#errors.some((error) => error.field === field && error.message === message)) return;
     this.#errors.push({ field, message });
   }
 
-  all(field: string): string[] {
+  /** @param lengthMax characters of each value. @returns nothing when a value is too long, or when there are more than `max`. */
+  all(field: string, { max = valuesMax, lengthMax = nameLengthMax } = {}): string[] {
     this.#read.add(field);
     const value = this.#query[field];
     const list = value === undefined ? [] : Array.isArray(value) ? value : [value];
+    if (list.length > max) this.fault(field, `may be given ${max} times`);
     if (list.includes('')) this.fault(field, 'must not be empty');
-    return list;
+    const isTooLong = list.some(({ length }) => length > lengthMax);
+    if (isTooLong) this.fault(field, `must have at most ${lengthMax} characters`);
+    return isTooLong || list.length > max ? [] : list;
   }
 
-  text(field: string): string | null {
-    const list = this.all(field);
+  text(field: string, lengthMax = nameLengthMax): string | null {
+    const list = this.all(field, { lengthMax });
     if (list.length > 1) this.fault(field, 'may be given once');
     return list[0] ?? null;
   }
 
   /** `name=value`, any number of times. A name has no `=`; a value may. */
-  pairs(field: string): [name: string, value: string][] {
-    return this.all(field).flatMap((text) => {
+  pairs(field: string, max = valuesMax): [name: string, value: string][] {
+    return this.all(field, { max, lengthMax: 2 * nameLengthMax }).flatMap((text) => {
       const at = text.indexOf('=');
       if (at > 0) return [[text.slice(0, at), text.slice(at + 1)]];
       if (text !== '') this.fault(field, 'must be name=value');
@@ -75,7 +85,7 @@ export class Query {
 
   done(): void {
     for (const field of Object.keys(this.#query))
-      if (!this.#read.has(field)) this.fault(field, 'is not known');
+      if (!this.#read.has(field)) this.fault(field.slice(0, nameLengthMax), 'is not known');
     if (this.#errors.length === 0) return;
     const named = this.#errors.map(({ field, message }) => `${field} ${message}`).join('; ');
     throw new CoordinatorError('invalid_request', `The query is not valid: ${named}`, {

@@ -27,6 +27,8 @@ interface RouteBase {
   path: string;
   /** Part of the route: there is none without. */
   role: Role;
+  /** Its answers hold a secret, and are not compressed. */
+  holdsSecret?: true;
 }
 
 /** A route that answers at once, JSON unless it says otherwise. */
@@ -61,7 +63,7 @@ export function routing(routes: readonly Route[], readBody: Middleware): Middlew
     if (!(route.role in rolesByName)) throw new Error(`${route.method} ${route.path} declares no role`);
     const handler: Middleware = async (ctx) => ('stream' in route ? stream(ctx, route) : respond(ctx, route));
     const before: Middleware[] = [
-      nameRoute(route.path),
+      nameRoute(route),
       roleGuard(route.role),
       ...('body' in route ? bodyReader(route, readBody) : []),
     ];
@@ -103,10 +105,11 @@ const rolesByName: Record<Role, true> = {
   metrics: true,
 };
 
-/** For the figures: which route it is that answers. */
-function nameRoute(path: string): Middleware {
+/** For the figures and the compression: which route it is that answers. */
+function nameRoute({ path, holdsSecret }: Route): Middleware {
   return (ctx, next) => {
     ctx.state.route = path;
+    ctx.state.holdsSecret = holdsSecret;
     return next();
   };
 }
@@ -141,11 +144,8 @@ async function respond(ctx: ParameterizedContext, route: JsonRoute): Promise<voi
   ctx.status = answer.status ?? 200;
   if (answer.headers !== undefined) ctx.set(answer.headers);
   ctx.type = 'type' in answer ? answer.type : 'application/json';
-  if ('chunks' in answer) {
-    ctx.body = longBody(answer.chunks, ctx.res);
-    // It may take a while to find what comes first, and the client shall know that it was understood.
-    ctx.flushHeaders();
-  } else ctx.body = 'text' in answer ? answer.text : JSON.stringify(answer.json);
+  if ('chunks' in answer) ctx.body = longBody(answer.chunks, ctx.res);
+  else ctx.body = 'text' in answer ? answer.text : JSON.stringify(answer.json);
 }
 
 /**

@@ -1,17 +1,20 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { loggedError } from './loggedError.ts';
 import { readableLine } from './logLine.ts';
 
 export type { Logger };
 
 /**
- * A logger on standard output: JSON, or lines for people where that is a terminal. Callers pass names, ids, counts and durations; never a prompt, an input, an
- * output or a key. The redaction is a second net under that rule.
+ * A logger on standard output: JSON, or lines for people where that is a terminal. Callers pass names, ids, counts and
+ * durations; never a prompt, an input, an output or a key. The redaction is a second net under that rule. An error is
+ * passed as `err`, whole: `loggedError` takes from it what may be logged.
  */
 export function createLogger(level: string): Logger {
   const options = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: loggedError },
     redact: {
       paths: [
         'authorization',

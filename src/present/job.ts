@@ -1,6 +1,13 @@
 import type { JobView } from '../coordinator/coordinator.ts';
 import type { Failure } from '../domain/failure.ts';
-import { type Attempt, type JobResult, lastAttempt, type RouteStep } from '../domain/job.ts';
+import {
+  type Attempt,
+  type JobLife,
+  type JobRequest,
+  type JobResult,
+  lastAttempt,
+  type RouteStep,
+} from '../domain/job.ts';
 import { nameLengthMax } from '../domain/limits.ts';
 import { sumCosts, toDollars } from '../domain/money.ts';
 import { statusOf } from '../domain/states.ts';
@@ -9,36 +16,76 @@ import { iso } from '../domain/wire/iso.ts';
 import type { WireAttempt, WireJob, WireJobResult, WireRouteStep } from '../domain/wire/job.ts';
 import { messageLengthMax } from '../domain/workerProtocol.ts';
 import { cutText } from '../lib/cutText.ts';
+import { excerptOf, isLong, shortened, shortenedMessages } from './shortened.ts';
 
-/** Parts of a job that lists leave out unless they are asked for. */
-export type Included = ReadonlySet<'input' | 'result'>;
+/** Parts of a job that lists leave out or shorten unless they are asked for. */
+export type Included = ReadonlySet<'request' | 'input' | 'result'>;
 
-const everything: Included = new Set(['input', 'result']);
 const nothing: Included = new Set();
+
+/** Steps of the routing and attempts that lists show, the last ones. */
+const stepsMax = 10;
+
+/** What was asked for, and what became of it: what lists show less of. */
+type RequestPart = Pick<
+  WireJob,
+  | 'prompt'
+  | 'prompt_truncated'
+  | 'input'
+  | 'input_truncated'
+  | 'messages'
+  | 'messages_truncated'
+  | 'tags'
+  | 'tags_truncated'
+  | 'params'
+  | 'params_truncated'
+  | 'metadata'
+  | 'metadata_truncated'
+>;
+type CoursePart = Pick<
+  WireJob,
+  'route' | 'route_truncated' | 'attempts' | 'attempts_truncated' | 'result' | 'error' | 'error_truncated'
+>;
 
 /** A job as the API shows it, whole. */
 export function presentJob(view: JobView): WireJob {
-  return presentListed(view, everything);
+  const { life, request } = view.job;
+  return present(view, wholeRequest(request), {
+    route: life.route.map(presentStep),
+    attempts: life.attempts.map(presentAttempt),
+    result: presentResult(life.result),
+    error: shownFailure(life.error),
+  });
 }
 
-/** A job as lists show it: without input and result, unless they are asked for. */
-export function presentListed({ job, waiting, heartbeatAt }: JobView, include = nothing): WireJob {
+/**
+ * A job as lists and live events show it: without its result, and with everything that can be long cut down, to some 2 KB
+ * as a rule and some 30,000 characters at most. What is cut says so.
+ * @param include `request` shows all that was asked for, `input` the beginning of the input, `result` all of the result.
+ */
+export function presentListed(view: JobView, include = nothing): WireJob {
+  const { life, request } = view.job;
+  const shown = include.has('request')
+    ? { ...wholeRequest(request), prompt_truncated: false, input_truncated: false }
+    : shortRequest(request, include.has('input'));
+  return present(view, shown, {
+    ...shortCourse(life),
+    ...(include.has('result') ? { result: presentResult(life.result) } : {}),
+  });
+}
+
+function present({ job, waiting, heartbeatAt }: JobView, asked: RequestPart, course: CoursePart): WireJob {
   const { request, life } = job;
   const status = statusOf(job.state);
   const cost = sumCosts(life.attempts.map((attempt) => attempt.cost));
   return {
     id: job.id,
     status,
-    prompt: request.prompt,
-    ...(include.has('input') ? { input: request.input } : {}),
-    messages: request.messages,
+    ...asked,
     provider: request.provider,
     model: request.model,
     priority: request.priority,
     tier: request.tier,
-    tags: request.tags,
-    params: request.params,
-    metadata: request.metadata,
     created_at: iso(job.createdAt),
     updated_at: iso(life.updatedAt),
     started_at: iso(life.startedAt),
@@ -55,11 +102,61 @@ export function presentListed({ job, waiting, heartbeatAt }: JobView, include = 
     cost_usd: toDollars(cost.nanoDollars),
     cost_status: cost.status,
     waiting: waiting === null ? null : { ...waiting, until: iso(waiting.until) },
-    route: life.route.map(presentStep),
-    attempts: life.attempts.map(presentAttempt),
-    ...(include.has('result') ? { result: life.result === null ? null : presentResult(life.result) } : {}),
-    error: shownFailure(life.error),
+    ...course,
   };
+}
+
+function wholeRequest({ prompt, input, messages, tags, params, metadata }: JobRequest): RequestPart {
+  return { prompt, input, messages, tags, params, metadata };
+}
+
+function shortRequest(request: JobRequest, hasInput: boolean): RequestPart {
+  const { prompt, input } = request;
+  const messages = shortenedMessages(request.messages);
+  const tags = shortened(request.tags);
+  const params = shortened(request.params);
+  const metadata = shortened(request.metadata);
+  return {
+    prompt: prompt === null ? null : excerptOf(prompt),
+    prompt_truncated: prompt !== null && isLong(prompt),
+    ...(hasInput
+      ? {
+          input: input === null ? null : excerptOf(input),
+          input_truncated: input !== null && isLong(input),
+        }
+      : {}),
+    messages,
+    ...(messages === request.messages ? {} : { messages_truncated: true }),
+    tags,
+    ...(tags === request.tags ? {} : { tags_truncated: true }),
+    params,
+    ...(params === request.params ? {} : { params_truncated: true }),
+    metadata,
+    ...(metadata === request.metadata ? {} : { metadata_truncated: true }),
+  };
+}
+
+function shortCourse({ route, attempts, error }: JobLife): CoursePart {
+  const isLongStep = route.length > stepsMax || route.some(({ why }) => isLong(why));
+  const isLongAttempt = attempts.length > stepsMax || attempts.some((one) => isLongFailure(one.error));
+  return {
+    route: route.slice(-stepsMax).map((step) => presentStep({ ...step, why: excerptOf(step.why) })),
+    ...(isLongStep ? { route_truncated: true } : {}),
+    attempts: attempts
+      .slice(-stepsMax)
+      .map((attempt) => presentAttempt({ ...attempt, error: shortFailure(attempt.error) })),
+    ...(isLongAttempt ? { attempts_truncated: true } : {}),
+    error: shortFailure(error),
+    ...(isLongFailure(error) ? { error_truncated: true } : {}),
+  };
+}
+
+function isLongFailure(failure: Failure | null): boolean {
+  return failure !== null && isLong(failure.message);
+}
+
+function shortFailure(failure: Failure | null): Failure | null {
+  return failure === null ? null : { ...failure, message: excerptOf(failure.message) };
 }
 
 function presentStep({ provider, model, workerId, outcome, why, at }: RouteStep): WireRouteStep {
@@ -102,7 +199,8 @@ function shownModel(model: string | null): string | null {
   return model === null ? null : cutText(model, nameLengthMax);
 }
 
-function presentResult(result: JobResult): WireJobResult {
+function presentResult(result: JobResult | null): WireJobResult | null {
+  if (result === null) return null;
   return {
     output: result.output,
     ...(result.toolCalls === undefined ? {} : { tool_calls: result.toolCalls }),

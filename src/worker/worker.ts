@@ -397,7 +397,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
     try {
       this.emit(event, ...details);
     } catch (error) {
-      this.#options.logger.error({ worker: this.name, event, error: messageOf(error) }, 'a listener threw');
+      this.#options.logger.error({ worker: this.name, event, err: error }, 'a listener threw');
     }
   }
 }

@@ -7,20 +7,28 @@ import type { WaitingReason } from '../waiting.ts';
 import type { ToolCall } from '../workerProtocol.ts';
 import type { Iso } from './iso.ts';
 
+/** A job. In lists and live events what can be long is cut down, and `…_truncated` says so; `GET /api/jobs/:id` has it all. */
 export interface WireJob {
   id: string;
   status: JobStatus;
   prompt: string | null;
-  /** Left out of lists unless `include=input`. */
+  /** Whether there is more of the prompt; left out where jobs are whole. */
+  prompt_truncated?: boolean;
+  /** Left out of lists unless `include=input` or `request`. */
   input?: string | null;
+  input_truncated?: boolean;
   messages: Message[] | null;
+  messages_truncated?: true;
   provider: string | null;
   model: string | null;
   priority: string;
   tier: string | null;
   tags: string[];
+  tags_truncated?: true;
   params: Record<string, unknown>;
+  params_truncated?: true;
   metadata: Record<string, string>;
+  metadata_truncated?: true;
   created_at: Iso;
   updated_at: Iso;
   started_at: Iso | null;
@@ -38,10 +46,13 @@ export interface WireJob {
   cost_status: CostStatus;
   waiting: { reason: WaitingReason; detail: string; until: Iso | null; position: number | null } | null;
   route: WireRouteStep[];
+  route_truncated?: true;
   attempts: WireAttempt[];
+  attempts_truncated?: true;
   /** Left out of lists unless `include=result`. */
   result?: WireJobResult | null;
   error: Failure | null;
+  error_truncated?: true;
 }
 
 export interface WireRouteStep {
@@ -146,4 +157,6 @@ export interface WireJobList {
   total_capped?: true;
   limit: number;
   offset: number;
+  /** Where the next page begins, when this one was ended by its size before its limit. */
+  next_offset?: number;
 }

@@ -12,7 +12,10 @@ export function errors(logger: Logger, onProblem: (code: ErrorCode) => void = ()
       const requestId: string = ctx.state.requestId;
       const error = thrown instanceof CoordinatorError ? thrown : null;
       if (error === null || error.code === 'internal_error') {
-        logger.error({ err: thrown, request_id: requestId, route: ctx.path }, 'internal error');
+        logger.error(
+          { err: thrown, request_id: requestId, route: ctx.state.route ?? 'none' },
+          'internal error',
+        );
       }
       const shown =
         error !== null && error.code !== 'internal_error'

@@ -1,7 +1,7 @@
 import type { JobRecord } from '../../domain/job.ts';
 import type { JobFilter } from '../store.ts';
 import type { Archive } from './archive/archive.ts';
-import { filterJobs, isMatchOf, type Progress } from './jobSearch.ts';
+import { filterJobs, type Progress, passing, wholeTestOf } from './jobSearch.ts';
 import type { Memory } from './memory.ts';
 
 /** A scan under way, as the archiving of jobs sees it. */
@@ -22,7 +22,7 @@ export async function* scanJobs(
 ): AsyncGenerator<JobRecord[]> {
   const scan: Scan = { below: 0, archived: new Set() };
   // Before the first batch: what is wrong with the filter is told at once.
-  const isMatch = isMatchOf(memory.jobs, filter);
+  const test = wholeTestOf(memory.jobs, filter);
   memory.scans.add(scan);
   try {
     yield* filterJobs(memory.jobs, filter, scan);
@@ -30,7 +30,7 @@ export async function* scanJobs(
     for await (const batch of archive.jobs(filter.createdAfter)) {
       const isNew = ({ id, ordinal }: JobRecord) =>
         !scan.archived.has(ordinal) && memory.jobs.get(id) === undefined;
-      const found = batch.filter((job) => isNew(job) && isMatch(job));
+      const found = await passing(batch.filter(isNew), test);
       if (found.length > 0) yield found;
     }
   } finally {

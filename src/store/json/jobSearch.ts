@@ -1,16 +1,18 @@
 import { CoordinatorError } from '../../domain/errors.ts';
 import { type JobRecord, lastAttempt } from '../../domain/job.ts';
-import { nextTurn } from '../../lib/nextTurn.ts';
+import { ownTurn } from '../../lib/nextTurn.ts';
 import { own } from '../../lib/own.ts';
 import type { JobFilter, JobPage, JobQuery } from '../store.ts';
 import { isInState, type JobIndex, type OrdinalSet } from './jobIndex.ts';
+import { TextSearch } from './textSearch.ts';
 
 /** Matches that are counted before a total is given as "at least". */
 const countedMax = 10_000;
-/** Jobs looked at in one turn of the event loop: at some 1 µs each (a text search in 1 KB prompts) about 1 ms. */
+/**
+ * Jobs looked at in one turn of the event loop: at some 1 µs each about 1 ms. With tags a job takes as many times longer
+ * as there are tags to look for.
+ */
 const jobsPerTurn = 1_000;
-/** Prompt characters searched in one turn, so that long prompts do not make a turn long: about 1 ms too. */
-const charactersPerTurn = 1_000_000;
 
 /**
  * A page of jobs, newest first. Without filters, by status, state, provider and all of them it looks at the jobs of the page only.
@@ -20,8 +22,8 @@ const charactersPerTurn = 1_000_000;
 export async function searchJobs(index: JobIndex, query: JobQuery): Promise<JobPage> {
   const sets = index.setsOf(query);
   const end = endOf(index, query);
-  const tests = testsOf(query);
-  if (tests.length > 0) return scan(index, sets, query, tests);
+  const test = testOf(query);
+  if (test !== null) return scan(index, sets, query, test);
   const size = sets.reduce((sum, set) => sum + set.size, 0);
   const newer = end > index.lastOrdinal ? 0 : sets.reduce((sum, set) => sum + set.countFrom(end), 0);
   const total = size - newer;
@@ -40,14 +42,14 @@ async function scan(
   index: JobIndex,
   sets: readonly OrdinalSet[],
   query: JobQuery,
-  tests: readonly Test[],
+  test: JobTest,
 ): Promise<JobPage> {
   const end = query.offset + query.limit;
   const matchesMax = Math.max(countedMax, end);
   const jobs: JobRecord[] = [];
   let total = 0;
   const walk = new NewestFirst(sets, endOf(index, query));
-  for await (const batch of matches(index, walk, query, tests)) {
+  for await (const batch of matches(index, walk, test)) {
     for (const job of batch) {
       if (total === matchesMax) return { jobs, total, totalCapped: true };
       if (total >= query.offset && total < end) jobs.push(job);
@@ -75,32 +77,29 @@ export async function* filterJobs(
 ): AsyncGenerator<JobRecord[]> {
   progress.below = endOf(index, filter);
   const walk = new NewestFirst(index.setsOf(filter), progress.below);
-  yield* matches(index, walk, filter, testsOf(filter), progress);
+  yield* matches(index, walk, testOf(filter) ?? everyJob, progress);
 }
 
-/** The jobs of a walk that pass the tests; after each batch the event loop gets a turn. */
+/** The jobs of a walk that pass the test; after each batch the event loop gets a turn. */
 async function* matches(
   index: JobIndex,
   walk: NewestFirst,
-  { text }: JobFilter,
-  tests: readonly Test[],
+  test: JobTest,
   progress: Progress = { below: 0 },
 ): AsyncGenerator<JobRecord[]> {
   let found: JobRecord[] = [];
-  let looked = 0;
-  let characters = 0;
+  const budget = new Budget(test);
   for (let ordinal = walk.next(); ordinal !== 0; ordinal = walk.next()) {
     const job = index.at(ordinal);
-    if (tests.every((isMatch) => isMatch(job))) found.push(job);
-    looked += 1;
-    characters += text === null ? 0 : (job.request.prompt?.length ?? 0);
-    if (looked >= jobsPerTurn || characters >= charactersPerTurn) {
+    const passed = test.passes(job);
+    if (passed === true) found.push(job);
+    const isLong = typeof passed !== 'boolean';
+    if (budget.isSpentBy(job) || isLong) {
       progress.below = walk.below;
       yield found;
-      found = [];
-      looked = 0;
-      characters = 0;
-      await nextTurn();
+      // It may have changed while its prompt was searched.
+      found = isLong && (await passed) ? [index.get(job.id) ?? job] : [];
+      await ownTurn();
       // A job may have moved from one set to another, and must not be shown twice or forgotten for that.
       walk.refresh();
     }
@@ -109,7 +108,48 @@ async function* matches(
   if (found.length > 0) yield found;
 }
 
-type Test = (job: JobRecord) => boolean;
+/** Those of a batch that pass the test; the event loop gets its turns meanwhile. */
+export async function passing(jobs: readonly JobRecord[], test: JobTest): Promise<JobRecord[]> {
+  const found: JobRecord[] = [];
+  const budget = new Budget(test);
+  for (const job of jobs) {
+    const passed = test.passes(job);
+    if (typeof passed === 'boolean' ? passed : await passed) found.push(job);
+    if (budget.isSpentBy(job)) await ownTurn();
+  }
+  return found;
+}
+
+/** What a filter asks that no set answers. */
+interface JobTest {
+  /** Whether a job passes; a promise where its prompt is so long that the search of it takes several turns. */
+  passes(job: JobRecord): boolean | Promise<boolean>;
+  jobsPerTurn: number;
+  /** Of prompts, together. */
+  charactersPerTurn: number;
+}
+
+/** What is left of a turn of the event loop. */
+class Budget {
+  readonly #test: JobTest;
+  #jobs = 0;
+  #characters = 0;
+
+  constructor(test: JobTest) {
+    this.#test = test;
+  }
+
+  /** Whether the turn is over with this job; the next one begins with the whole budget then. */
+  isSpentBy({ request }: JobRecord): boolean {
+    this.#jobs += 1;
+    this.#characters += request.prompt?.length ?? 0;
+    const { jobsPerTurn, charactersPerTurn } = this.#test;
+    if (this.#jobs < jobsPerTurn && this.#characters < charactersPerTurn) return false;
+    this.#jobs = 0;
+    this.#characters = 0;
+    return true;
+  }
+}
 
 /**
  * The ordinal that the jobs of a filter are below.
@@ -125,22 +165,43 @@ function endOf(index: JobIndex, { newest }: JobFilter): number {
   });
 }
 
-/** Whether a job that stands in no set is one that the filter takes. */
-export function isMatchOf(index: JobIndex, filter: JobFilter): Test {
+/** The test of jobs that are in no set: all that the filter asks. */
+export function wholeTestOf(index: JobIndex, filter: JobFilter): JobTest {
   const { provider } = filter;
   const end = filter.newest === null ? Number.POSITIVE_INFINITY : endOf(index, filter);
-  const tests = testsOf(filter);
-  return (job) =>
-    job.ordinal < end &&
-    isInState(job.state, filter) &&
-    (provider === null || job.request.provider === provider) &&
-    tests.every((isMatch) => isMatch(job));
+  const test = testOf(filter) ?? everyJob;
+  return {
+    ...test,
+    passes: (job) =>
+      job.ordinal < end &&
+      isInState(job.state, filter) &&
+      (provider === null || job.request.provider === provider) &&
+      test.passes(job),
+  };
 }
 
-/** The filters that no set answers. */
-function testsOf(query: JobFilter): Test[] {
-  const { model, worker, tags, priority, tier, metadata, createdAfter, createdBefore } = query;
-  const tests: Test[] = [];
+const everyJob: JobTest = {
+  passes: () => true,
+  jobsPerTurn,
+  charactersPerTurn: Number.POSITIVE_INFINITY,
+};
+
+/** @returns null when the sets have answered the whole filter. */
+function testOf(filter: JobFilter): JobTest | null {
+  const tests = plainTestsOf(filter);
+  const search = filter.text === null || filter.text === '' ? null : new TextSearch(filter.text);
+  if (tests.length === 0 && search === null) return null;
+  return {
+    // The text last, as the dearest.
+    passes: (job) => tests.every((isMatch) => isMatch(job)) && (search === null || hasText(job, search)),
+    jobsPerTurn: Math.ceil(jobsPerTurn / (1 + filter.tags.length)),
+    charactersPerTurn: search?.charactersPerTurn ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+function plainTestsOf(filter: JobFilter): ((job: JobRecord) => boolean)[] {
+  const { model, worker, tags, priority, tier, metadata, createdAfter, createdBefore } = filter;
+  const tests: ((job: JobRecord) => boolean)[] = [];
   if (model !== null) tests.push((job) => job.request.model === model);
   if (worker !== null) tests.push((job) => lastAttempt(job.life)?.workerId === worker);
   if (tags.length > 0) tests.push((job) => tags.every((tag) => job.request.tags.includes(tag)));
@@ -149,12 +210,13 @@ function testsOf(query: JobFilter): Test[] {
   for (const [name, value] of metadata) tests.push((job) => own(job.request.metadata, name) === value);
   if (createdAfter !== null) tests.push((job) => job.createdAt >= createdAfter);
   if (createdBefore !== null) tests.push((job) => job.createdAt < createdBefore);
-  if (query.text !== null && query.text !== '') {
-    // Last, as the dearest; an expression that ignores case copies no prompt, as toLowerCase would.
-    const text = new RegExp(query.text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu');
-    tests.push((job) => text.test(job.id) || (job.request.prompt !== null && text.test(job.request.prompt)));
-  }
   return tests;
+}
+
+function hasText({ id, request: { prompt } }: JobRecord, search: TextSearch): boolean | Promise<boolean> {
+  if (search.isIn(id)) return true;
+  if (prompt === null) return false;
+  return prompt.length <= search.charactersPerTurn ? search.isIn(prompt) : search.isInLong(prompt);
 }
 
 /** Members of several sets from the largest ordinal down. */

@@ -32,6 +32,7 @@ export function configRoutes(live: LiveConfig): Route[] {
       method: 'GET',
       path: '/api/worker-config',
       role: 'worker',
+      holdsSecret: true,
       handle: ({ query, headers }) => {
         parseNothing(query);
         return tagged(workerConfig(live.current), headers['if-none-match']);

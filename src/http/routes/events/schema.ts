@@ -1,3 +1,4 @@
+import { nameLengthMax } from '../../../domain/limits.ts';
 import { parseTopic, type Topic } from '../../../domain/liveProtocol.ts';
 import { Query, type RawQuery } from '../../query.ts';
 
@@ -22,7 +23,7 @@ export function parseEvents(raw: RawQuery, lastEventId: unknown): { topics: Topi
   const query = new Query(raw);
   const since = readPlace(query, lastEventId);
   const topics = query
-    .all('topics')
+    .all('topics', { lengthMax: topicsMax * nameLengthMax })
     .flatMap((text) => text.split(','))
     .flatMap((text) => {
       const topic = parseTopic(text);

@@ -4,6 +4,7 @@ import { statusOf } from '../../../domain/states.ts';
 import type { WireBatch, WireJobList } from '../../../domain/wire/job.ts';
 import { presentJob, presentListed } from '../../../present/job.ts';
 import { presentHistory } from '../../../present/jobHistory.ts';
+import { longAnswer, pageAnswer } from '../../longJson.ts';
 import { type BatchBody, batchBody } from '../../middleware/batchBody.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
@@ -33,7 +34,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
         return {
           status: isNew ? 201 : 200,
           headers: { Location: `/api/jobs/${id}` },
-          json: presentJob(shown),
+          ...(await longAnswer(presentJob(shown))),
         };
       },
     },
@@ -64,14 +65,19 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       handle: async ({ query: raw }) => {
         const { query, include } = parseList(raw);
         const page = await coordinator.jobs(query);
-        const list: WireJobList = {
-          jobs: page.jobs.map((job) => presentListed(coordinator.view(job), include)),
-          total: page.total,
-          ...(page.totalCapped ? { total_capped: true } : {}),
-          limit: query.limit,
-          offset: query.offset,
-        };
-        return { json: list };
+        const { limit, offset } = query;
+        return pageAnswer({
+          name: 'jobs',
+          rows: page.jobs,
+          present: (job) => presentListed(coordinator.view(job), include),
+          rest: (given): Omit<WireJobList, 'jobs'> => ({
+            total: page.total,
+            ...(page.totalCapped ? { total_capped: true } : {}),
+            limit,
+            offset,
+            ...(given < page.jobs.length ? { next_offset: offset + given } : {}),
+          }),
+        });
       },
     },
     {
@@ -92,7 +98,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
         const view = await (waitMs === 0
           ? coordinator.job(id)
           : coordinator.jobAtEnd(id, waitMs, whenGone()));
-        return { json: presentJob(view) };
+        return longAnswer(presentJob(view));
       },
     },
     ...(Object.keys(bulkActions) as BulkAction[]).map(
@@ -123,7 +129,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       role: 'client',
       handle: async ({ params: { id = '' }, query }) => {
         parseNothing(query);
-        return { json: presentJob(await coordinator.cancel(id)) };
+        return longAnswer(presentJob(await coordinator.cancel(id)));
       },
     },
     {
@@ -132,7 +138,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       role: 'client',
       handle: async ({ params: { id = '' }, query }) => {
         parseNothing(query);
-        return { json: presentJob(await coordinator.retry(id)) };
+        return longAnswer(presentJob(await coordinator.retry(id)));
       },
     },
   ];

@@ -3,7 +3,7 @@ import { array, type InferType, mixed, number, object, string } from 'yup';
 import type { Config } from '../../../config/config.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
 import type { JobRequest, Message } from '../../../domain/job.ts';
-import { nameLengthMax } from '../../../domain/limits.ts';
+import { filterTagsMax, nameLengthMax, searchLengthMax } from '../../../domain/limits.ts';
 import { jobStates, jobStatuses } from '../../../domain/states.ts';
 import { boundedList } from '../../../lib/boundedList.ts';
 import type { Included } from '../../../present/job.ts';
@@ -137,13 +137,13 @@ export function readFilter(query: Query): JobFilter {
     provider: query.text('provider'),
     model: query.text('model'),
     worker: query.id('worker'),
-    tags: query.all('tag'),
+    tags: query.all('tag', { max: filterTagsMax }),
     priority: query.text('priority'),
     tier: query.text('tier'),
-    metadata: query.pairs('metadata'),
+    metadata: query.pairs('metadata', filterTagsMax),
     createdAfter: query.time('created_after'),
     createdBefore: query.time('created_before'),
-    text: query.text('q'),
+    text: query.text('q', searchLengthMax),
     newest: null,
   };
 }
@@ -157,7 +157,7 @@ export function parseList(raw: RawQuery): { query: JobQuery; include: Included }
     limit: query.integer('limit', limitDefault, 1, limitMax),
     offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
   };
-  const include = new Set(query.words('include', ['input', 'result'] as const));
+  const include = new Set(query.words('include', ['request', 'input', 'result'] as const));
   query.done();
   return { query: parsed, include };
 }

@@ -14,6 +14,7 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       method: 'GET',
       path: '/api/keys',
       role: 'admin',
+      holdsSecret: true,
       handle: ({ query }) => {
         parseNothing(query);
         const list: WireKeyList = { keys: keys.list().map(presentKey) };
@@ -24,6 +25,7 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       method: 'POST',
       path: '/api/keys',
       role: 'admin',
+      holdsSecret: true,
       body: 'required',
       handle: async ({ query, body }) => {
         parseNothing(query);
@@ -48,6 +50,7 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       method: 'POST',
       path: '/api/keys/:id/rotate',
       role: 'admin',
+      holdsSecret: true,
       body: 'optional',
       handle: async ({ params: { id = '' }, query, body }) => {
         parseNothing(query);
@@ -60,6 +63,7 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       method: 'DELETE',
       path: '/api/keys/:id',
       role: 'admin',
+      holdsSecret: true,
       handle: async ({ params: { id = '' }, query }) => {
         parseNothing(query);
         return { json: presentKey(await keys.revoke(id)) };
@@ -69,6 +73,7 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       method: 'POST',
       path: '/api/tickets',
       role: 'viewer',
+      holdsSecret: true,
       handle: ({ query, principal }) => {
         parseNothing(query);
         const { ticket, expiresAt } = tickets.issue(principal);

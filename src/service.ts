@@ -2,14 +2,18 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions } f
 import type { AddressInfo } from 'node:net';
 import { FailedLogins } from './auth/failedLogins.ts';
 import { hashSecret, makeKey } from './auth/keyFormat.ts';
-import { KeyRing, type KeyStorage } from './auth/keyRing.ts';
+import { KeyRing } from './auth/keyRing.ts';
 import { Tickets } from './auth/tickets.ts';
 import { readAdminKey, writeAdminKey } from './config/adminKey.ts';
 import type { Config } from './config/config.ts';
 import { LiveConfig } from './config/liveConfig.ts';
+import type { Audit } from './coordinator/audit.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
+import { keyStorage } from './coordinator/keyStorage.ts';
 import { createPricing } from './cost/pricing.ts';
+import { nobody } from './domain/audit.ts';
 import type { Random } from './domain/clock.ts';
+import type { KeyRecord } from './domain/key.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
 import { dashboardFolder, readDashboard } from './http/dashboard.ts';
@@ -35,6 +39,7 @@ import { startEchoWorker } from './worker/embedded.ts';
 const lateLookMs = 5_000;
 /** Longer than the idle time of the usual proxies (60 s), so that it is the proxy that closes first. */
 const defaultKeepAliveMs = 65_000;
+const dayMs = 86_400_000;
 /** How long requests under way may take to end after the drain, ms. */
 const requestsEndMs = 2_000;
 
@@ -89,6 +94,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     path: storeAt.path,
     clock,
     logger,
+    auditKeptMs: () => config().retention.auditDays * dayMs,
     headStart: (priority) => (jobs.priorities[priority] ?? 0) * 1000,
     onCommit: (tookMs) => metrics?.committed(tookMs),
   });
@@ -117,7 +123,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await coordinator.close();
   };
   try {
-    const { keys, adminKey, isNewKey } = await openKeys(config(), options.apiKey, store, random);
+    const { keys, adminKey, isNewKey } = await openKeys(
+      config(),
+      options.apiKey,
+      store,
+      coordinator.audit,
+      random,
+    );
     ends.push(() => keys.close());
     const tickets = new Tickets({ clock, random });
     metrics = new Metrics({ coordinator, config, process: true });
@@ -186,6 +198,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const url = config().publicUrl ?? near;
     logger.info({ url, store: storeAt.path }, 'listening');
     let { level } = config().log;
+    live.onReload((reloaded, by) => coordinator.configReloaded(reloaded, by));
     live.onChange(() => {
       // Only then: whoever made the logger may have given it another one.
       if (config().log.level !== level) logger.level = config().log.level;
@@ -211,6 +224,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       // Event streams are requests too, and would not end by themselves.
       events.close();
       await endRequests(server);
+      await keys
+        .keepUsed()
+        .catch((error: unknown) => logger.warn({ err: error }, 'the last use of keys is lost'));
       await end();
     };
     return {
@@ -235,13 +251,11 @@ async function openKeys(
   config: Config,
   apiKey: string | null,
   store: Store,
+  audit: Audit,
   random: Random,
 ): Promise<{ keys: KeyRing; adminKey: string | null; isNewKey: boolean }> {
   const stored = await store.keys();
-  const storage: KeyStorage = {
-    save: (key) => store.commit([{ kind: 'key', key }]),
-    remove: (id) => store.commit([{ kind: 'keyRemoved', id }]),
-  };
+  const storage = keyStorage(store, audit);
   const keys = new KeyRing({ clock: systemClock, random, environmentKey: apiKey, keys: stored, storage });
   if (!isLoopback(config.host) && apiKey === null && stored.every(({ name }) => name === firstKeyName)) {
     throw new StartRefused(
@@ -254,7 +268,7 @@ async function openKeys(
   const { key, id, secret } = makeKey('admin', random);
   // The file first: a key that is stored and that nobody has seen would lock its owner out.
   await writeAdminKey(config.store.path, key);
-  await keys.save({
+  const record: KeyRecord = {
     id,
     role: 'admin',
     name: firstKeyName,
@@ -262,6 +276,13 @@ async function openKeys(
     previous: null,
     createdAt: systemClock.now(),
     expiresAt: null,
+  };
+  await keys.save(record, {
+    by: nobody,
+    action: 'key.created',
+    target: { kind: 'key', id, name: firstKeyName },
+    details: { role: 'admin', expires_at: null },
+    outcome: 'done',
   });
   return { keys, adminKey: key, isNewKey: true };
 }

@@ -1,5 +1,5 @@
 import type { JobView } from '../coordinator/coordinator.ts';
-import { type Attempt, type JobResult, lastAttempt, type RouteStep } from '../domain/job.ts';
+import { type Attempt, type JobCreator, type JobResult, lastAttempt, type RouteStep } from '../domain/job.ts';
 import { sumCosts, toDollars } from '../domain/money.ts';
 import { statusOf } from '../domain/states.ts';
 import { usageToWire } from '../domain/usage.ts';
@@ -36,6 +36,7 @@ export function presentListed({ job, waiting, heartbeatAt }: JobView, include = 
     params: request.params,
     metadata: request.metadata,
     created_at: iso(job.createdAt),
+    created_by: presentCreator(job.createdBy),
     updated_at: iso(life.updatedAt),
     started_at: iso(life.startedAt),
     finished_at: iso(life.finishedAt),
@@ -56,6 +57,10 @@ export function presentListed({ job, waiting, heartbeatAt }: JobView, include = 
     ...(include.has('result') ? { result: life.result === null ? null : presentResult(life.result) } : {}),
     error: life.error,
   };
+}
+
+function presentCreator(creator: JobCreator | null): WireJob['created_by'] {
+  return creator === null ? null : { key_id: creator.keyId, name: creator.name };
 }
 
 function presentStep({ provider, model, workerId, outcome, why, at }: RouteStep): WireRouteStep {

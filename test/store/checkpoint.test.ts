@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
 import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
 import { formatVersion } from '../../src/store/json/layout.ts';
-import { signManifest } from '../../src/store/json/manifest.ts';
+import { emptyManifest, signManifest } from '../../src/store/json/manifest.ts';
 import { StoreCorrupt, StoreFormatTooNew } from '../../src/store/store.ts';
 import { createTestClock } from '../conformance/store.ts';
 import { FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';
@@ -260,6 +260,7 @@ test('leftovers of a crash are removed, other files are left alone', async (t) =
   t.deepEqual((await readdir(join(path, 'cost'))).sort(), ['2023-11-22.json', 'report.csv']);
   t.deepEqual(await readdir(join(path, 'journal')), ['0000000000000023.ndjson']);
   t.deepEqual((await readdir(path)).sort(), [
+    'audit',
     'backup',
     'coordinator.json',
     'cost',
@@ -332,7 +333,7 @@ test('a newer format is refused before anything else is looked at', async (t) =>
   const { path } = await checkpointed(t);
   const manifest = join(path, 'coordinator.json');
   const newer = {
-    ...signManifest({ seq: 0, workers: [], keys: [], lastOrdinal: 0, segments: [], costs: [] }),
+    ...signManifest(emptyManifest),
     format: formatVersion + 1,
     shape: 'unknown',
   };

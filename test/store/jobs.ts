@@ -143,6 +143,7 @@ export const everything: JobFilter = {
   provider: null,
   model: null,
   worker: null,
+  createdBy: null,
   tags: [],
   priority: null,
   tier: null,

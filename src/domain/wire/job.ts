@@ -22,6 +22,8 @@ export interface WireJob {
   params: Record<string, unknown>;
   metadata: Record<string, string>;
   created_at: Iso;
+  /** The key that sent it, as it was called then; null for a job from before this was recorded. */
+  created_by: { key_id: string; name: string | null } | null;
   updated_at: Iso;
   started_at: Iso | null;
   finished_at: Iso | null;

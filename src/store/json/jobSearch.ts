@@ -138,10 +138,11 @@ export function isMatchOf(index: JobIndex, filter: JobFilter): Test {
 
 /** The filters that no set answers. */
 function testsOf(query: JobFilter): Test[] {
-  const { model, worker, tags, priority, tier, createdAfter, createdBefore } = query;
+  const { model, worker, createdBy, tags, priority, tier, createdAfter, createdBefore } = query;
   const tests: Test[] = [];
   if (model !== null) tests.push((job) => job.request.model === model);
   if (worker !== null) tests.push((job) => lastAttempt(job.life)?.workerId === worker);
+  if (createdBy !== null) tests.push((job) => job.createdBy?.keyId === createdBy);
   if (tags.length > 0) tests.push((job) => tags.every((tag) => job.request.tags.includes(tag)));
   if (priority !== null) tests.push((job) => job.request.priority === priority);
   if (tier !== null) tests.push((job) => job.request.tier === tier);

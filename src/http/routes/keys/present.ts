@@ -3,13 +3,22 @@ import { iso } from '../../../domain/wire/iso.ts';
 import type { WireKey } from '../../../domain/wire/key.ts';
 
 /** A key as the API shows it: never the key itself, nor its hash. */
-export function presentKey({ id, role, name, createdAt, expiresAt, previous }: KeyRecord): WireKey {
+export function presentKey({
+  id,
+  role,
+  name,
+  createdAt,
+  expiresAt,
+  lastUsedAt,
+  previous,
+}: KeyRecord): WireKey {
   return {
     id,
     role,
     name,
     created_at: iso(createdAt),
     expires_at: iso(expiresAt),
+    last_used_at: iso(lastUsedAt ?? null),
     previous_valid_until: iso(previous?.until ?? null),
   };
 }

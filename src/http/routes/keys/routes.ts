@@ -25,10 +25,10 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       path: '/api/keys',
       role: 'admin',
       body: 'required',
-      handle: async ({ query, body }) => {
+      handle: async ({ query, body, doer }) => {
         parseNothing(query);
         const { role, name, expiresAt } = parseCreate(body);
-        const { key, record } = await keys.create(role, name, expiresAt);
+        const { key, record } = await keys.create(role, name, expiresAt, doer());
         const created: WireNewKey = { ...presentKey(record), key };
         return { status: 201, headers: { Location: `/api/keys/${record.id}` }, json: created };
       },
@@ -38,9 +38,9 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       path: '/api/keys/:id/rotate',
       role: 'admin',
       body: 'optional',
-      handle: async ({ params: { id = '' }, query, body }) => {
+      handle: async ({ params: { id = '' }, query, body, doer }) => {
         parseNothing(query);
-        const { key, record } = await keys.rotate(id, parseRotate(body));
+        const { key, record } = await keys.rotate(id, parseRotate(body), doer());
         const rotated: WireNewKey = { ...presentKey(record), key };
         return { json: rotated };
       },
@@ -49,9 +49,9 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       method: 'DELETE',
       path: '/api/keys/:id',
       role: 'admin',
-      handle: async ({ params: { id = '' }, query }) => {
+      handle: async ({ params: { id = '' }, query, doer }) => {
         parseNothing(query);
-        return { json: presentKey(await keys.revoke(id)) };
+        return { json: presentKey(await keys.revoke(id, doer())) };
       },
     },
     {

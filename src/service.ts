@@ -2,14 +2,18 @@ import type { IncomingMessage, Server, ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FailedLogins } from './auth/failedLogins.ts';
 import { hashSecret, makeKey } from './auth/keyFormat.ts';
-import { KeyRing, type KeyStorage } from './auth/keyRing.ts';
+import { KeyRing } from './auth/keyRing.ts';
 import { Tickets } from './auth/tickets.ts';
 import { readAdminKey, writeAdminKey } from './config/adminKey.ts';
 import type { Config } from './config/config.ts';
 import { LiveConfig } from './config/liveConfig.ts';
+import type { Audit } from './coordinator/audit.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
+import { keyStorage } from './coordinator/keyStorage.ts';
 import { createPricing } from './cost/pricing.ts';
+import { nobody } from './domain/audit.ts';
 import type { Random } from './domain/clock.ts';
+import type { KeyRecord } from './domain/key.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
 import { dashboardFolder, readDashboard } from './http/dashboard.ts';
@@ -37,6 +41,7 @@ import type { Worker } from './worker/worker.ts';
 const lateLookMs = 5_000;
 /** Longer than the idle time of the usual proxies (60 s), so that it is the proxy that closes first. */
 const defaultKeepAliveMs = 65_000;
+const dayMs = 86_400_000;
 /** How long requests under way may take to end after the drain, ms. */
 const requestsEndMs = 2_000;
 
@@ -93,6 +98,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     path: storeAt.path,
     clock,
     logger,
+    auditKeptMs: () => config().retention.auditDays * dayMs,
     headStart: (priority) => (jobs.priorities[priority] ?? 0) * 1000,
     onCommit: (tookMs) => metrics?.committed(tookMs),
   });
@@ -125,7 +131,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     // Before the store: a start that is refused for its port leaves no folder and no key.
     const near = await listen(server, config());
     await coordinator.start();
-    const { keys, adminKey, isNewKey } = await openKeys(config(), options.apiKey, store, random);
+    const { keys, adminKey, isNewKey } = await openKeys(
+      config(),
+      options.apiKey,
+      store,
+      coordinator.audit,
+      random,
+    );
     ends.push(() => keys.close());
     const tickets = new Tickets({ clock, random });
     metrics = new Metrics({ coordinator, config, process: true });
@@ -166,7 +178,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       rememberedBytes: () => events.rememberedBytes,
       tickets: () => tickets.count,
     });
-    const gateway = new WorkerGateway({ coordinator, keys, clock, logger, figures: bounds });
+    const gateway = new WorkerGateway({
+      coordinator,
+      keys,
+      clock,
+      logger,
+      figures: bounds,
+      addressOf: (request) => clientAddress(request, config().http.trustedProxies),
+    });
     const dashboards = new LiveSocket({ live: events, keys, tickets, config, clock });
     ends.push(
       () => gateway.close(),
@@ -190,6 +209,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const url = config().publicUrl ?? near;
     logger.info({ url, store: storeAt.path }, 'listening');
     let { level } = config().log;
+    live.onReload((reloaded, by) => coordinator.configReloaded(reloaded, by));
     live.onChange(() => {
       // Only then: whoever made the logger may have given it another one.
       if (config().log.level !== level) logger.level = config().log.level;
@@ -217,6 +237,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       // Event streams are requests too, and would not end by themselves.
       events.close();
       await endRequests(server);
+      await keys
+        .keepUsed()
+        .catch((error: unknown) => logger.warn({ err: error }, 'the last use of keys is lost'));
       await end();
     };
     return {
@@ -245,13 +268,11 @@ async function openKeys(
   config: Config,
   apiKey: string | null,
   store: Store,
+  audit: Audit,
   random: Random,
 ): Promise<{ keys: KeyRing; adminKey: string | null; isNewKey: boolean }> {
   const stored = await store.keys();
-  const storage: KeyStorage = {
-    save: (key) => store.commit([{ kind: 'key', key }]),
-    remove: (id) => store.commit([{ kind: 'keyRemoved', id }]),
-  };
+  const storage = keyStorage(store, audit);
   const keys = new KeyRing({ clock: systemClock, random, environmentKey: apiKey, keys: stored, storage });
   if (!isLoopback(config.host) && apiKey === null && stored.every(({ name }) => name === firstKeyName)) {
     throw new StartRefused(
@@ -264,7 +285,7 @@ async function openKeys(
   const { key, id, secret } = makeKey('admin', random);
   // The file first: a key that is stored and that nobody has seen would lock its owner out.
   await writeAdminKey(config.store.path, key);
-  await keys.save({
+  const record: KeyRecord = {
     id,
     role: 'admin',
     name: firstKeyName,
@@ -272,6 +293,13 @@ async function openKeys(
     previous: null,
     createdAt: systemClock.now(),
     expiresAt: null,
+  };
+  await keys.save(record, {
+    by: nobody,
+    action: 'key.created',
+    target: { kind: 'key', id, name: firstKeyName },
+    details: { role: 'admin', expires_at: null },
+    outcome: 'done',
   });
   return { keys, adminKey: key, isNewKey: true };
 }

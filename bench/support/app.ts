@@ -69,6 +69,7 @@ export async function serveApp(keep: Keep): Promise<void> {
         },
       ],
       jsonBody(() => config.http.maxBodyBytes),
+      { trustedProxies: () => 0, onRefused: async () => {} },
     ),
   );
   app.use((ctx) => {

@@ -53,6 +53,7 @@ export function pendingJob(id: string, ordinal: number, request: JobRequest): Jo
     version: 1,
     machineVersion: jobMachineVersion,
     createdAt: now,
+    createdBy: null,
     request,
     state: 'pending.ready',
     life: {

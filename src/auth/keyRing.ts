@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { AuditNote, Doer } from '../domain/audit.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import { type KeyBounds, type KeyRecord, notBound, type Principal, type Role } from '../domain/key.ts';
@@ -11,11 +12,16 @@ const environmentKeyName = 'SVC_API_KEY';
 const unmatched = '0'.repeat(64);
 /** Wall time may jump: keys that end at a time are looked at again at least this often. */
 const sweepMsMax = 60_000;
+/** How often the last use of keys is made durable. */
+const keepUsedMs = 600_000;
 
-/** Where keys are kept. Each resolves when the change is durable. @throws StoreUnavailable. */
+/**
+ * Where keys are kept. Each resolves when the change is durable, together with its entry in the audit log; a note that is
+ * null has none. @throws StoreUnavailable.
+ */
 export interface KeyStorage {
-  save(key: KeyRecord): Promise<unknown>;
-  remove(id: string): Promise<unknown>;
+  save(keys: readonly KeyRecord[], note: AuditNote | null): Promise<unknown>;
+  remove(id: string, note: AuditNote | null): Promise<unknown>;
 }
 
 interface Watched {
@@ -33,7 +39,10 @@ export class KeyRing {
   readonly #environmentHash: string | null;
   /** What lives on a key for longer than a request: sockets. */
   readonly #watched = new Set<Watched>();
+  /** Key id → epoch ms of its last request, as far as it is not in its record. */
+  readonly #used = new Map<string, number>();
   #cancelSweep: () => void = () => {};
+  #cancelKeepUsed: (() => void) | null = null;
   /** The end of the last change: a rotation that overtook a revocation would bring the key back. */
   #changes: Promise<unknown> = Promise.resolve();
 
@@ -55,6 +64,7 @@ export class KeyRing {
 
   close(): void {
     this.#cancelSweep();
+    this.#cancelKeepUsed?.();
   }
 
   /**
@@ -82,6 +92,8 @@ export class KeyRing {
     const isTaken = this.#takes(record, secretHash);
     if (record === undefined || !isTaken) return 'the key is unknown, outdated, expired or revoked';
     const { id: keyId, role, name, bounds = null } = record;
+    this.#used.set(keyId, this.#clock.now());
+    this.#cancelKeepUsed ??= this.#clock.after(keepUsedMs, () => this.#keepUsedLater());
     return { keyId, role, name, bounds, secretHash };
   }
 
@@ -104,14 +116,43 @@ export class KeyRing {
     return () => this.#watched.delete(watched);
   }
 
-  /** Every key, oldest first, without secrets. */
+  /** Every key, oldest first, without secrets. `lastUsedAt` is exact; it is now while a connection of the key is open. */
   list(): KeyRecord[] {
-    return [...this.#keys.values()].sort((a, b) => a.createdAt - b.createdAt || a.id.localeCompare(b.id));
+    const connected = new Set([...this.#watched].map(({ principal }) => principal.keyId));
+    const now = this.#clock.now();
+    return [...this.#keys.values()]
+      .map((key) => ({
+        ...key,
+        lastUsedAt: connected.has(key.id) ? now : (this.#used.get(key.id) ?? key.lastUsedAt),
+      }))
+      .sort((a, b) => a.createdAt - b.createdAt || a.id.localeCompare(b.id));
+  }
+
+  /**
+   * Make durable when keys were last used. Called every 10 minutes while any is used, and to be called before the store
+   * closes: no request waits for it, and a crash forgets 10 minutes at most. @throws StoreUnavailable.
+   */
+  keepUsed(): Promise<void> {
+    return this.#afterOthers(async () => {
+      const records = this.list().filter(
+        ({ id, lastUsedAt }) => lastUsedAt !== this.#keys.get(id)?.lastUsedAt,
+      );
+      if (records.length === 0) return;
+      await this.#storage.save(records, null);
+      for (const record of records) this.#keys.set(record.id, record);
+    });
+  }
+
+  #keepUsedLater(): void {
+    this.#cancelKeepUsed = null;
+    // What the store did not take stays in memory, and is in the next one.
+    this.keepUsed().catch(() => {});
   }
 
   /**
    * A new key; shown once.
    * @param expiresAt epoch ms; null for never. @param bounds of a key with the role `worker`; null: it is not bound.
+   * @param by for the audit log; null keeps it out of it.
    * @throws CoordinatorError invalid_request when `expiresAt` is past; StoreUnavailable.
    */
   async create(
@@ -119,19 +160,21 @@ export class KeyRing {
     name: string | null,
     expiresAt: number | null,
     bounds: KeyBounds | null = null,
+    by: Doer | null = null,
   ): Promise<NewKey> {
     if (expiresAt !== null && expiresAt <= this.#clock.now()) throw past('expires_at');
     const { key, id, secret } = makeKey(role, this.#random);
     const createdAt = this.#clock.now();
     const plain = { id, role, name, secretHash: hashSecret(secret), previous: null, createdAt, expiresAt };
     const record = bounds === null ? plain : { ...plain, bounds };
-    await this.save(record);
+    const details = { role, expires_at: isoOrNull(expiresAt) };
+    await this.save(record, noteOf(by, 'key.created', record, details));
     return { key, record };
   }
 
-  /** Keep a record; its key is taken from now on. @throws StoreUnavailable. */
-  async save(record: KeyRecord): Promise<void> {
-    await this.#storage.save(record);
+  /** Keep a record; its key is taken from now on. @param note for the audit log. @throws StoreUnavailable. */
+  async save(record: KeyRecord, note: AuditNote | null): Promise<void> {
+    await this.#storage.save([record], note);
     this.#keys.set(record.id, record);
     this.#sweep();
   }
@@ -140,14 +183,15 @@ export class KeyRing {
    * A new secret for a key; the old one is taken for `graceMs` more.
    * @throws CoordinatorError not_found; StoreUnavailable.
    */
-  rotate(id: string, graceMs: number): Promise<NewKey> {
+  rotate(id: string, graceMs: number, by: Doer | null = null): Promise<NewKey> {
     return this.#afterOthers(async () => {
       const old = this.#key(id);
       const { key, secret } = withSecret(old.role, id, this.#random);
       const until = this.#clock.now() + graceMs;
       const previous = graceMs > 0 ? { secretHash: old.secretHash, until } : null;
       const record = { ...old, secretHash: hashSecret(secret), previous };
-      await this.save(record);
+      const details = { role: old.role, previous_valid_until: isoOrNull(previous?.until ?? null) };
+      await this.save(record, noteOf(by, 'key.rotated', record, details));
       return { key, record };
     });
   }
@@ -156,7 +200,7 @@ export class KeyRing {
    * Bind a key otherwise; its workers are held to that at once. @param change gets the bounds of now.
    * @throws CoordinatorError not_found, invalid_request unless it has the role `worker`; StoreUnavailable.
    */
-  bind(id: string, change: (bounds: KeyBounds) => KeyBounds): Promise<KeyRecord> {
+  bind(id: string, change: (bounds: KeyBounds) => KeyBounds, by: Doer | null = null): Promise<KeyRecord> {
     return this.#afterOthers(async () => {
       const old = this.#key(id);
       if (old.role !== 'worker') {
@@ -165,17 +209,17 @@ export class KeyRing {
       }
       const bounds = change(old.bounds ?? notBound);
       const record = { ...old, bounds };
-      await this.save(record);
+      await this.save(record, noteOf(by, 'key.changed', record, detailsOf(bounds)));
       for (const { principal, onBounds } of [...this.#watched]) if (principal.keyId === id) onBounds(bounds);
       return record;
     });
   }
 
   /** Take a key back. @throws CoordinatorError not_found; StoreUnavailable. */
-  revoke(id: string): Promise<KeyRecord> {
+  revoke(id: string, by: Doer | null = null): Promise<KeyRecord> {
     return this.#afterOthers(async () => {
       const record = this.#key(id);
-      await this.#storage.remove(id);
+      await this.#storage.remove(id, noteOf(by, 'key.revoked', record, { role: record.role }));
       this.#keys.delete(id);
       this.#sweep();
       return record;
@@ -219,6 +263,24 @@ export class KeyRing {
     if (ends.length === 0) return;
     this.#cancelSweep = this.#clock.after(Math.min(Math.min(...ends) - now, sweepMsMax), () => this.#sweep());
   }
+}
+
+function isoOrNull(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
+
+function noteOf(
+  by: Doer | null,
+  action: AuditNote['action'],
+  { id, name }: KeyRecord,
+  details: AuditNote['details'],
+): AuditNote | null {
+  return by === null ? null : { by, action, target: { kind: 'key', id, name }, details, outcome: 'done' };
+}
+
+/** For the audit log. */
+function detailsOf({ namePatterns, tags, providers, maxConcurrency }: KeyBounds): AuditNote['details'] {
+  return { name_patterns: namePatterns, tags, providers, max_concurrency: maxConcurrency };
 }
 
 function past(field: string): CoordinatorError {

@@ -1,3 +1,4 @@
+import { type Doer, nobody } from '../domain/audit.ts';
 import type { Logger } from '../lib/log.ts';
 import { type ConfigChange, changesBetween, withFixed } from './changes.ts';
 import type { Config } from './config.ts';
@@ -23,6 +24,7 @@ export class LiveConfig {
   readonly #load: () => Promise<LoadedConfig>;
   readonly #logger: Logger | null;
   readonly #listeners = new Set<() => void>();
+  #onReload: (reloaded: Reloaded, by: Doer) => Promise<void> = async () => {};
   #needsRestart: string[] = [];
   /** The end of the last reload: they are made one after the other. */
   #tail: Promise<unknown> = Promise.resolve();
@@ -73,12 +75,21 @@ export class LiveConfig {
     this.#listeners.add(listener);
   }
 
+  /** Call `listener` after every reload, also one that changed nothing; the reload waits for it. It must not throw. */
+  onReload(listener: (reloaded: Reloaded, by: Doer) => Promise<void>): void {
+    this.#onReload = listener;
+  }
+
   /**
    * Read it again, and put it in force when it is good. What changed is logged, secrets masked.
-   * @throws ConfigError with every problem, also logged; the old one stays in force.
+   * @param by who asked for it. @throws ConfigError with every problem, also logged; the old one stays in force.
    */
-  reload(): Promise<Reloaded> {
-    const reloaded = this.#tail.then(() => this.#reload());
+  reload(by: Doer = nobody): Promise<Reloaded> {
+    const reloaded = this.#tail.then(async () => {
+      const result = await this.#reload();
+      await this.#onReload(result, by);
+      return result;
+    });
     this.#tail = reloaded.catch(() => {});
     return reloaded;
   }

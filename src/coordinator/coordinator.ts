@@ -1,9 +1,12 @@
 import type { SupervisorEvent } from '../../machines/events.ts';
 import type { Config } from '../config/config.ts';
+import type { Reloaded } from '../config/liveConfig.ts';
+import type { Doer } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { BreakdownName, CostBreakdown, CostSpan, CostSummary } from '../domain/costReport.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
+import type { Principal } from '../domain/key.ts';
 import type { MachineCounts } from '../domain/machine.ts';
 import type { ProviderView } from '../domain/provider.ts';
 import { isTerminal, type SupervisorStatus, statusOf } from '../domain/states.ts';
@@ -15,6 +18,7 @@ import type { Logger } from '../lib/log.ts';
 import type { Member } from '../routing/member.ts';
 import type { Plan } from '../routing/router.ts';
 import type { JobCounts, JobFilter, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
+import type { Audit } from './audit.ts';
 import { costBreakdown, costSummary } from './costs.ts';
 import { type EventBus, jobEventType } from './eventBus.ts';
 import { findJob } from './findJob.ts';
@@ -53,6 +57,8 @@ export interface RouteExplanation {
  */
 export class Coordinator {
   readonly bus: EventBus;
+  /** Who did what. */
+  readonly audit: Audit;
   /** Sees every actor; null unless the coordinator was started for it. */
   readonly inspector: Inspector | null;
   readonly #config: () => Config;
@@ -64,7 +70,6 @@ export class Coordinator {
   readonly #vitals: (() => Vitals) | null;
   readonly #followers = new Set<(committed: Committed) => void>();
   readonly #connections = new Set<WorkerConnection>();
-  #pending = 0;
   #isDismissing = false;
   /** A slot has become free. */
   #onFree = (): void => this.#parts.dispatcher.kick();
@@ -76,7 +81,6 @@ export class Coordinator {
     this.#clock = clock;
     this.#logger = logger;
     this.#parts = createParts(options, {
-      pending: () => this.#pending,
       committed: (committed) => this.#committed(committed),
       slotFreed: () => this.#onFree(),
       stalled: (lateMs) => this.#afterStall(lateMs),
@@ -87,6 +91,7 @@ export class Coordinator {
       },
     });
     this.bus = this.#parts.bus;
+    this.audit = this.#parts.audit;
     this.inspector = this.#parts.inspector;
     this.#startedAt = clock.monotonic();
     this.#vitals = vitals ?? null;
@@ -101,7 +106,7 @@ export class Coordinator {
     this.#supervise({ type: 'supervisor.open' });
     await this.#store.open();
     await this.#parts.workers.open();
-    this.#pending = (await this.#store.counts()).byStatus.pending;
+    await this.#parts.pending.open(this.#store);
     const running = await this.#store.runningJobs();
     for (const job of running) {
       this.#parts.host.adopt(job);
@@ -113,7 +118,10 @@ export class Coordinator {
     this.#parts.workerRetention.start();
     this.#parts.course.start();
     this.#supervise({ type: 'supervisor.recovered' });
-    this.#logger.info({ running: running.length, pending: this.#pending }, 'coordinator accepts jobs');
+    this.#logger.info(
+      { running: running.length, pending: this.#parts.pending.total },
+      'coordinator accepts jobs',
+    );
   }
 
   get status(): SupervisorStatus {
@@ -161,24 +169,31 @@ export class Coordinator {
     this.#parts.host.close();
     this.#parts.workers.close();
     this.#parts.providers.close();
+    await this.audit.flush();
     await this.#store.close();
     this.#supervise({ type: 'supervisor.stop' });
   }
 
   /**
    * Accept a job. Resolves when it is durable.
-   * @throws CoordinatorError draining, queue_full, invalid_request (nothing names a provider); StoreUnavailable.
+   * @param by whose key sends it; it is recorded with the job, and held to its share of pending jobs.
+   * @throws CoordinatorError draining, queue_full, share_exceeded, invalid_request (nothing names a provider);
+   * StoreUnavailable.
    */
-  async dispatch(request: JobRequest): Promise<JobView> {
-    return this.view(await this.#parts.intake.accept(request));
+  async dispatch(request: JobRequest, by: Principal | null = null): Promise<JobView> {
+    return this.view(await this.#parts.intake.accept(request, by));
   }
 
   /**
    * Accept a job unless its idempotency key was used within the last day; then the first job is the answer.
    * @throws CoordinatorError idempotency_conflict when the key stands for another request; as `dispatch` otherwise.
    */
-  async dispatchOnce(key: string, request: JobRequest): Promise<{ view: JobView; isNew: boolean }> {
-    const { job, isNew } = await this.#parts.intake.acceptOnce(key, request);
+  async dispatchOnce(
+    key: string,
+    request: JobRequest,
+    by: Principal | null = null,
+  ): Promise<{ view: JobView; isNew: boolean }> {
+    const { job, isNew } = await this.#parts.intake.acceptOnce(key, request, by);
     return { view: this.view(job), isNew };
   }
 
@@ -187,9 +202,9 @@ export class Coordinator {
     return { request, plan: planOrRefuse(request, this.#config()) };
   }
 
-  /** Accept all of the jobs in one commit, or none of them. @throws CoordinatorError draining, queue_full; StoreUnavailable. */
-  dispatchAll(planned: readonly PlannedRequest[]): Promise<JobRecord[]> {
-    return this.#parts.intake.acceptAll(planned);
+  /** Accept all of the jobs in one commit, or none of them. @throws CoordinatorError and StoreUnavailable as `dispatch`. */
+  dispatchAll(planned: readonly PlannedRequest[], by: Principal | null = null): Promise<JobRecord[]> {
+    return this.#parts.intake.acceptAll(planned, by);
   }
 
   /**
@@ -199,8 +214,9 @@ export class Coordinator {
   dispatchAllOnce(
     key: string,
     planned: readonly PlannedRequest[],
+    by: Principal | null = null,
   ): Promise<{ jobs: JobRecord[]; isNew: boolean }> {
-    return this.#parts.intake.acceptAllOnce(key, planned);
+    return this.#parts.intake.acceptAllOnce(key, planned, by);
   }
 
   /** Also one that was archived. @throws CoordinatorError job_not_found; StoreUnavailable. */
@@ -294,11 +310,16 @@ export class Coordinator {
 
   /**
    * Take a provider for available, whatever it was taken for: its limit and its circuit breaker start again.
-   * @throws CoordinatorError not_found when nobody has configured, served or met it.
+   * @param by for the audit log, which has it before it happens; null keeps it out of it.
+   * @throws CoordinatorError not_found when nobody has configured, served or met it; StoreUnavailable.
    */
-  resetProvider(name: string): ProviderView {
+  async resetProvider(name: string, by: Doer | null = null): Promise<ProviderView> {
     if (!this.providers().some((provider) => provider.name === name)) {
       throw new CoordinatorError('not_found', `There is no provider ${name}`);
+    }
+    if (by !== null) {
+      const target = { kind: 'provider', id: name, name } as const;
+      await this.audit.record({ by, action: 'provider.reset', target, details: {}, outcome: 'done' });
     }
     return this.#parts.providers.reset(name);
   }
@@ -312,23 +333,23 @@ export class Coordinator {
     return this.#parts.workers.view(id);
   }
 
-  /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
-  async setWorkerPaused(id: string, paused: boolean): Promise<WorkerView> {
-    const view = await this.#parts.workers.setPaused(id, paused);
+  /** @param by for the audit log; null keeps it out of it. @throws CoordinatorError worker_not_found; StoreUnavailable. */
+  async setWorkerPaused(id: string, paused: boolean, by: Doer | null = null): Promise<WorkerView> {
+    const view = await this.#parts.workers.setPaused(id, paused, by);
     if (!paused) this.#parts.dispatcher.kick();
     return view;
   }
 
   /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
-  async setWorkerConcurrency(id: string, concurrency: number): Promise<WorkerView> {
-    const view = await this.#parts.workers.setConcurrency(id, concurrency);
+  async setWorkerConcurrency(id: string, concurrency: number, by: Doer | null = null): Promise<WorkerView> {
+    const view = await this.#parts.workers.setConcurrency(id, concurrency, by);
     this.#parts.dispatcher.kick();
     return view;
   }
 
   /** @throws CoordinatorError worker_not_found, invalid_transition while it is connected; StoreUnavailable. */
-  forgetWorker(id: string): Promise<void> {
-    return this.#parts.workers.forget(id);
+  forgetWorker(id: string, by: Doer | null = null): Promise<void> {
+    return this.#parts.workers.forget(id, by);
   }
 
   /** Give the name of a worker that is away to another key. @throws StoreUnavailable. */
@@ -336,8 +357,8 @@ export class Coordinator {
     return this.#parts.workers.handOver(name, owner);
   }
 
-  /** A worker has opened a connection; its hello is yet to come. */
-  connect(link: WorkerLink, key: WorkerKey): WorkerConnection {
+  /** A worker has opened a connection; its hello is yet to come. @param by for the audit log. */
+  connect(link: WorkerLink, key: WorkerKey, by?: Doer): WorkerConnection {
     const connection = new WorkerConnection(
       {
         config: this.#config,
@@ -350,10 +371,12 @@ export class Coordinator {
         liveness: this.#parts.liveness,
         dispatcher: this.#parts.dispatcher,
         bus: this.bus,
+        audit: this.audit,
         logger: this.#logger,
       },
       link,
       key,
+      by,
     );
     this.#connections.add(connection);
     return connection;
@@ -364,6 +387,16 @@ export class Coordinator {
     this.#connections.delete(connection);
     // Whoever was told to come back is not lost.
     if (!this.#isDismissing) connection.gone(code);
+  }
+
+  /** Record that the configuration was read again, by the names of what changed. Never rejects: it is in force already. */
+  configReloaded({ changed, needsRestart }: Reloaded, by: Doer): Promise<void> {
+    return this.audit.recordDone({
+      by,
+      action: 'config.reloaded',
+      target: { kind: 'config', id: null, name: null },
+      details: { changed: changed.map(({ key }) => key), needs_restart: needsRestart },
+    });
   }
 
   /** The configuration is another one: what was decided by the old one is looked at again. */
@@ -411,9 +444,7 @@ export class Coordinator {
   /** A change is durable: what hangs on it follows, and it is told. */
   #committed(committed: Committed): void {
     const { before, after } = committed;
-    const wasPending = before !== null && statusOf(before.state) === 'pending';
-    const isPending = statusOf(after.state) === 'pending';
-    if (isPending !== wasPending) this.#pending += isPending ? 1 : -1;
+    this.#parts.pending.follow(committed);
     this.#parts.keeper.follow(committed);
     this.#parts.activity.follow(committed);
     this.#tellFollowers(committed);

@@ -3,12 +3,14 @@ import type { JobInput } from '../../machines/jobLife.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
-import type { JobRecord, JobRequest } from '../domain/job.ts';
+import type { JobCreator, JobRecord, JobRequest } from '../domain/job.ts';
+import type { Principal } from '../domain/key.ts';
 import { canonicalJson } from '../lib/canonicalJson.ts';
 import { KeyedQueue } from '../lib/keyedQueue.ts';
 import { nextTurn } from '../lib/nextTurn.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
 import type { IdempotencyRecord, Store } from '../store/store.ts';
+import type { Admission } from './admission.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { findJob } from './findJob.ts';
 import { batchId, uuidv7 } from './ids.ts';
@@ -25,7 +27,7 @@ export interface PlannedRequest {
   plan: Plan;
 }
 
-/** Takes jobs in: whether there is room, where each may run, and what an idempotency key already stands for. */
+/** Takes jobs in: where each may run, and what an idempotency key already stands for. `by` is whose key sends them. */
 export class Intake {
   readonly #config: () => Config;
   readonly #clock: Clock;
@@ -33,12 +35,8 @@ export class Intake {
   readonly #store: Store;
   readonly #host: JobHost;
   readonly #dispatcher: Dispatcher;
-  readonly #isDispatching: () => boolean;
-  readonly #hasRoom: () => boolean;
-  readonly #pending: () => number;
+  readonly #admission: Admission;
   readonly #keys = new KeyedQueue();
-  /** Jobs whose commit is under way: they count for `jobs.max_pending`, so that a rush cannot go past it. */
-  #entering = 0;
 
   constructor(options: {
     config: () => Config;
@@ -47,11 +45,7 @@ export class Intake {
     store: Store;
     host: JobHost;
     dispatcher: Dispatcher;
-    isDispatching: () => boolean;
-    /** Whether the process has memory for more jobs. */
-    hasRoom: () => boolean;
-    /** Jobs that are pending in the store. */
-    pending: () => number;
+    admission: Admission;
   }) {
     this.#config = options.config;
     this.#clock = options.clock;
@@ -59,17 +53,15 @@ export class Intake {
     this.#store = options.store;
     this.#host = options.host;
     this.#dispatcher = options.dispatcher;
-    this.#isDispatching = options.isDispatching;
-    this.#hasRoom = options.hasRoom;
-    this.#pending = options.pending;
+    this.#admission = options.admission;
   }
 
   /**
    * Accept a job. Resolves when it is durable.
-   * @throws CoordinatorError draining, queue_full, invalid_request (nothing names a provider); StoreUnavailable.
+   * @throws CoordinatorError draining, queue_full, share_exceeded, invalid_request (nothing names a provider); StoreUnavailable.
    */
-  accept(request: JobRequest): Promise<JobRecord> {
-    return this.#create(uuidv7(this.#clock, this.#random), request);
+  accept(request: JobRequest, by: Principal | null): Promise<JobRecord> {
+    return this.#create(uuidv7(this.#clock, this.#random), request, by);
   }
 
   /**
@@ -79,13 +71,17 @@ export class Intake {
    * @returns the job and whether it is new.
    * @throws CoordinatorError idempotency_conflict when the key stands for another request; as `accept` otherwise.
    */
-  acceptOnce(key: string, request: JobRequest): Promise<{ job: JobRecord; isNew: boolean }> {
+  acceptOnce(
+    key: string,
+    request: JobRequest,
+    by: Principal | null,
+  ): Promise<{ job: JobRecord; isNew: boolean }> {
     const bodyHash = hash('sha256', canonicalJson(request));
     return this.#keys.run(key, async () => {
       const known = await this.#knownJob(key, bodyHash);
       if (known !== null) return { job: await findJob(this.#store, known), isNew: false };
       const idempotency = this.#newRecord(key, bodyHash);
-      return { job: await this.#create(idempotency.jobId, request, idempotency), isNew: true };
+      return { job: await this.#create(idempotency.jobId, request, by, idempotency), isNew: true };
     });
   }
 
@@ -93,8 +89,8 @@ export class Intake {
    * Accept all of the jobs in one commit, or none of them.
    * @throws CoordinatorError and StoreUnavailable as `accept`.
    */
-  acceptAll(planned: readonly PlannedRequest[]): Promise<JobRecord[]> {
-    return this.#createAll(this.#jobsOf(planned), planned.length);
+  acceptAll(planned: readonly PlannedRequest[], by: Principal | null): Promise<JobRecord[]> {
+    return this.#createAll(this.#jobsOf(planned, by), planned.length, by);
   }
 
   /**
@@ -106,13 +102,14 @@ export class Intake {
   async acceptAllOnce(
     key: string,
     planned: readonly PlannedRequest[],
+    by: Principal | null,
   ): Promise<{ jobs: JobRecord[]; isNew: boolean }> {
     const bodyHash = await hashOfAll(planned);
     return this.#keys.run(key, async () => {
       const known = await this.#knownJob(key, bodyHash);
       if (known === null) {
-        const jobs = this.#jobsOf(planned, this.#newRecord(key, bodyHash));
-        return { jobs: await this.#createAll(jobs, planned.length), isNew: true };
+        const jobs = this.#jobsOf(planned, by, this.#newRecord(key, bodyHash));
+        return { jobs: await this.#createAll(jobs, planned.length, by), isNew: true };
       }
       const jobs: JobRecord[] = [];
       // Equal hashes: there were as many.
@@ -143,77 +140,43 @@ export class Intake {
     return { key, jobId, bodyHash, expiresAt: this.#clock.now() + idempotencyMs };
   }
 
-  async #createAll(jobs: Iterable<NewJob>, count: number): Promise<JobRecord[]> {
-    this.#admit(count);
-    this.#entering += count;
-    try {
-      return await this.#host.createAll(jobs);
-    } finally {
-      this.#entering -= count;
-    }
+  #createAll(jobs: Iterable<NewJob>, count: number, by: Principal | null): Promise<JobRecord[]> {
+    return this.#admission.hold(count, by, () => this.#host.createAll(jobs));
   }
 
   /** @param idempotency goes to the first of them, whose id it has. */
-  *#jobsOf(planned: readonly PlannedRequest[], idempotency?: IdempotencyRecord): Generator<NewJob> {
+  *#jobsOf(
+    planned: readonly PlannedRequest[],
+    by: Principal | null,
+    idempotency?: IdempotencyRecord,
+  ): Generator<NewJob> {
     // One time for all: they are one commit.
     const createdAt = this.#clock.now();
+    const createdBy = creatorOf(by);
     for (const [place, { request, plan }] of planned.entries()) {
       const id =
         idempotency === undefined ? uuidv7(this.#clock, this.#random) : batchId(idempotency.jobId, place);
       const input = inputOf(request, plan, createdAt);
-      yield { id, request, input, idempotency: place === 0 ? idempotency : undefined };
+      yield { id, request, createdBy, input, idempotency: place === 0 ? idempotency : undefined };
     }
   }
 
-  async #create(id: string, request: JobRequest, idempotency?: IdempotencyRecord): Promise<JobRecord> {
-    this.#admit(1);
-    const plan = planOrRefuse(request, this.#config());
-    this.#entering += 1;
-    try {
-      return await this.#dispatcher.create({
-        id,
-        request,
-        input: inputOf(request, plan, this.#clock.now()),
-        idempotency,
-      });
-    } finally {
-      this.#entering -= 1;
-    }
+  #create(
+    id: string,
+    request: JobRequest,
+    by: Principal | null,
+    idempotency?: IdempotencyRecord,
+  ): Promise<JobRecord> {
+    return this.#admission.hold(1, by, () => {
+      const plan = planOrRefuse(request, this.#config());
+      const input = inputOf(request, plan, this.#clock.now());
+      return this.#dispatcher.create({ id, request, createdBy: creatorOf(by), input, idempotency });
+    });
   }
+}
 
-  /** @throws CoordinatorError draining; queue_full when `count` more jobs do not fit now, invalid_request when they never do. */
-  #admit(count: number): void {
-    if (!this.#isDispatching()) {
-      throw new CoordinatorError(
-        'draining',
-        'The coordinator is shutting down; send the job again in a moment',
-        { retryAfterSeconds: 5 },
-      );
-    }
-    const waiting = this.#pending() + this.#entering;
-    const { maxPending } = this.#config().jobs;
-    if (count > maxPending) {
-      // Not queue_full, after which it would be sent again for ever.
-      const message = `has ${count} jobs, more than the ${maxPending} that jobs.max_pending lets wait at all; send smaller batches`;
-      throw new CoordinatorError('invalid_request', `The batch ${message}`, {
-        errors: [{ field: 'jobs', message }],
-      });
-    }
-    if (!this.#hasRoom()) {
-      throw new CoordinatorError(
-        'queue_full',
-        `The jobs that the coordinator holds fill its memory. Send this again when some have left it, or give it more (NODE_OPTIONS=--max-old-space-size)`,
-        { retryAfterSeconds: 10 },
-      );
-    }
-    if (waiting + count > maxPending) {
-      throw new CoordinatorError(
-        'queue_full',
-        `${waiting} jobs are waiting; ${count} more would go past the ${maxPending} that jobs.max_pending allows`,
-        { retryAfterSeconds: 10 },
-      );
-    }
-  }
+function creatorOf(by: Principal | null): JobCreator | null {
+  return by === null ? null : { keyId: by.keyId, name: by.name };
 }
 
 function inputOf(request: JobRequest, plan: Plan, createdAt: number): JobInput {

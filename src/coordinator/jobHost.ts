@@ -7,7 +7,7 @@ import {
   jobMachineVersion as machineVersion,
 } from '../../machines/jobMachine.ts';
 import { CoordinatorError } from '../domain/errors.ts';
-import type { JobLife, JobRecord, JobRequest } from '../domain/job.ts';
+import type { JobCreator, JobLife, JobRecord, JobRequest } from '../domain/job.ts';
 import { type JobState, statusOf } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
 import { nextTurn } from '../lib/nextTurn.ts';
@@ -41,6 +41,8 @@ export interface Committed {
 export interface NewJob {
   id: string;
   request: JobRequest;
+  /** null when no key is known of. */
+  createdBy: JobCreator | null;
   input: JobInput;
   idempotency?: IdempotencyRecord | undefined;
 }
@@ -356,13 +358,18 @@ export class JobHost {
 }
 
 /** The job as its creation makes it, for an event that is committed with it. Its place in the store is not known yet. */
-export function draftOf({ id, request, input }: NewJob): JobRecord {
+export function draftOf({ id, request, createdBy, input }: NewJob): JobRecord {
   const { createdAt } = input;
-  return { ordinal: 0, id, version: 1, machineVersion, createdAt, request, ...beginning(input) };
+  return { ordinal: 0, id, version: 1, machineVersion, createdAt, createdBy, request, ...beginning(input) };
 }
 
-function creationOf({ id, request, input, idempotency }: NewJob): JobChange {
-  const created = { at: input.createdAt, request, ...(idempotency ? { idempotency } : {}) };
+function creationOf({ id, request, createdBy, input, idempotency }: NewJob): JobChange {
+  const created = {
+    at: input.createdAt,
+    request,
+    ...(createdBy === null ? {} : { by: createdBy }),
+    ...(idempotency === undefined ? {} : { idempotency }),
+  };
   return { kind: 'job', id, expectedVersion: 0, created, machineVersion, ...beginning(input) };
 }
 

@@ -7,6 +7,8 @@ import type { Vitals } from '../domain/stats.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
 import { Activity } from './activity.ts';
+import { Admission } from './admission.ts';
+import { Audit } from './audit.ts';
 import { Candidates } from './candidates.ts';
 import { Course } from './course.ts';
 import { Deadlines } from './deadlines.ts';
@@ -22,6 +24,7 @@ import { LeaseKeeper } from './leaseKeeper.ts';
 import { Leases } from './leases.ts';
 import { Liveness } from './liveness.ts';
 import { Outcomes } from './outcomes.ts';
+import { Pending } from './pending.ts';
 import { Providers } from './providers.ts';
 import { Retention } from './retention.ts';
 import { WaitingReasons } from './waitingReason.ts';
@@ -47,8 +50,6 @@ export interface CoordinatorOptions {
 
 /** What its parts tell the coordinator. */
 export interface PartsHost {
-  /** Jobs that are pending in the store. */
-  pending(): number;
   /** A change of a job is durable. */
   committed(committed: Committed): void;
   /** A slot has become free. */
@@ -71,8 +72,10 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
   const bus = new EventBus((error) => logger.error({ err: error }, 'a listener failed'));
   const deadlines = new Deadlines(clock, (lateMs) => told.stalled(lateMs));
   const leases = new Leases();
+  const audit = new Audit({ store, clock, deadlines, logger });
   const workers = new Workers({
     store,
+    audit,
     clock,
     random,
     bus,
@@ -133,17 +136,20 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     isAssigning,
     logger,
   });
-  const pending = () => told.pending();
+  const pending = new Pending();
+  const hasRoom = options.hasRoom ?? (() => true);
   const activity = new Activity(clock);
   return {
     inspector,
     supervisor,
     bus,
     deadlines,
+    audit,
     leases,
     workers,
     providers,
     host,
+    pending,
     intake: new Intake({
       config,
       clock,
@@ -151,9 +157,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
       store,
       host,
       dispatcher,
-      isDispatching: isAccepting,
-      hasRoom: options.hasRoom ?? (() => true),
-      pending,
+      admission: new Admission({ config, pending, isDispatching: isAccepting, hasRoom }),
     }),
     delays: new Delays({ clock, deadlines, host, logger }),
     retention: new Retention({ config, clock, deadlines, store, host, isAccepting, logger }),

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { type AuditDetails, type Doer, nobody } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { LeaseRef } from '../domain/job.ts';
 import type { KeyBounds } from '../domain/key.ts';
@@ -6,6 +7,7 @@ import { iso } from '../domain/wire/iso.ts';
 import type { WorkerHello, WorkerKey } from '../domain/worker.ts';
 import { closeCodes, refusalCodes } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
+import type { Audit } from './audit.ts';
 import { boundedModels } from './boundedWorker.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { EventBus } from './eventBus.ts';
@@ -37,6 +39,7 @@ export interface ConnectionParts {
   liveness: Liveness;
   dispatcher: Dispatcher;
   bus: EventBus;
+  audit: Audit;
   logger: Logger;
 }
 
@@ -44,11 +47,14 @@ export interface ConnectionParts {
 export class WorkerConnection {
   readonly #parts: ConnectionParts;
   readonly #session: WorkerSession;
+  /** Who connected, and from where: for the audit log. */
+  readonly #by: Doer;
   /** Monotonic ms when the worker's actor last heard of a frame. */
   #toldAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: ConnectionParts, link: WorkerLink, key: WorkerKey) {
+  constructor(parts: ConnectionParts, link: WorkerLink, key: WorkerKey, by: Doer = nobody) {
     this.#parts = parts;
+    this.#by = by;
     this.#session = new WorkerSession({
       link,
       key,
@@ -84,6 +90,8 @@ export class WorkerConnection {
         { name: hello.name, key_id: session.key.keyId, owner_key_id: joined.owner.keyId },
         'a worker said a name that belongs to another key and is refused; svc workers forget frees the name',
       );
+      const { keyId: ownerId } = joined.owner;
+      this.#audit(hello.name, { code: refusalCodes.nameTakenByKey, owner_key_id: ownerId });
       this.#refuse(closeCodes.nameTaken, refusalCodes.nameTakenByKey, nameOfAnother(hello.name));
       return;
     }
@@ -192,8 +200,14 @@ export class WorkerConnection {
   #notAllowed(name: string, misfit: string): void {
     const { keyId } = this.#session.key;
     this.#parts.logger.warn({ name, key_id: keyId, misfit }, 'a worker goes beyond its key and is refused');
+    this.#audit(name, { code: refusalCodes.keyNotAllowed, misfit });
     const advice = 'change the settings of the worker, or what the key allows (svc keys change)';
     this.#refuse(closeCodes.keyNotAllowed, refusalCodes.keyNotAllowed, `${misfit}; ${advice}`);
+  }
+
+  #audit(name: string, details: AuditDetails): void {
+    const target = { kind: 'worker', id: this.workerId === '' ? null : this.workerId, name } as const;
+    void this.#parts.audit.refused({ by: this.#by, action: 'worker.refused', target, details });
   }
 
   #refuse(closeCode: number, code: string, message: string): void {

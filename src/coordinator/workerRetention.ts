@@ -69,7 +69,7 @@ export class WorkerRetention {
       const leaving = this.#leaving();
       for (let done = 0; done < leaving.length && !this.#isClosed; done += sliceSize) {
         const slice = leaving.slice(done, done + sliceSize);
-        await Promise.all(slice.map((id) => this.#workers.forget(id)));
+        await Promise.all(slice.map((id) => this.#workers.forget(id, null)));
       }
       if (leaving.length > 0) this.#logger.info({ workers: leaving.length }, 'forgot workers that are gone');
     } catch (error) {

@@ -1,6 +1,7 @@
 import { createActor } from 'xstate';
 import type { WorkerEvent } from '../../machines/events.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
+import type { AuditNote, Doer } from '../domain/audit.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { Failure } from '../domain/failure.ts';
@@ -17,7 +18,8 @@ import {
 } from '../domain/worker.ts';
 import type { Logger } from '../lib/log.ts';
 import { own } from '../lib/own.ts';
-import type { Store } from '../store/store.ts';
+import type { AuditChange, Store } from '../store/store.ts';
+import type { Audit } from './audit.ts';
 import { boundedWorker } from './boundedWorker.ts';
 import type { Deadlines } from './deadlines.ts';
 import { type EventBus, pathOf, type WorkerEventType } from './eventBus.ts';
@@ -59,6 +61,7 @@ export type Joined =
 /** Every worker the coordinator knows: its actor and, while it is connected, its session. */
 export class Workers {
   readonly #store: Store;
+  readonly #audit: Audit;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #bus: EventBus;
@@ -75,6 +78,7 @@ export class Workers {
 
   constructor(options: {
     store: Store;
+    audit: Audit;
     clock: Clock;
     random: Random;
     bus: EventBus;
@@ -85,6 +89,7 @@ export class Workers {
     onNeeded: () => void;
   }) {
     this.#store = options.store;
+    this.#audit = options.audit;
     this.#clock = options.clock;
     this.#random = options.random;
     this.#bus = options.bus;
@@ -225,12 +230,13 @@ export class Workers {
     this.#publish('worker.updated', entry);
   }
 
-  /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
-  async setPaused(id: string, paused: boolean): Promise<WorkerView> {
+  /** @param by for the audit log; null keeps it out of it. @throws CoordinatorError worker_not_found; StoreUnavailable. */
+  async setPaused(id: string, paused: boolean, by: Doer | null): Promise<WorkerView> {
     const entry = this.#entry(id);
     if (!paused && entry.refusals.endAll()) this.#refusalsChanged(entry);
     if (this.#life(entry).paused !== paused) {
-      await this.#commit(entry, { type: paused ? 'worker.paused' : 'worker.resumed', at: this.#clock.now() });
+      const type = paused ? 'worker.paused' : 'worker.resumed';
+      await this.#commit(entry, { type, at: this.#clock.now() }, this.#note(entry, by, type));
       entry.session?.send({ type: 'settings', paused });
       this.#publish(paused ? 'worker.paused' : 'worker.resumed', entry);
     }
@@ -238,7 +244,7 @@ export class Workers {
   }
 
   /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
-  async setConcurrency(id: string, concurrency: number): Promise<WorkerView> {
+  async setConcurrency(id: string, concurrency: number, by: Doer | null): Promise<WorkerView> {
     const entry = this.#entry(id);
     const most = this.#slotsOfKey(entry);
     if (concurrency > most) {
@@ -249,7 +255,11 @@ export class Workers {
       );
     }
     if (this.#life(entry).concurrency !== concurrency) {
-      await this.#commit(entry, { type: 'worker.resized', concurrency, at: this.#clock.now() });
+      const note = this.#note(entry, by, 'worker.resized', {
+        concurrency,
+        before: this.#life(entry).concurrency,
+      });
+      await this.#commit(entry, { type: 'worker.resized', concurrency, at: this.#clock.now() }, note);
       entry.session?.send({ type: 'settings', concurrency });
       if (entry.session !== null) this.#divideSlots(entry.session.key, entry);
       this.#publish('worker.updated', entry);
@@ -303,7 +313,7 @@ export class Workers {
    * worker then, whose outcomes of them are refused.
    * @throws CoordinatorError worker_not_found; invalid_transition while it is connected or has jobs.
    */
-  async forget(id: string): Promise<void> {
+  async forget(id: string, by: Doer | null): Promise<void> {
     const entry = this.#entry(id);
     if (entry.session !== null || entry.joining) {
       throw new CoordinatorError(
@@ -323,7 +333,8 @@ export class Workers {
     try {
       await this.#inTurn(entry, async () => {
         const view = await this.view(id);
-        await this.#store.commit([{ kind: 'workerRemoved', id }]);
+        const note = this.#note(entry, by, 'worker.forgotten');
+        await this.#store.commit([{ kind: 'workerRemoved', id }, ...this.#entries(note)]);
         this.#drop(entry);
         this.#bus.publish({ type: 'worker.forgotten', at: this.#clock.now(), worker: view });
       });
@@ -536,7 +547,7 @@ export class Workers {
    * Make the outcome of `event` durable, then let the actor handle it. A fork of the actor says what the outcome is, so
    * that a failed write leaves the actor as it was, while beats go on reaching it.
    */
-  #commit(entry: Entry, event: WorkerEvent): Promise<void> {
+  #commit(entry: Entry, event: WorkerEvent, note: AuditNote | null = null): Promise<void> {
     return this.#inTurn(entry, async () => {
       const fork = createActor(workerMachine, {
         snapshot: entry.actor.getPersistedSnapshot(),
@@ -545,9 +556,24 @@ export class Workers {
       fork.start().send(event);
       const life = fork.getSnapshot().context;
       fork.stop();
-      await this.#store.commit([{ kind: 'worker', life }]);
+      await this.#store.commit([{ kind: 'worker', life }, ...this.#entries(note)]);
       this.#send(entry, event);
     });
+  }
+
+  #note(
+    entry: Entry,
+    by: Doer | null,
+    action: AuditNote['action'],
+    details: AuditNote['details'] = {},
+  ): AuditNote | null {
+    const { id, name } = this.#life(entry);
+    const target = { kind: 'worker', id, name } as const;
+    return by === null ? null : { by, action, target, details, outcome: 'done' };
+  }
+
+  #entries(note: AuditNote | null): AuditChange[] {
+    return note === null ? [] : [this.#audit.change(note)];
   }
 
   /** Run a durable change after those of the same worker. @throws CoordinatorError worker_not_found when it is gone by then. */

@@ -32,6 +32,12 @@ export interface JobRequest {
   notBefore: number | null;
 }
 
+/** The key that a job was made with, as it was called then. */
+export interface JobCreator {
+  keyId: string;
+  name: string | null;
+}
+
 /** Where a job is to run: what narrows the workers that may take it. Jobs with equal targets share a lane. */
 export interface Target {
   provider: string;
@@ -160,6 +166,8 @@ export interface JobRecord {
   /** Rises by one with every committed change. */
   version: number;
   createdAt: number;
+  /** null for a job that was made before this was recorded. */
+  createdBy: JobCreator | null;
   request: JobRequest;
   /** Version of the job machine that made `state` and `life`. */
   machineVersion: number;

@@ -36,6 +36,8 @@ export interface KeyRecord {
   createdAt: number;
   /** Epoch ms, or null. */
   expiresAt: number | null;
+  /** Epoch ms of a request with it, as of some minutes ago: see `KeyRing`. Absent: never used, or not since this is recorded. */
+  lastUsedAt?: number | undefined;
   /** Absent: not bound. */
   bounds?: KeyBounds | undefined;
 }

@@ -3,10 +3,12 @@ import type { Duplex } from 'node:stream';
 import { type ServerOptions, WebSocketServer } from 'ws';
 import type { KeyRing } from '../auth/keyRing.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import { actorOf } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type Principal, roleMay } from '../domain/key.ts';
 import { closeCodes, frameBytesMax, workerSubprotocol } from '../domain/workerProtocol.ts';
 import { type BoundFigures, noFigures } from '../lib/boundFigures.ts';
+import { clientAddress } from '../lib/clientAddress.ts';
 import { corkUntilTurn } from '../lib/corked.ts';
 import type { Logger } from '../lib/log.ts';
 import { guardFrames } from './frameGuard.ts';
@@ -35,6 +37,7 @@ export class WorkerGateway {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #figures: BoundFigures;
+  readonly #addressOf: (request: IncomingMessage) => string;
 
   /** @param options.figures told when a worker reaches a bound. */
   constructor(options: {
@@ -43,12 +46,15 @@ export class WorkerGateway {
     clock: Clock;
     logger: Logger;
     figures?: BoundFigures;
+    /** The address of whoever makes a request; that of the connection unless told. */
+    addressOf?: (request: IncomingMessage) => string;
   }) {
     this.#coordinator = options.coordinator;
     this.#keys = options.keys;
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#figures = options.figures ?? noFigures;
+    this.#addressOf = options.addressOf ?? ((request) => clientAddress(request, 0));
   }
 
   /** End every connection at once. */
@@ -64,6 +70,7 @@ export class WorkerGateway {
       const worker = new WorkerSocket({
         socket: webSocket,
         key: { keyId: refusal.keyId, name: refusal.name, bounds: refusal.bounds },
+        by: { actor: actorOf(refusal), address: this.#addressOf(request) },
         beforeSend: corkUntilTurn(socket),
         coordinator: this.#coordinator,
         logger: this.#logger,

@@ -1,6 +1,7 @@
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { WorkerConnection } from '../coordinator/workerConnection.ts';
 import { leaseOf, type WorkerLink } from '../coordinator/workerSession.ts';
+import type { Doer } from '../domain/audit.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { KeyBounds } from '../domain/key.ts';
 import type { WorkerKey } from '../domain/worker.ts';
@@ -43,13 +44,14 @@ export class WorkerSocket implements WorkerLink {
   #waiting: WorkerFrame[] = [];
 
   /**
-   * @param options.key the key that it came with.
+   * @param options.key the key that it came with. @param options.by for the audit log.
    * @param options.beforeSend called before each frame; a network collects those of one turn.
    * @param options.onEnded told when the coordinator ends the connection, and why.
    */
   constructor(options: {
     socket: Socket;
     key: WorkerKey;
+    by?: Doer;
     beforeSend?: () => void;
     coordinator: Coordinator;
     logger: Logger;
@@ -60,7 +62,7 @@ export class WorkerSocket implements WorkerLink {
     this.#beforeSend = options.beforeSend ?? (() => {});
     this.#logger = logger;
     this.#onEnded = onEnded;
-    this.#connection = coordinator.connect(this, options.key);
+    this.#connection = coordinator.connect(this, options.key, options.by);
     socket.on('message', (data, isBinary) => {
       try {
         if (this.#isOut) return;

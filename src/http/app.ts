@@ -22,6 +22,7 @@ import { rateLimit } from './middleware/rateLimit.ts';
 import { requestId } from './middleware/requestId.ts';
 import { page } from './page.ts';
 import { type Route, routing, streamPaths } from './route.ts';
+import { auditRoutes } from './routes/audit/routes.ts';
 import { configRoutes } from './routes/config/routes.ts';
 import { costRoutes } from './routes/cost/routes.ts';
 import { type EventStreams, eventRoutes } from './routes/events/routes.ts';
@@ -65,6 +66,7 @@ export function routes({ coordinator, config, live, keys, tickets, streams, metr
     ...routingRoutes(coordinator, config),
     ...keyRoutes(keys, tickets),
     ...configRoutes(live),
+    ...auditRoutes(coordinator.audit),
     ...metricsRoutes(metrics),
     ...openapiRoutes(),
     ...eventRoutes(streams),
@@ -92,6 +94,10 @@ export function createApp(parts: HttpParts): Koa {
     routing(
       all,
       jsonBody(() => config().http.maxBodyBytes),
+      {
+        trustedProxies: () => config().http.trustedProxies,
+        onRefused: (refusal) => coordinator.audit.refused(refusal),
+      },
     ),
   );
   app.use((ctx) => {

@@ -2,8 +2,10 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
+import { type AuditNote, actorOf, type Doer } from '../domain/audit.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import { type Principal, type Role, roleMay } from '../domain/key.ts';
+import { clientAddress } from '../lib/clientAddress.ts';
 
 /** What a handler sees of a request. */
 export interface RouteContext {
@@ -13,6 +15,8 @@ export interface RouteContext {
   headers: IncomingHttpHeaders;
   body: unknown;
   principal: Principal;
+  /** Who makes the request, and from where: for the audit log. */
+  doer(): Doer;
   /** A signal that is aborted when the client goes before its answer. */
   whenGone(): AbortSignal;
 }
@@ -52,19 +56,30 @@ export interface StreamRoute extends RouteBase {
 
 export type Route = JsonRoute | StreamRoute;
 
+/** What the routes need to know of the service. */
+export interface RoutingOptions {
+  /** See `clientAddress`. */
+  trustedProxies: () => number;
+  /** Called when a key is refused for its role; the answer waits for it. */
+  onRefused: (refusal: Omit<AuditNote, 'outcome'>) => Promise<void>;
+}
+
 /**
  * The routes as Koa middleware: checks the role, reads the body where there is one, answers JSON.
  * @throws at start, when a route has no role that exists.
  */
-export function routing(routes: readonly Route[], readBody: Middleware): Middleware {
+export function routing(routes: readonly Route[], readBody: Middleware, options: RoutingOptions): Middleware {
   // Case counts: a proxy that keeps /api/keys for some must not be passed by /API/keys.
   const router = new Router({ sensitive: true });
   for (const route of routes) {
     if (!(route.role in rolesByName)) throw new Error(`${route.method} ${route.path} declares no role`);
-    const handler: Middleware = async (ctx) => ('stream' in route ? stream(ctx, route) : respond(ctx, route));
+    const handler: Middleware = async (ctx) => {
+      const request = contextOf(ctx, options);
+      return 'stream' in route ? stream(ctx, route, request) : respond(ctx, route, request);
+    };
     const before: Middleware[] = [
       nameRoute(route),
-      roleGuard(route.role),
+      roleGuard(route, options),
       ...('body' in route ? bodyReader(route, readBody) : []),
     ];
     router.register(route.path, [route.method], [...before, handler]);
@@ -114,20 +129,28 @@ function nameRoute({ path, holdsSecret }: Route): Middleware {
   };
 }
 
-function roleGuard(needed: Role): Middleware {
+function roleGuard({ method, path, role: needed }: Route, options: RoutingOptions): Middleware {
+  const target = { kind: 'route', id: `${method} ${path}`, name: null } as const;
+  const refuse = async (ctx: ParameterizedContext, role: Role): Promise<never> => {
+    const by = doerOf(ctx, options);
+    await options.onRefused({ by, action: 'role.refused', target, details: { needs: needed } });
+    throw new CoordinatorError(
+      'forbidden',
+      `A key with the role ${role} may not do this; it needs ${needed}`,
+    );
+  };
   return (ctx, next) => {
-    const principal: Principal = ctx.state.principal;
-    if (!roleMay(principal.role, needed)) {
-      throw new CoordinatorError(
-        'forbidden',
-        `A key with the role ${principal.role} may not do this; it needs ${needed}`,
-      );
-    }
-    return next();
+    const { role }: Principal = ctx.state.principal;
+    return roleMay(role, needed) ? next() : refuse(ctx, role);
   };
 }
 
-function contextOf(ctx: ParameterizedContext): RouteContext {
+function doerOf(ctx: ParameterizedContext, { trustedProxies }: RoutingOptions): Doer {
+  const address = clientAddress(ctx.req, trustedProxies());
+  return { actor: actorOf(ctx.state.principal), address: address === '' ? null : address };
+}
+
+function contextOf(ctx: ParameterizedContext, options: RoutingOptions): RouteContext {
   const { id } = ctx.params;
   return {
     params: id === undefined ? ctx.params : { ...ctx.params, id: id.toLowerCase() },
@@ -135,12 +158,13 @@ function contextOf(ctx: ParameterizedContext): RouteContext {
     headers: ctx.headers,
     body: ctx.request.body,
     principal: ctx.state.principal,
+    doer: () => doerOf(ctx, options),
     whenGone: () => whenGone(ctx.res),
   };
 }
 
-async function respond(ctx: ParameterizedContext, route: JsonRoute): Promise<void> {
-  const answer = await route.handle(contextOf(ctx));
+async function respond(ctx: ParameterizedContext, route: JsonRoute, request: RouteContext): Promise<void> {
+  const answer = await route.handle(request);
   ctx.status = answer.status ?? 200;
   if (answer.headers !== undefined) ctx.set(answer.headers);
   ctx.type = 'type' in answer ? answer.type : 'application/json';
@@ -158,8 +182,8 @@ function longBody(chunks: AsyncIterable<string>, response: ServerResponse): Read
   return body;
 }
 
-async function stream(ctx: ParameterizedContext, route: StreamRoute): Promise<void> {
-  const start = await route.stream(contextOf(ctx));
+async function stream(ctx: ParameterizedContext, route: StreamRoute, request: RouteContext): Promise<void> {
+  const start = await route.stream(request);
   if (start === null || ctx.method === 'HEAD') {
     ctx.status = start === null ? 204 : 200;
     if (start !== null) ctx.type = 'text/event-stream';

@@ -131,6 +131,7 @@ const everyJob = {
   provider: null,
   model: null,
   worker: null,
+  createdBy: null,
   tags: [],
   priority: null,
   tier: null,

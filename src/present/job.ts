@@ -2,6 +2,7 @@ import type { JobView } from '../coordinator/coordinator.ts';
 import type { Failure } from '../domain/failure.ts';
 import {
   type Attempt,
+  type JobCreator,
   type JobLife,
   type JobRequest,
   type JobResult,
@@ -87,6 +88,7 @@ function present({ job, waiting, heartbeatAt }: JobView, asked: RequestPart, cou
     priority: request.priority,
     tier: request.tier,
     created_at: iso(job.createdAt),
+    created_by: presentCreator(job.createdBy),
     updated_at: iso(life.updatedAt),
     started_at: iso(life.startedAt),
     finished_at: iso(life.finishedAt),
@@ -104,6 +106,10 @@ function present({ job, waiting, heartbeatAt }: JobView, asked: RequestPart, cou
     waiting: waiting === null ? null : { ...waiting, until: iso(waiting.until) },
     ...course,
   };
+}
+
+function presentCreator(creator: JobCreator | null): WireJob['created_by'] {
+  return creator === null ? null : { key_id: creator.keyId, name: creator.name };
 }
 
 function wholeRequest({ prompt, input, messages, tags, params, metadata }: JobRequest): RequestPart {

@@ -1,6 +1,15 @@
+import type { AuditAction, AuditEntry, AuditRecord } from '../domain/audit.ts';
 import type { CostAmounts, CostBucket, CostDimension } from '../domain/cost.ts';
 import { DataDamaged, messageOf } from '../domain/errors.ts';
-import type { AttemptOutcome, JobLife, JobRecord, JobRequest, StrategyName, Target } from '../domain/job.ts';
+import type {
+  AttemptOutcome,
+  JobCreator,
+  JobLife,
+  JobRecord,
+  JobRequest,
+  StrategyName,
+  Target,
+} from '../domain/job.ts';
 import type { KeyRecord } from '../domain/key.ts';
 import type { JobState, JobStatus } from '../domain/states.ts';
 import type { WorkerLife, WorkerRecord } from '../domain/worker.ts';
@@ -42,6 +51,8 @@ export interface Store {
   /** Pending jobs that wait for a time. */
   delayedJobs(): Promise<JobRecord[]>;
   counts(): Promise<JobCounts>;
+  /** How many pending jobs each key has, by key id; those that no key is known of are left out. Walks through all of them. */
+  pendingByKey(): Promise<Map<string, number>>;
 
   /** How many ready jobs there are and since when, by provider and priority: for figures. */
   backlog(): Promise<BacklogGroup[]>;
@@ -85,6 +96,8 @@ export interface Store {
 
   workers(): Promise<WorkerRecord[]>;
   keys(): Promise<KeyRecord[]>;
+  /** Entries of the audit log, newest first. @throws StoreUnavailable when they cannot be read. */
+  audit(query: AuditQuery): Promise<AuditPage>;
   /** The job that an idempotency key stands for, while it is remembered. */
   idempotent(key: string): Promise<IdempotencyRecord | undefined>;
 }
@@ -105,7 +118,7 @@ export interface ArchiveRule {
 }
 
 /** Everything that can change, as one record of the journal. */
-export type Change = JobChange | WorkerChange | WorkerRemoval | KeyChange | KeyRemoval;
+export type Change = JobChange | WorkerChange | WorkerRemoval | KeyChange | KeyRemoval | AuditChange;
 
 export interface JobChange {
   kind: 'job';
@@ -113,7 +126,15 @@ export interface JobChange {
   /** 0 for a job that is new. The stored version becomes this plus one. */
   expectedVersion: number;
   /** With a new job only. */
-  created?: { at: number; request: JobRequest; idempotency?: IdempotencyRecord | undefined } | undefined;
+  created?:
+    | {
+        at: number;
+        request: JobRequest;
+        /** Absent when no key is known of. */
+        by?: JobCreator | undefined;
+        idempotency?: IdempotencyRecord | undefined;
+      }
+    | undefined;
   /** Version of the job machine that made the snapshot. */
   machineVersion: number;
   state: JobState;
@@ -140,6 +161,12 @@ export interface KeyChange {
 export interface KeyRemoval {
   kind: 'keyRemoved';
   id: string;
+}
+
+/** Adds an entry to the audit log; nothing changes or removes one before its time is over. */
+export interface AuditChange {
+  kind: 'audit';
+  record: AuditRecord;
 }
 
 export interface IdempotencyRecord {
@@ -184,6 +211,8 @@ export interface JobFilter {
   model: string | null;
   /** Id of the worker of the last attempt. */
   worker: string | null;
+  /** Id of the key that made it. */
+  createdBy: string | null;
   /** All of them. */
   tags: string[];
   priority: string | null;
@@ -211,6 +240,28 @@ export interface JobPage {
   jobs: JobRecord[];
   total: number;
   /** Whether counting stopped at 10,000. Never for no filter but status, state and provider. */
+  totalCapped: boolean;
+}
+
+/** Filters are joined by and; null or empty means no filter. */
+export interface AuditQuery {
+  /** Epoch ms, inclusive. */
+  since: number | null;
+  /** Epoch ms, exclusive. */
+  until: number | null;
+  /** Key id or name. */
+  actor: string | null;
+  actions: AuditAction[];
+  /** 1..1000. */
+  limit: number;
+  offset: number;
+}
+
+export interface AuditPage {
+  /** Newest first. */
+  entries: AuditEntry[];
+  total: number;
+  /** Whether counting stopped at 10,000, or at the end of the page when that is later. */
   totalCapped: boolean;
 }
 

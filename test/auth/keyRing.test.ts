@@ -13,8 +13,8 @@ function ringWith(
   const clock = new FakeClock();
   const saved: KeyRecord[] = [];
   const storage: KeyStorage = {
-    save: async (key) => {
-      saved.push(key);
+    save: async (keys) => {
+      saved.push(...keys);
     },
     remove: async () => {},
     ...options.storage,

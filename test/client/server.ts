@@ -88,6 +88,7 @@ export function wireJob(over: Partial<WireJob> = {}): WireJob {
     params: {},
     metadata: {},
     created_at: at,
+    created_by: null,
     updated_at: at,
     started_at: null,
     finished_at: null,

@@ -496,6 +496,35 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
     t.deepEqual(idsOf(await store.delayedJobs()).sort(), ['job-1', 'job-11', 'job-16', 'job-6']);
   });
 
+  test(`${name}: jobs say which key made them, are listed by it, and the pending ones are counted`, async (t) => {
+    const { store, reopen } = await setup(t);
+    const by = (i: number) =>
+      i % 3 === 0 ? {} : { by: { keyId: `k${i % 3}`, name: i % 3 === 1 ? 'one' : null } };
+    for (let i = 0; i < 9; i += 1) await store.commit([creation(`job-${i}`, by(i))]);
+    const moves: [string, JobState][] = [
+      ['job-1', 'running.active'],
+      ['job-2', 'completed'],
+      ['job-4', 'pending.delayed'],
+    ];
+    for (const [id, state] of moves) {
+      const job = await store.job(id);
+      if (job === undefined) return t.fail();
+      await store.commit([transition(job, state)]);
+    }
+    for (const each of [store, await reopen()]) {
+      t.deepEqual((await each.job('job-1'))?.createdBy, { keyId: 'k1', name: 'one' });
+      t.is((await each.job('job-0'))?.createdBy, null);
+      const page = await each.jobs(queryOf({ createdBy: 'k2', limit: 2 }));
+      t.deepEqual([page.total, idsOf(page.jobs)], [3, ['job-8', 'job-5']]);
+      t.is((await each.jobs(queryOf({ createdBy: 'k1', statuses: ['pending'] }))).total, 2);
+      t.is((await each.jobs(queryOf({ createdBy: 'nobody' }))).total, 0);
+      t.deepEqual([...(await each.pendingByKey())].sort(), [
+        ['k1', 2],
+        ['k2', 2],
+      ]);
+    }
+  });
+
   test(`${name}: a list by worker goes by the last attempt`, async (t) => {
     const { store } = await setup(t);
     await store.commit(['a', 'b'].map((id) => creation(id)));

@@ -23,7 +23,6 @@ function partsOf(t: ExecutionContext) {
       pricing: createPricing(() => config, clock),
     },
     {
-      pending: () => 0,
       committed: () => {},
       slotFreed: () => {},
       stalled: () => {},

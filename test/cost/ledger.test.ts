@@ -25,6 +25,7 @@ function recordOf(life: JobLife): JobRecord {
     ordinal: 1,
     version: 1,
     createdAt: 1_000,
+    createdBy: null,
     request: asked,
     machineVersion: 1,
     state: 'pending.ready',

@@ -32,7 +32,8 @@ test('every route of the router answers every role as its declaration says', asy
 
 test('a route without a role is refused at start', (t) => {
   const route = { method: 'GET', path: '/x', handle: () => ({ json: {} }) } as const;
-  t.throws(() => routing([{ ...route, role: 'nobody' as Role }], (_, next) => next()), {
+  const options = { trustedProxies: () => 0, onRefused: async () => {} };
+  t.throws(() => routing([{ ...route, role: 'nobody' as Role }], (_, next) => next(), options), {
     message: /no role/,
   });
 });

@@ -22,6 +22,7 @@ function stored(snapshot: JobSnapshot, notBefore: number | null = null): JobReco
     ordinal: 1,
     version: 1,
     createdAt,
+    createdBy: null,
     request: {
       prompt: 'hello',
       input: null,

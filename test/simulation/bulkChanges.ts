@@ -1,3 +1,4 @@
+import { nobody } from '../../src/domain/audit.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { isTerminal } from '../../src/domain/states.ts';
 import type { WireBulk } from '../../src/domain/wire/job.ts';
@@ -32,7 +33,7 @@ export class BulkChanges {
     const ids = [...new Set(Array.from({ length: this.#dice.int(1, 12) }, () => this.#dice.pick(known)))];
     this.#ask(
       `${action} ${ids.join(' ')}`,
-      (coordinator) => changeMany(coordinator, action, { ids }),
+      (coordinator) => changeMany(coordinator, action, { ids }, nobody),
       (told, answer) => {
         if (told !== 'ok' || answer === null) return;
         this.changed += answer.changed;
@@ -55,7 +56,7 @@ export class BulkChanges {
           (job) =>
             isMeant(job, filter) && (action === 'cancel' ? !isTerminal(job.state) : job.state === 'failed'),
         );
-        return changeMany(coordinator, action, { filter });
+        return changeMany(coordinator, action, { filter }, nobody);
       },
       (told, answer) => {
         if (told !== 'ok' || answer === null) return;

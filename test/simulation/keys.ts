@@ -1,5 +1,6 @@
-import { KeyRing, type KeyStorage } from '../../src/auth/keyRing.ts';
+import { KeyRing } from '../../src/auth/keyRing.ts';
 import type { Coordinator } from '../../src/coordinator/coordinator.ts';
+import { keyStorage } from '../../src/coordinator/keyStorage.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import type { Principal } from '../../src/domain/key.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -50,10 +51,7 @@ export class Keys {
 
   /** The keys of a coordinator that has started. @param store of the coordinator. */
   async start(coordinator: Coordinator, store: Store, clock: Clock): Promise<void> {
-    const storage: KeyStorage = {
-      save: (key) => store.commit([{ kind: 'key', key }]),
-      remove: (id) => store.commit([{ kind: 'keyRemoved', id }]),
-    };
+    const storage = keyStorage(store, coordinator.audit);
     const keys = await store.keys();
     const { random } = this.#dice;
     this.#rings.set(coordinator, new KeyRing({ clock, random, environmentKey, keys, storage }));

@@ -34,6 +34,7 @@ export function watchedStore(store: Store, watch: StoreWatch): Store {
     runningJobs: () => store.runningJobs(),
     delayedJobs: () => store.delayedJobs(),
     counts: () => store.counts(),
+    pendingByKey: () => store.pendingByKey(),
     backlog: () => store.backlog(),
     archive: (rule, mayLeave) => store.archive(rule, mayLeave),
     archivedJob: (id) => store.archivedJob(id),
@@ -44,6 +45,7 @@ export function watchedStore(store: Store, watch: StoreWatch): Store {
     costBuckets: (from, to, dimension) => store.costBuckets(from, to, dimension),
     workers: () => store.workers(),
     keys: () => store.keys(),
+    audit: (query) => store.audit(query),
     idempotent: (key) => store.idempotent(key),
   };
 }

@@ -1,27 +1,36 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
 import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
 import { formatVersion } from '../../src/store/json/layout.ts';
-import { signManifest } from '../../src/store/json/manifest.ts';
+import { emptyManifest, signManifest } from '../../src/store/json/manifest.ts';
 import { StoreCorrupt, StoreFormatTooNew } from '../../src/store/store.ts';
+import { auditOf, auditQueryOf } from '../conformance/audit.ts';
 import { createTestClock } from '../conformance/store.ts';
 import { FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';
 import { emptyFolder, noLock, openStore, stateOf } from './folders.ts';
-import { creation, headStart, ledgerEntry, transition, workerLife } from './jobs.ts';
+import { creation, epoch, headStart, ledgerEntry, transition, workerLife } from './jobs.ts';
 
-/** Two checkpoints' worth of history: jobs in all states, a worker with tallies, a key. */
+/** Two checkpoints' worth of history: jobs in all states and of two keys, a worker with tallies, an audit log of two months. */
 async function firstPart(store: JsonStore): Promise<void> {
-  await store.commit([{ kind: 'worker', life: workerLife('w') }]);
-  for (let i = 0; i < 20; i += 1) await store.commit([creation(`job-${i}`)]);
+  await store.commit([{ kind: 'worker', life: workerLife('w') }, auditOf()]);
+  for (let i = 0; i < 20; i += 1) await store.commit([creation(`job-${i}`, { by: creators[i % 2] })]);
   await move(store, 'job-3', 'completed');
 }
 
+const creators = [
+  { keyId: 'k', name: 'first' },
+  { keyId: 'l', name: null },
+];
+
 async function secondPart(store: JsonStore): Promise<void> {
   await move(store, 'job-4', 'failed');
+  await store.commit([auditOf({ action: 'key.revoked' }), auditOf({ at: epoch + 30 * 86_400_000 })]);
   await move(store, 'job-19', 'running.active');
-  for (let i = 20; i < 25; i += 1) await store.commit([creation(`job-${i}`), creation(`twin-${i}`)]);
+  for (let i = 20; i < 25; i += 1) {
+    await store.commit([creation(`job-${i}`, { by: creators[0] }), creation(`twin-${i}`)]);
+  }
 }
 
 async function move(
@@ -56,7 +65,7 @@ test('a checkpoint made by the thread is what a start begins from, and the journ
   t.deepEqual(await readdir(join(path, 'jobs')), ['000000-22.json']);
   await secondPart(store);
   await store.checkpoint();
-  t.deepEqual(await readdir(join(path, 'jobs')), ['000000-29.json']);
+  t.deepEqual(await readdir(join(path, 'jobs')), ['000000-30.json']);
   const state = await stateOf(store);
   await store.close();
   const again = await openStore(t, path);
@@ -170,8 +179,9 @@ test('a checkpoint that ends at any step leaves a folder that starts with all th
     const segments = await readdir(join(path, 'jobs'));
     t.is(segments.length, 1, `leftovers after a crash at step ${crashAt}: ${segments.join(', ')}`);
     t.is((await readdir(join(path, 'journal'))).length, 1);
-    t.deepEqual((await readdir(path)).sort(), ['coordinator.json', 'cost', 'jobs', 'journal']);
+    t.deepEqual((await readdir(path)).sort(), ['audit', 'coordinator.json', 'cost', 'jobs', 'journal']);
     t.is((await readdir(join(path, 'cost'))).length, 1);
+    t.is((await readdir(join(path, 'audit'))).length, 2);
     await again.close();
     steps = step;
     if (isDone) break;
@@ -260,6 +270,7 @@ test('leftovers of a crash are removed, other files are left alone', async (t) =
   t.deepEqual((await readdir(join(path, 'cost'))).sort(), ['2023-11-22.json', 'report.csv']);
   t.deepEqual(await readdir(join(path, 'journal')), ['0000000000000023.ndjson']);
   t.deepEqual((await readdir(path)).sort(), [
+    'audit',
     'backup',
     'coordinator.json',
     'cost',
@@ -332,7 +343,7 @@ test('a newer format is refused before anything else is looked at', async (t) =>
   const { path } = await checkpointed(t);
   const manifest = join(path, 'coordinator.json');
   const newer = {
-    ...signManifest({ seq: 0, workers: [], keys: [], lastOrdinal: 0, segments: [], costs: [] }),
+    ...signManifest(emptyManifest),
     format: formatVersion + 1,
     shape: 'unknown',
   };
@@ -355,4 +366,74 @@ test('closing during a checkpoint stops it, and the next start has everything', 
   await store.close();
   await checkpoint;
   t.deepEqual(await stateOf(await openStore(t, path)), state);
+});
+
+test('the audit log is in a file a month; months that are over leave with a checkpoint', async (t) => {
+  const path = await emptyFolder(t);
+  const clock = createTestClock();
+  let keptDays = 400;
+  const store = await openStore(t, path, { clock, auditKeptMs: () => keptDays * 86_400_000 });
+  await store.commit([auditOf()]);
+  await store.commit([auditOf({ at: epoch + 30 * 86_400_000 })]);
+  t.deepEqual(await readdir(join(path, 'audit')), []);
+  await store.checkpoint();
+  t.deepEqual((await readdir(join(path, 'audit'))).sort(), ['2023-11.ndjson', '2023-12.ndjson']);
+  const [line] = (await readFile(join(path, 'audit', '2023-11.ndjson'), 'utf8')).split('\n');
+  t.deepEqual(JSON.parse(line ?? '').entry, { seq: 1, ...auditOf().record });
+  clock.advance(40 * 86_400_000);
+  keptDays = 15;
+  await store.commit([creation('a')]);
+  await store.checkpoint();
+  t.deepEqual(await readdir(join(path, 'audit')), ['2023-12.ndjson']);
+  await store.commit([auditOf({ at: clock.now() })]);
+  const seen = async (each: JsonStore) => (await each.audit(auditQueryOf())).entries.map(({ seq }) => seq);
+  t.deepEqual(await seen(store), [3, 2]);
+  await store.close();
+  t.deepEqual(
+    await seen(await openStore(t, path, { clock, auditKeptMs: () => keptDays * 86_400_000 })),
+    [3, 2],
+  );
+});
+
+test('10,000 entries of the audit log make a checkpoint, however short the journal is', async (t) => {
+  const path = await emptyFolder(t);
+  const store = await openStore(t, path);
+  await store.commit([creation('a')]);
+  for (let batch = 0; batch < 10; batch += 1) {
+    await store.commit(Array.from({ length: 1_000 }, () => auditOf()));
+    if (batch === 8) t.deepEqual(await readdir(join(path, 'audit')), []);
+  }
+  await store.commit([auditOf()]);
+  while ((await readdir(join(path, 'audit'))).length === 0) await nextTurn();
+  await store.checkpoint();
+  t.is((await store.audit(auditQueryOf({ offset: 10_000 }))).entries[0]?.seq, 1);
+});
+
+test('an audit log that is missing, cut or edited is damage, and is named', async (t) => {
+  const path = await emptyFolder(t);
+  const store = await openStore(t, path);
+  await store.commit([auditOf(), auditOf({ action: 'key.revoked' })]);
+  await store.checkpoint();
+  await store.close();
+  const file = join(path, 'audit', '2023-11.ndjson');
+  const whole = await readFile(file, 'utf8');
+  const opened = () => openStore(t, path);
+  await writeFile(file, whole.slice(0, -2));
+  await t.throwsAsync(opened, { instanceOf: StoreCorrupt, message: /2023-11\.ndjson.*shorter/ });
+  await rm(file);
+  await t.throwsAsync(opened, { instanceOf: StoreCorrupt, message: /2023-11\.ndjson.*missing/ });
+  await writeFile(file, whole.replace('key.revoked', 'key.rotated'));
+  const edited = await opened();
+  await t.throwsAsync(edited.audit(auditQueryOf()), {
+    code: 'store_unavailable',
+    message: /2023-11\.ndjson is damaged at byte \d+: its checksum/,
+  });
+  await edited.close();
+  // What a checkpoint appended that did not end.
+  await writeFile(file, `${whole}{"sum":"0000`);
+  const again = await opened();
+  t.is((await again.audit(auditQueryOf())).total, 2);
+  await again.commit([auditOf()]);
+  await again.checkpoint();
+  t.is((await again.audit(auditQueryOf())).total, 3);
 });

@@ -1,6 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { archiveConformance } from '../conformance/archive.ts';
+import { auditConformance } from '../conformance/audit.ts';
 import { type StorePlace, storeConformance } from '../conformance/store.ts';
 import { FailingFiles, systemError } from './failingFiles.ts';
 import { emptyFolder } from './folders.ts';
@@ -30,4 +31,5 @@ for (const [name, options] of [
 ] as const) {
   storeConformance(name, placeWith(options));
   archiveConformance(name, placeWith(options));
+  auditConformance(name, placeWith(options));
 }

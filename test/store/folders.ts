@@ -7,6 +7,7 @@ import type { JobRecord } from '../../src/domain/job.ts';
 import type { FolderLock } from '../../src/lib/folderLock.ts';
 import { createJsonStore, type JsonStore, type JsonStoreOptions } from '../../src/store/json/jsonStore.ts';
 import type { Store } from '../../src/store/store.ts';
+import { auditQueryOf } from '../conformance/audit.ts';
 import { createTestClock } from '../conformance/store.ts';
 import { epoch, headStart, queryOf } from './jobs.ts';
 
@@ -59,6 +60,8 @@ export async function stateOf(store: Store): Promise<unknown> {
     counts: await store.counts(),
     workers: await store.workers(),
     keys: await store.keys(),
+    pendingByKey: await store.pendingByKey(),
+    audit: await store.audit(auditQueryOf()),
     costs: await costsOf(store),
     running: await store.runningJobs(),
     delayed: await store.delayedJobs(),

@@ -5,6 +5,7 @@ import test from 'ava';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { formatVersion } from '../../src/store/json/layout.ts';
 import { StoreLocked } from '../../src/store/store.ts';
+import { auditOf, auditQueryOf } from '../conformance/audit.ts';
 import { createTestClock } from '../conformance/store.ts';
 import { emptyFolder, openStore, stateOf } from './folders.ts';
 import { creation, epoch, headStart, queryOf, transition } from './jobs.ts';
@@ -87,6 +88,43 @@ test('a folder of format 2 opens with everything in it, and is of the present fo
   const again = await openStore(t, path);
   t.deepEqual(await stateOf(again), state);
   t.is((await again.job('c'))?.ordinal, 14);
+});
+
+test('a folder of format 3 opens with everything in it, and is of the present format from then on', async (t) => {
+  const path = await emptyFolder(t);
+  await cp(join(fixtures, 'format-3'), path, { recursive: true });
+  const store = await openStore(t, path);
+  const { jobs } = await store.jobs(queryOf());
+  t.deepEqual(
+    jobs.map(({ ordinal, state, createdBy }) => [ordinal, state, createdBy]),
+    [
+      [6, 'pending.ready', null],
+      [5, 'pending.ready', null],
+      [4, 'pending.ready', null],
+      [3, 'running.active', null],
+      [2, 'failed', null],
+    ],
+  );
+  t.like(await store.archivedJob(idOf(1)), { state: 'completed', createdBy: null });
+  t.like((await store.keys())[0], { name: 'first' });
+  t.is((await store.pendingByKey()).size, 0);
+  t.is((await store.audit(auditQueryOf())).total, 0);
+  const manifest = async () => JSON.parse(await readFile(join(path, 'coordinator.json'), 'utf8'));
+  t.like(await manifest(), { format: formatVersion, audit: { seq: 0, files: [] } });
+
+  const by = { keyId: 'k', name: 'first' };
+  await store.commit([creation('a', { at: epoch + 12, by }), auditOf()]);
+  await store.checkpoint();
+  await store.commit([creation('b', { at: epoch + 13, by }), auditOf()]);
+  const state = await stateOf(store);
+  await store.close();
+  const again = await openStore(t, path);
+  t.deepEqual(await stateOf(again), state);
+  t.deepEqual([...(await again.pendingByKey())], [['k', 2]]);
+  t.deepEqual(
+    (await again.audit(auditQueryOf())).entries.map(({ seq }) => seq),
+    [2, 1],
+  );
 });
 
 test('of many that open a folder of an old format at once one raises it, and the others are refused', async (t) => {

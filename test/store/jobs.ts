@@ -1,5 +1,5 @@
 import { type CostAmounts, noAmounts } from '../../src/domain/cost.ts';
-import type { JobLife, JobRecord, JobRequest, Target } from '../../src/domain/job.ts';
+import type { JobCreator, JobLife, JobRecord, JobRequest, Target } from '../../src/domain/job.ts';
 import type { JobState } from '../../src/domain/states.ts';
 import type { WorkerLife } from '../../src/domain/worker.ts';
 import type { JobChange, JobFilter, JobQuery, LedgerEntry } from '../../src/store/store.ts';
@@ -63,7 +63,13 @@ export function lifeOf(overrides: Partial<JobLife> = {}): JobLife {
 /** The change that creates a job; provider and priority of the life follow the request's. */
 export function creation(
   id: string,
-  options: { request?: Partial<JobRequest>; life?: Partial<JobLife>; state?: JobState; at?: number } = {},
+  options: {
+    request?: Partial<JobRequest>;
+    life?: Partial<JobLife>;
+    state?: JobState;
+    at?: number;
+    by?: JobCreator | undefined;
+  } = {},
 ): JobChange {
   const request = requestOf(options.request);
   const at = options.at ?? epoch;
@@ -75,7 +81,8 @@ export function creation(
     ...options.life,
   });
   const state = options.state ?? 'pending.ready';
-  return { kind: 'job', id, expectedVersion: 0, created: { at, request }, machineVersion: 1, state, life };
+  const created = { at, request, ...(options.by === undefined ? {} : { by: options.by }) };
+  return { kind: 'job', id, expectedVersion: 0, created, machineVersion: 1, state, life };
 }
 
 /** The change that takes a job on to another state. */
@@ -143,6 +150,7 @@ export const everything: JobFilter = {
   provider: null,
   model: null,
   worker: null,
+  createdBy: null,
   tags: [],
   priority: null,
   tier: null,

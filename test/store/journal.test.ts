@@ -350,7 +350,7 @@ test('a folder whose manifest or journal is missing is not taken for a new one',
   };
   t.is((await refuse())?.file, join(path, 'coordinator.json'));
   t.deepEqual(await readFile(journal), records);
-  t.deepEqual((await readdir(path)).sort(), ['cost', 'jobs', 'journal']);
+  t.deepEqual((await readdir(path)).sort(), ['audit', 'cost', 'jobs', 'journal']);
 });
 
 test('files are for their owner only', async (t) => {

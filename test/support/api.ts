@@ -5,7 +5,8 @@ import { FailedLogins } from '../../src/auth/failedLogins.ts';
 import { KeyRing } from '../../src/auth/keyRing.ts';
 import { Tickets } from '../../src/auth/tickets.ts';
 import { LiveConfig } from '../../src/config/liveConfig.ts';
-import { type KeyRecord, type Role, roles } from '../../src/domain/key.ts';
+import { keyStorage } from '../../src/coordinator/keyStorage.ts';
+import { type Role, roles } from '../../src/domain/key.ts';
 import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
 import { createApp, type HttpParts } from '../../src/http/app.ts';
 import { clientAddress } from '../../src/lib/clientAddress.ts';
@@ -50,10 +51,7 @@ export async function setupApi(
 ): Promise<ApiBundle> {
   const bundle = await setup(t, ...options);
   const { coordinator, clock } = bundle;
-  const storage = {
-    save: (key: KeyRecord) => bundle.store.commit([{ kind: 'key', key }]),
-    remove: (id: string) => bundle.store.commit([{ kind: 'keyRemoved', id }]),
-  };
+  const storage = keyStorage(bundle.store, coordinator.audit);
   const ring = new KeyRing({ clock, random: systemRandom(), environmentKey, keys: [], storage });
   t.teardown(() => ring.close());
   const created = roles.map(async (role) => [role, (await ring.create(role, null, null)).key]);

@@ -30,6 +30,8 @@ export interface WireJob {
   metadata: Record<string, string>;
   metadata_truncated?: true;
   created_at: Iso;
+  /** The key that sent it, as it was called then; null for a job from before this was recorded. */
+  created_by: { key_id: string; name: string | null } | null;
   updated_at: Iso;
   started_at: Iso | null;
   finished_at: Iso | null;

@@ -17,6 +17,8 @@ export interface WireKey extends WireKeyBounds {
   name: string | null;
   created_at: Iso;
   expires_at: Iso | null;
+  /** null: never used. */
+  last_used_at: Iso | null;
   /** Until when the secret before the last rotation is still taken. */
   previous_valid_until: Iso | null;
 }

@@ -1,8 +1,16 @@
-import { type JobLife, type JobRecord, type JobRequest, laneKey, type Target } from '../../domain/job.ts';
+import {
+  type JobCreator,
+  type JobLife,
+  type JobRecord,
+  type JobRequest,
+  laneKey,
+  type Target,
+} from '../../domain/job.ts';
 import type { KeyRecord } from '../../domain/key.ts';
 import { isTerminal } from '../../domain/states.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
 import type { LedgerEntry } from '../store.ts';
+import type { AuditSink } from './audit/auditLog.ts';
 import type { CostSink } from './costMonth.ts';
 import { entryOf } from './formerLedger.ts';
 import type { StoredChange, StoredJobChange } from './record.ts';
@@ -18,11 +26,13 @@ export interface Registry {
   keys: Map<string, KeyRecord>;
   /** Where the ledger goes. */
   costs: CostSink;
+  /** Where the audit log goes. */
+  audit: AuditSink;
 }
 
 /** An empty one, or one of what a manifest names. */
 export function createRegistry(
-  costs: CostSink,
+  { costs, audit }: Pick<Registry, 'costs' | 'audit'>,
   workers: readonly WorkerRecord[] = [],
   keys: readonly KeyRecord[] = [],
 ): Registry {
@@ -30,6 +40,7 @@ export function createRegistry(
     workers: new Map(workers.map((worker) => [worker.life.id, worker])),
     keys: new Map(keys.map((key) => [key.id, key])),
     costs,
+    audit,
   };
 }
 
@@ -58,6 +69,9 @@ export function applyToRegistry(registry: Registry, change: StoredChange): void 
       return;
     case 'keyRemoved':
       registry.keys.delete(change.id);
+      return;
+    case 'audit':
+      registry.audit.add(change.record);
       return;
   }
 }
@@ -97,6 +111,7 @@ export function nextJob(
     version: version + 1,
     machineVersion: change.machineVersion,
     createdAt,
+    createdBy: previous?.createdBy ?? change.created?.by ?? null,
     request,
     state: change.state,
     life: change.life,
@@ -126,6 +141,7 @@ const sharedTextMax = 64;
 export class Sharing {
   readonly #texts = new Map<string, string>();
   readonly #targets = new Map<string, Target>();
+  readonly #creators = new Map<string, JobCreator>();
   readonly #noList: never[] = [];
   readonly #noMap: Record<string, never> = {};
 
@@ -138,7 +154,19 @@ export class Sharing {
   change(change: StoredChange): void {
     if (change.kind !== 'job') return;
     this.life(change.life);
-    if (change.created !== undefined) this.request(change.created.request);
+    const { created } = change;
+    if (created === undefined) return;
+    this.request(created.request);
+    if (created.by !== undefined) created.by = this.creator(created.by);
+  }
+
+  /** The shared one that is equal to this. */
+  creator(creator: JobCreator): JobCreator {
+    const known = this.#creators.get(creator.keyId);
+    if (known?.name === creator.name) return known;
+    if (known !== undefined || this.#creators.size < sharedMax)
+      this.#creators.set(creator.keyId, Object.freeze(creator));
+    return creator;
   }
 
   /** Put the request on shared parts, in place: nobody else may hold it yet. */

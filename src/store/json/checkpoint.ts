@@ -3,6 +3,7 @@ import type { Low } from 'lowdb';
 import { messageOf } from '../../domain/errors.ts';
 import { StoreCorrupt } from '../store.ts';
 import { applyToRegistry, createRegistry, type Registry } from './apply.ts';
+import { AuditFolding, type FoldedAudit } from './audit/auditFile.ts';
 import { CostFolding } from './costFile.ts';
 import type { Files } from './files.ts';
 import { type Layout, layoutOf, segmentName } from './layout.ts';
@@ -22,6 +23,8 @@ export interface CheckpointPlan {
   roundBytesMax: number;
   /** Epoch ms: idempotency keys that have expired by then are left out. */
   now: number;
+  /** Epoch ms: months of the audit log that ended by then are removed. */
+  auditBefore: number;
 }
 
 /** What a checkpoint came to. */
@@ -30,6 +33,7 @@ export interface CheckpointReport {
   seq: number;
   segments: number;
   bytes: number;
+  audit: FoldedAudit;
   /** Files that are not needed any more and could not be removed, with the reason; the next start removes them. */
   leftovers: string[];
 }
@@ -46,7 +50,7 @@ export interface CheckpointReport {
  */
 export async function makeCheckpoint(files: Files, plan: CheckpointPlan): Promise<CheckpointReport> {
   const layout = layoutOf(plan.root);
-  const folding = await Folding.begin(files, layout, plan.now);
+  const folding = await Folding.begin(files, layout, plan);
   for (const name of plan.journals) {
     const { tornBytes, goodBytes } = await replayFile(
       files,
@@ -73,29 +77,31 @@ class Folding {
   bytes = 0;
   readonly #files: Files;
   readonly #layout: Layout;
-  readonly #now: number;
+  readonly #plan: CheckpointPlan;
   readonly #manifest: Low<Manifest>;
   readonly #registry: Registry;
   readonly #costs: CostFolding;
+  readonly #audit: AuditFolding;
   #segments: SegmentPlans;
 
-  private constructor(files: Files, layout: Layout, now: number, manifest: Low<Manifest>) {
-    const { seq, workers, keys, lastOrdinal, segments, costs } = manifest.data;
+  private constructor(files: Files, layout: Layout, plan: CheckpointPlan, manifest: Low<Manifest>) {
+    const { seq, workers, keys, lastOrdinal, segments, costs, audit } = manifest.data;
     this.#files = files;
     this.#layout = layout;
-    this.#now = now;
+    this.#plan = plan;
     this.#manifest = manifest;
     this.#costs = new CostFolding(files, layout.cost, costs);
-    this.#registry = createRegistry(this.#costs, workers, keys);
+    this.#audit = new AuditFolding(files, layout.audit, audit);
+    this.#registry = createRegistry({ costs: this.#costs, audit: this.#audit }, workers, keys);
     this.#segments = new SegmentPlans(segments, lastOrdinal);
-    this.report = { seq, segments: 0, bytes: 0, leftovers: [] };
+    this.report = { seq, segments: 0, bytes: 0, audit, leftovers: [] };
   }
 
   /** Begin from the checkpoint that stands. */
-  static async begin(files: Files, layout: Layout, now: number): Promise<Folding> {
+  static async begin(files: Files, layout: Layout, plan: CheckpointPlan): Promise<Folding> {
     const manifest = manifestDatabase(files, layout.manifest);
     await manifest.read();
-    return new Folding(files, layout, now, manifest);
+    return new Folding(files, layout, plan, manifest);
   }
 
   /** Take in a record. @throws Error when it is not the next one. */
@@ -124,7 +130,7 @@ class Folding {
       }
       const name = segmentName(index, report.seq);
       const place = { files: this.#files, folder: this.#layout.jobs, name, first };
-      const segment = await writeSegment(place, entry, changes, this.#now);
+      const segment = await writeSegment(place, entry, changes, this.#plan.now);
       if (entry !== null) dropped.push(entry);
       (this.#isNeeded(segment) ? segments : dropped).push(segment);
       report.segments += 1;
@@ -134,15 +140,29 @@ class Folding {
     const keys = [...this.#registry.keys.values()];
     const { lastOrdinal } = this.#segments;
     const { costs, former } = await this.#costs.finish(report.seq);
-    this.#manifest.data = signManifest({ seq: report.seq, workers, keys, lastOrdinal, segments, costs });
+    const { audit, former: overAudit } = await this.#audit.finish(this.#plan.auditBefore);
+    this.#manifest.data = signManifest({
+      seq: report.seq,
+      workers,
+      keys,
+      lastOrdinal,
+      segments,
+      costs,
+      audit,
+    });
     await this.#manifest.write();
+    report.audit = audit;
     this.#segments = new SegmentPlans(segments, lastOrdinal);
     this.bytes = 0;
-    await this.removeAll([...dropped.map(({ file }) => join(this.#layout.jobs, file)), ...former]);
+    await this.removeAll([
+      ...dropped.map(({ file }) => join(this.#layout.jobs, file)),
+      ...former,
+      ...overAudit,
+    ]);
   }
 
   #isNeeded({ forgetAt }: SegmentEntry): boolean {
-    return forgetAt === null || forgetAt > this.#now;
+    return forgetAt === null || forgetAt > this.#plan.now;
   }
 
   /** Remove files that are not needed any more; what cannot be removed is reported. */

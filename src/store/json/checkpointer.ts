@@ -52,6 +52,10 @@ export interface CheckpointerOptions {
   enoughBytes: number;
   /** Bytes of journal that go into one checkpoint, more only when a single file has more; see `makeCheckpoint`. */
   roundBytesMax: number;
+  /** How long entries of the audit log are kept, ms; asked at each checkpoint. */
+  auditKeptMs: () => number;
+  /** A checkpoint was made. */
+  onMade: (report: CheckpointReport) => void;
 }
 
 /**
@@ -115,7 +119,7 @@ export class Checkpointer {
   }
 
   async #run(): Promise<void> {
-    const { root, run, clock, logger, roundBytesMax } = this.#options;
+    const { root, run, clock, logger, roundBytesMax, auditKeptMs, onMade } = this.#options;
     const round: JournalFile[] = [];
     let bytes = 0;
     for (const file of this.#sealed) {
@@ -125,8 +129,11 @@ export class Checkpointer {
     }
     const startedAt = clock.monotonic();
     try {
-      const plan = { root, journals: round.map(({ name }) => name), roundBytesMax, now: clock.now() };
+      const now = clock.now();
+      const journals = round.map(({ name }) => name);
+      const plan = { root, journals, roundBytesMax, now, auditBefore: now - auditKeptMs() };
       const report = await run(plan, this.#stop.signal);
+      onMade(report);
       this.#sealed.splice(0, round.length);
       this.#problem = null;
       const { seq, segments, leftovers } = report;

@@ -185,6 +185,15 @@ export class JobIndex {
     return jobs;
   }
 
+  /** How many jobs in one of these states each key has made, by its id. */
+  countByKey(...states: readonly JobState[]): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { createdBy } of this.in(...states)) {
+      if (createdBy !== null) counts.set(createdBy.keyId, (counts.get(createdBy.keyId) ?? 0) + 1);
+    }
+    return counts;
+  }
+
   /** Sets without a common member that together hold the jobs of these filters. Their sizes are the total. */
   setsOf({ statuses, states, provider }: Pick<JobFilter, 'statuses' | 'states' | 'provider'>): OrdinalSet[] {
     const lists = provider === null ? null : this.#byProvider.get(provider);

@@ -200,10 +200,11 @@ function testOf(filter: JobFilter): JobTest | null {
 }
 
 function plainTestsOf(filter: JobFilter): ((job: JobRecord) => boolean)[] {
-  const { model, worker, tags, priority, tier, metadata, createdAfter, createdBefore } = filter;
+  const { model, worker, createdBy, tags, priority, tier, metadata, createdAfter, createdBefore } = filter;
   const tests: ((job: JobRecord) => boolean)[] = [];
   if (model !== null) tests.push((job) => job.request.model === model);
   if (worker !== null) tests.push((job) => lastAttempt(job.life)?.workerId === worker);
+  if (createdBy !== null) tests.push((job) => job.createdBy?.keyId === createdBy);
   if (tags.length > 0) tests.push((job) => tags.every((tag) => job.request.tags.includes(tag)));
   if (priority !== null) tests.push((job) => job.request.priority === priority);
   if (tier !== null) tests.push((job) => job.request.tier === tier);

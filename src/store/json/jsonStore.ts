@@ -9,6 +9,8 @@ import { type Logger, silent } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
 import {
   type ArchiveRule,
+  type AuditPage,
+  type AuditQuery,
   type BacklogGroup,
   type Change,
   type Decide,
@@ -48,6 +50,9 @@ const defaultCheckpointBytes = 128 * 1024 * 1024;
 const sealsPerCheckpoint = 4;
 /** Of journal that a checkpoint folds in at once: some 200 MB of memory. */
 const roundBytesMax = 64 * 1024 * 1024;
+/** Entries of the audit log in memory that make a checkpoint: some 5 MB. */
+const auditEntriesMax = 10_000;
+const defaultAuditKeptMs = 400 * 86_400_000;
 /** Offers of one claim between two turns of the event loop: about 1 ms. */
 const offersPerTurn = 1_000;
 
@@ -64,6 +69,8 @@ export interface JsonStoreOptions {
   headStart: (priority: string) => number;
   /** Bytes of journal after which a checkpoint is made, 128 MiB unless told. */
   checkpointBytes?: number | undefined;
+  /** How long entries of the audit log are kept, ms; 400 days unless given. */
+  auditKeptMs?: (() => number) | undefined;
   /** Told how long each commit took, ms, claims included; failed ones are not told. */
   onCommit?: ((tookMs: number) => void) | undefined;
   /** The file system, that of the machine unless told. With another one checkpoints are made in this thread. */
@@ -109,6 +116,8 @@ class FolderStore implements JsonStore {
   #closing: Promise<void> | null = null;
   /** Length of the journal at which sealing it is tried again, after it failed. */
   #sealAgainAt = 0;
+  readonly #layout: Layout;
+  readonly #auditKeptMs: () => number;
 
   constructor(options: JsonStoreOptions) {
     const { clock, headStart } = options;
@@ -116,6 +125,8 @@ class FolderStore implements JsonStore {
     this.#files = options.files ?? nodeFiles;
     this.#logger = options.logger ?? silent;
     this.#checkpointBytes = options.checkpointBytes ?? defaultCheckpointBytes;
+    this.#layout = layoutOf(resolve(options.path));
+    this.#auditKeptMs = options.auditKeptMs ?? (() => defaultAuditKeptMs);
     this.#memory = new Memory({ headStart, now: () => clock.now() });
     this.failed = new Promise((resolve) => {
       this.#tellFailed = resolve;
@@ -125,11 +136,10 @@ class FolderStore implements JsonStore {
   async open(): Promise<void> {
     if (this.#isOpened) throw new Error('a store is opened once; create another one');
     this.#isOpened = true;
-    const layout = layoutOf(resolve(this.#options.path));
     try {
-      await this.#openFolder(layout);
+      await this.#openFolder(this.#layout);
     } catch (error) {
-      throw codeOf(error) === null ? error : new StoreUnusable(layout.root, error);
+      throw codeOf(error) === null ? error : new StoreUnusable(this.#layout.root, error);
     }
   }
 
@@ -151,6 +161,8 @@ class FolderStore implements JsonStore {
           logger: this.#logger,
           enoughBytes: this.#checkpointBytes,
           roundBytesMax: Math.min(2 * this.#checkpointBytes, roundBytesMax),
+          auditKeptMs: this.#auditKeptMs,
+          onMade: ({ audit }) => this.#memory.audit.folded(audit),
         },
         sealed,
       );
@@ -274,6 +286,10 @@ class FolderStore implements JsonStore {
     return this.#memory.jobs.counts();
   }
 
+  async pendingByKey(): Promise<Map<string, number>> {
+    return this.#memory.jobs.countByKey('pending.ready', 'pending.delayed');
+  }
+
   async backlog(): Promise<BacklogGroup[]> {
     return this.#memory.backlog.groups();
   }
@@ -314,6 +330,11 @@ class FolderStore implements JsonStore {
     return [...this.#memory.registry.keys.values()];
   }
 
+  audit(query: AuditQuery): Promise<AuditPage> {
+    const from = this.#options.clock.now() - this.#auditKeptMs();
+    return this.#memory.audit.page(this.#files, this.#layout.audit, query, from);
+  }
+
   async idempotent(key: string): Promise<IdempotencyRecord | undefined> {
     return this.#memory.idempotent(key);
   }
@@ -321,7 +342,7 @@ class FolderStore implements JsonStore {
   async checkpoint(): Promise<void> {
     const { journal, commits, checkpointer } = this.#open();
     await commits.between(async () => {
-      if (journal.bytes > 0) await journal.rotate((sealed) => checkpointer.add(sealed));
+      if (journal.bytes > 0) await this.#seal(journal, checkpointer);
     });
     checkpointer.start();
     await checkpointer.idle();
@@ -358,13 +379,20 @@ class FolderStore implements JsonStore {
     }
   }
 
+  async #seal(journal: Journal, checkpointer: Checkpointer): Promise<void> {
+    await journal.rotate((sealed) => checkpointer.add(sealed));
+    this.#memory.audit.unsealed = 0;
+  }
+
   /** Between two groups: begin a new file of the journal when this one is long, and a checkpoint of the old one. */
   async #sealWhenLong(journal: Journal, checkpointer: Checkpointer): Promise<void> {
     const sealBytes = this.#checkpointBytes / sealsPerCheckpoint;
-    if (journal.bytes < Math.max(sealBytes, this.#sealAgainAt)) return;
+    const isAuditLong = this.#memory.audit.unsealed >= auditEntriesMax;
+    if (journal.bytes < Math.max(isAuditLong ? 1 : sealBytes, this.#sealAgainAt)) return;
     try {
-      await journal.rotate((sealed) => checkpointer.add(sealed));
+      await this.#seal(journal, checkpointer);
       this.#sealAgainAt = 0;
+      if (isAuditLong) checkpointer.start();
     } catch (error) {
       this.#sealAgainAt = journal.bytes + sealBytes / 4;
       this.#logger.error(

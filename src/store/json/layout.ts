@@ -4,8 +4,9 @@ import { join } from 'node:path';
  * Of `coordinator.json` and the files it names. A higher number is refused: it was written by a newer version.
  * 2: jobs leave for the archive, so that ordinals have gaps; cost has files of its own, and the ledger is differences.
  * 3: a record of the journal says which group it was written with.
+ * 4: the audit log, in files of its own; jobs say which key made them.
  */
-export const formatVersion = 3;
+export const formatVersion = 4;
 
 /** Jobs a segment file holds: at some 2.5 KB each 25 MB, rewritten in a quarter of a second when one of them changes. */
 export const segmentJobsMax = 10_000;
@@ -20,6 +21,7 @@ export interface Layout {
   jobs: string;
   cost: string;
   archive: string;
+  audit: string;
 }
 
 /** Where things stand in the folder of a store. */
@@ -31,6 +33,7 @@ export function layoutOf(root: string): Layout {
     jobs: join(root, 'jobs'),
     cost: join(root, 'cost'),
     archive: join(root, 'archive'),
+    audit: join(root, 'audit'),
   };
 }
 
@@ -40,6 +43,7 @@ const journalPattern = /^(\d{16})\.ndjson$/;
 const segmentPattern = /^\d{6}-\d+\.json$/;
 const costPattern = /^\d{4}-\d\d-\d+\.json$/;
 const archivePattern = /^(\d{4}-\d{2}-\d{2})\.(ndjson|idx)$/;
+const auditPattern = /^\d{4}-\d\d\.ndjson$/;
 const temporaryPattern = /\.tmp$/;
 
 /** Name of the journal file whose first record has this sequence number; names sort in the order of the records. */
@@ -82,6 +86,16 @@ export function archiveNames(day: string): { lines: string; index: string } {
 export function archiveDayOf(name: string): { day: string; isIndex: boolean } | null {
   const match = archivePattern.exec(name);
   return match?.[1] === undefined ? null : { day: match[1], isIndex: match[2] === 'idx' };
+}
+
+/** Name of the file of a month's entries of the audit log. @param month `2026-11`. */
+export function auditName(month: string): string {
+  return `${month}.ndjson`;
+}
+
+/** Whether a file in `audit/` is one of ours, and not something a user put there. */
+export function isAuditName(name: string): boolean {
+  return auditPattern.test(name);
 }
 
 /** Whether a file was left by a replacement that did not end. */

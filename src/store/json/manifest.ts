@@ -38,6 +38,16 @@ export interface CostEntry {
   sum: string;
 }
 
+/** One file of the audit log, as the manifest names it. */
+export interface AuditFile {
+  /** Its name in `audit/`. */
+  file: string;
+  /** The UTC month, `2026-11`. */
+  month: string;
+  /** Length of what counts; bytes after it are of a checkpoint that did not end. Each line has a checksum of its own. */
+  bytes: number;
+}
+
 /** `coordinator.json`: the one file that says what the checkpoint consists of. Replacing it is the checkpoint. */
 export interface Manifest {
   format: number;
@@ -50,6 +60,8 @@ export interface Manifest {
   segments: SegmentEntry[];
   /** In order of the months. */
   costs: CostEntry[];
+  /** The audit log: the number of the last entry that a checkpoint has taken in, and the files in order of the months. */
+  audit: { seq: number; files: AuditFile[] };
   /** CRC-32 of the JSON of everything above. */
   sum: string;
 }
@@ -62,19 +74,20 @@ export const emptyManifest: Manifest = signManifest({
   lastOrdinal: 0,
   segments: [],
   costs: [],
+  audit: { seq: 0, files: [] },
 });
 
 /** Put format and checksum to the contents of a manifest. */
 export function signManifest(contents: Omit<Manifest, 'format' | 'sum'>): Manifest {
-  const { seq, workers, keys, lastOrdinal, segments, costs } = contents;
-  const unsigned = { format: formatVersion, seq, workers, keys, lastOrdinal, segments, costs };
+  const { seq, workers, keys, lastOrdinal, segments, costs, audit } = contents;
+  const unsigned = { format: formatVersion, seq, workers, keys, lastOrdinal, segments, costs, audit };
   return { ...unsigned, sum: sumOf(unsigned) };
 }
 
 /** What an older format does not have is undefined, and so not in the text. */
 function sumOf(unsigned: Omit<Manifest, 'sum'>): string {
-  const { format, seq, workers, keys, lastOrdinal, segments, costs } = unsigned;
-  return hex(crc32(JSON.stringify({ format, seq, workers, keys, lastOrdinal, segments, costs })));
+  const { format, seq, workers, keys, lastOrdinal, segments, costs, audit } = unsigned;
+  return hex(crc32(JSON.stringify({ format, seq, workers, keys, lastOrdinal, segments, costs, audit })));
 }
 
 /**
@@ -107,11 +120,16 @@ function decodeManifest(path: string, text: string): Manifest {
   if (sumOf(manifest) !== manifest.sum) {
     throw new StoreCorrupt(path, 0, `its checksum is not the one it was written with; ${whatToDo}`);
   }
-  return manifest.format === 1 ? completed(manifest) : manifest;
+  return completed(manifest);
 }
 
-/** A manifest of format 1 with what has been added since; its format stays the old one until it is signed. */
+/** A manifest with what has been added since its format; the format stays the old one until it is signed. */
 function completed(manifest: Manifest): Manifest {
+  const { audit = emptyManifest.audit } = manifest;
+  return { ...(manifest.format === 1 ? withArchive(manifest) : manifest), audit };
+}
+
+function withArchive(manifest: Manifest): Manifest {
   const last = manifest.segments[manifest.segments.length - 1];
   return {
     ...manifest,

@@ -1,6 +1,7 @@
 import type { JobRecord } from '../../domain/job.ts';
 import type { IdempotencyRecord } from '../store.ts';
 import { applyToRegistry, createRegistry, leavingJob, nextJob, type Registry, Sharing } from './apply.ts';
+import { AuditLog } from './audit/auditLog.ts';
 import { BacklogIndex } from './backlogIndex.ts';
 import { CostBook } from './costBook.ts';
 import { JobIndex } from './jobIndex.ts';
@@ -27,6 +28,7 @@ export class Memory {
   readonly sharing = new Sharing();
   readonly #now: () => number;
   readonly costs: CostBook;
+  readonly audit = new AuditLog();
   #registry: Registry;
   /** By key, in order of arrival, which with one time to live is the order of expiry too. */
   readonly #idempotency = new Map<string, IdempotencyRecord>();
@@ -36,7 +38,7 @@ export class Memory {
     this.lanes = new LaneIndex(options.headStart);
     this.#now = options.now;
     this.costs = new CostBook(options.now);
-    this.#registry = createRegistry(this.costs);
+    this.#registry = createRegistry(this);
   }
 
   get registry(): Registry {

@@ -3,10 +3,12 @@ import type { Low } from 'lowdb';
 import type { Logger } from '../../lib/log.ts';
 import { StoreCorrupt } from '../store.ts';
 import { createRegistry } from './apply.ts';
+import { checkAudit } from './audit/auditFile.ts';
 import { readMonth } from './costFile.ts';
 import type { Files } from './files.ts';
 import {
   formatVersion,
+  isAuditName,
   isCostName,
   isSegmentName,
   isTemporaryName,
@@ -42,9 +44,12 @@ export async function restore(
   await files.makeFolder(layout.journal);
   await files.makeFolder(layout.jobs);
   await files.makeFolder(layout.cost);
+  await files.makeFolder(layout.audit);
   const database = manifestDatabase(files, layout.manifest);
   const manifest = await readManifest(files, layout, database);
-  memory.loadRegistry(createRegistry(memory.costs, manifest.workers, manifest.keys));
+  memory.loadRegistry(createRegistry(memory, manifest.workers, manifest.keys));
+  await checkAudit(files, layout.audit, manifest.audit);
+  memory.audit.folded(manifest.audit);
   // The newest first, of which some are kept whatever the clock says.
   for (const entry of manifest.costs.toReversed()) {
     if (memory.costs.keeps(entry.month)) memory.costs.load(await readMonth(files, layout.cost, entry));
@@ -113,6 +118,9 @@ function loadLine(memory: Memory, line: SegmentJob | SegmentKey): void {
     const { idempotency: _, ...job } = line;
     memory.sharing.request(job.request);
     memory.sharing.life(job.life);
+    // Before format 4 there was none.
+    const createdBy = job.createdBy ?? null;
+    job.createdBy = createdBy === null ? null : memory.sharing.creator(createdBy);
     memory.loadJob(job);
   }
   if (line.idempotency !== undefined) memory.loadKey(line.idempotency);
@@ -200,7 +208,9 @@ async function removeLeftovers(
   restored: Restored,
   logger: Logger,
 ): Promise<void> {
-  const named = new Set([...manifest.segments, ...manifest.costs].map(({ file }) => file));
+  const named = new Set(
+    [...manifest.segments, ...manifest.costs, ...manifest.audit.files].map(({ file }) => file),
+  );
   const journal = new Set([...restored.sealed, restored.active].map((file) => file.name));
   const leftovers = [
     ...(await files.list(layout.root)).filter(isTemporaryName).map((name) => join(layout.root, name)),
@@ -210,6 +220,9 @@ async function removeLeftovers(
     ...(await files.list(layout.cost))
       .filter((name) => isTemporaryName(name) || (isCostName(name) && !named.has(name)))
       .map((name) => join(layout.cost, name)),
+    ...(await files.list(layout.audit))
+      .filter((name) => isAuditName(name) && !named.has(name))
+      .map((name) => join(layout.audit, name)),
     ...(await listJournal(files, layout.journal))
       .filter(({ name }) => !journal.has(name))
       .map(({ name }) => join(layout.journal, name)),

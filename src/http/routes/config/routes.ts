@@ -1,6 +1,7 @@
 import type { LiveConfig } from '../../../config/liveConfig.ts';
 import { ConfigError } from '../../../config/problem.ts';
 import { workerConfig } from '../../../config/workerConfig.ts';
+import type { Doer } from '../../../domain/audit.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
 import { tagged } from '../../etag.ts';
 import { parseNothing } from '../../query.ts';
@@ -23,9 +24,9 @@ export function configRoutes(live: LiveConfig): Route[] {
       method: 'POST',
       path: '/api/config/reload',
       role: 'admin',
-      handle: async ({ query }) => {
+      handle: async ({ query, doer }) => {
         parseNothing(query);
-        return { json: presentReload(await reload(live)) };
+        return { json: presentReload(await reload(live, doer())) };
       },
     },
     {
@@ -41,9 +42,9 @@ export function configRoutes(live: LiveConfig): Route[] {
   ];
 }
 
-async function reload(live: LiveConfig): ReturnType<LiveConfig['reload']> {
+async function reload(live: LiveConfig, by: Doer): ReturnType<LiveConfig['reload']> {
   try {
-    return await live.reload();
+    return await live.reload(by);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const message = `The configuration cannot be used; the old one stays in force:\n${error.message}`;

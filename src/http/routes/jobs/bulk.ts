@@ -1,5 +1,6 @@
 import { array, lazy, object, string } from 'yup';
 import type { Coordinator, JobView } from '../../../coordinator/coordinator.ts';
+import type { Doer } from '../../../domain/audit.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { nameLengthMax } from '../../../domain/limits.ts';
@@ -22,11 +23,13 @@ const atOnce = 100;
 export const bulkActions = {
   cancel: {
     statuses: ['pending', 'running'],
+    audited: 'jobs.bulk_cancelled',
     fits: () => true,
     change: (coordinator: Coordinator, id: string): Promise<JobView> => coordinator.cancel(id),
   },
   retry: {
     statuses: ['failed', 'running'],
+    audited: 'jobs.bulk_retried',
     fits: ({ state }: JobRecord) => state === 'failed' || state === 'running.stuck',
     change: (coordinator: Coordinator, id: string): Promise<JobView> => coordinator.retry(id),
   },
@@ -76,17 +79,18 @@ export function parseBulk(body: unknown): Choice {
 
 /**
  * Change up to 1,000 jobs, the newest first. A job that refuses, as it has ended meanwhile, is told and keeps no other
- * from its change.
+ * from its change. The audit log has it when any job has changed: how many, and by which filters, not by which texts.
  * @throws CoordinatorError store_unavailable; those that were changed until then stay changed.
  */
 export async function changeMany(
   coordinator: Coordinator,
   action: BulkAction,
   choice: Choice,
+  by: Doer,
 ): Promise<WireBulk> {
   const { ids, hasMore } =
     'ids' in choice ? { ...choice, hasMore: false } : await find(coordinator, action, choice);
-  const { change } = bulkActions[action];
+  const { change, audited } = bulkActions[action];
   const refused: WireBulk['refused'] = [];
   let changed = 0;
   let refusedCount = 0;
@@ -102,7 +106,26 @@ export async function changeMany(
       if (refused.length < refusedMax) refused.push({ id: part[index] ?? '', ...refusal });
     }
   }
+  if (changed > 0) {
+    await coordinator.audit.recordDone({
+      by,
+      action: audited,
+      target: { kind: 'jobs', id: null, name: null },
+      details: {
+        changed,
+        refused: refusedCount,
+        filters: 'filter' in choice ? filtersOf(choice.filter) : null,
+      },
+    });
+  }
   return { changed, refused_count: refusedCount, refused, has_more: hasMore };
+}
+
+/** Names of the filters that were given. */
+function filtersOf(filter: JobFilter): string[] {
+  return Object.entries(filter)
+    .filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0))
+    .map(([name]) => name);
 }
 
 /** The newest jobs of the filter that the action can be done to. */

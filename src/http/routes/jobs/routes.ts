@@ -21,14 +21,14 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       path: '/api/jobs',
       role: 'client',
       body: 'required',
-      handle: async ({ body, query, headers, whenGone }) => {
+      handle: async ({ body, query, headers, principal, whenGone }) => {
         const waitMs = parseWait(query);
         const key = parseIdempotencyKey(headers);
         const request = parseDispatch(body, config());
         const { view, isNew } =
           key === null
-            ? { view: await coordinator.dispatch(request), isNew: true }
-            : await coordinator.dispatchOnce(key, request);
+            ? { view: await coordinator.dispatch(request, principal), isNew: true }
+            : await coordinator.dispatchOnce(key, request, principal);
         const { id } = view.job;
         const shown = waitMs === 0 ? view : await coordinator.jobAtEnd(id, waitMs, whenGone());
         return {
@@ -43,14 +43,14 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       path: '/api/jobs/batch',
       role: 'client',
       body: batchBody(() => config().http.maxBatchBytes),
-      handle: async ({ body, query, headers }) => {
+      handle: async ({ body, query, headers, principal }) => {
         parseNothing(query);
         const key = parseIdempotencyKey(headers);
         const planned = await parseBatch(body as BatchBody, config(), (request) => coordinator.plan(request));
         const { jobs, isNew } =
           key === null
-            ? { jobs: await coordinator.dispatchAll(planned), isNew: true }
-            : await coordinator.dispatchAllOnce(key, planned);
+            ? { jobs: await coordinator.dispatchAll(planned, principal), isNew: true }
+            : await coordinator.dispatchAllOnce(key, planned, principal);
         const taken: WireBatch = {
           jobs: jobs.map(({ id, state }) => ({ id, status: statusOf(state) })),
           count: jobs.length,
@@ -107,9 +107,9 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
         path: `/api/jobs/${action}`,
         role: 'client',
         body: 'required',
-        handle: async ({ body, query }) => {
+        handle: async ({ body, query, doer }) => {
           parseNothing(query);
-          return { json: await changeMany(coordinator, action, parseBulk(body)) };
+          return { json: await changeMany(coordinator, action, parseBulk(body), doer()) };
         },
       }),
     ),

@@ -137,6 +137,7 @@ export function readFilter(query: Query): JobFilter {
     provider: query.text('provider'),
     model: query.text('model'),
     worker: query.id('worker'),
+    createdBy: query.text('created_by'),
     tags: query.all('tag', { max: filterTagsMax }),
     priority: query.text('priority'),
     tier: query.text('tier'),

@@ -27,10 +27,10 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       role: 'admin',
       holdsSecret: true,
       body: 'required',
-      handle: async ({ query, body }) => {
+      handle: async ({ query, body, doer }) => {
         parseNothing(query);
         const { role, name, expiresAt, bounds } = parseCreate(body);
-        const { key, record } = await keys.create(role, name, expiresAt, bounds);
+        const { key, record } = await keys.create(role, name, expiresAt, bounds, doer());
         const created: WireNewKey = { ...presentKey(record), key };
         return { status: 201, headers: { Location: `/api/keys/${record.id}` }, json: created };
       },
@@ -40,10 +40,10 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       path: '/api/keys/:id',
       role: 'admin',
       body: 'required',
-      handle: async ({ params: { id = '' }, query, body }) => {
+      handle: async ({ params: { id = '' }, query, body, doer }) => {
         parseNothing(query);
         const change = parseChange(body);
-        return { json: presentKey(await keys.bind(id, (bounds) => ({ ...bounds, ...change }))) };
+        return { json: presentKey(await keys.bind(id, (bounds) => ({ ...bounds, ...change }), doer())) };
       },
     },
     {
@@ -52,9 +52,9 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       role: 'admin',
       holdsSecret: true,
       body: 'optional',
-      handle: async ({ params: { id = '' }, query, body }) => {
+      handle: async ({ params: { id = '' }, query, body, doer }) => {
         parseNothing(query);
-        const { key, record } = await keys.rotate(id, parseRotate(body));
+        const { key, record } = await keys.rotate(id, parseRotate(body), doer());
         const rotated: WireNewKey = { ...presentKey(record), key };
         return { json: rotated };
       },
@@ -64,9 +64,9 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       path: '/api/keys/:id',
       role: 'admin',
       holdsSecret: true,
-      handle: async ({ params: { id = '' }, query }) => {
+      handle: async ({ params: { id = '' }, query, doer }) => {
         parseNothing(query);
-        return { json: presentKey(await keys.revoke(id)) };
+        return { json: presentKey(await keys.revoke(id, doer())) };
       },
     },
     {

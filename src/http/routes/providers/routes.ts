@@ -22,9 +22,9 @@ export function providerRoutes(coordinator: Coordinator): Route[] {
       method: 'POST',
       path: '/api/providers/:name/reset',
       role: 'operator',
-      handle: ({ params: { name = '' }, query }) => {
+      handle: async ({ params: { name = '' }, query, doer }) => {
         parseNothing(query);
-        return { json: presentProvider(coordinator.resetProvider(name)) };
+        return { json: presentProvider(await coordinator.resetProvider(name, doer())) };
       },
     },
   ];

@@ -11,9 +11,9 @@ export function workerRoutes(coordinator: Coordinator): Route[] {
     method: 'POST',
     path,
     role: 'operator',
-    handle: async ({ params: { id = '' }, query }) => {
+    handle: async ({ params: { id = '' }, query, doer }) => {
       parseNothing(query);
-      return { json: presentWorker(await coordinator.setWorkerPaused(id, paused)) };
+      return { json: presentWorker(await coordinator.setWorkerPaused(id, paused, doer())) };
     },
   });
   return [
@@ -44,20 +44,20 @@ export function workerRoutes(coordinator: Coordinator): Route[] {
       path: '/api/workers/:id',
       role: 'operator',
       body: 'required',
-      handle: async ({ params: { id = '' }, query, body }) => {
+      handle: async ({ params: { id = '' }, query, body, doer }) => {
         parseNothing(query);
         const { concurrency } = parsePatch(body);
-        return { json: presentWorker(await coordinator.setWorkerConcurrency(id, concurrency)) };
+        return { json: presentWorker(await coordinator.setWorkerConcurrency(id, concurrency, doer())) };
       },
     },
     {
       method: 'DELETE',
       path: '/api/workers/:id',
       role: 'operator',
-      handle: async ({ params: { id = '' }, query }) => {
+      handle: async ({ params: { id = '' }, query, doer }) => {
         parseNothing(query);
         const worker = await coordinator.worker(id);
-        await coordinator.forgetWorker(id);
+        await coordinator.forgetWorker(id, doer());
         return { json: presentWorker(worker) };
       },
     },

@@ -297,7 +297,10 @@ export class ArchiveDay {
 /** The job of a line; undefined when somebody has edited it. */
 function jobOf(line: Buffer): JobRecord | undefined {
   try {
-    return JSON.parse(line.toString('utf8'));
+    const job: JobRecord = JSON.parse(line.toString('utf8'));
+    // Before format 4 there was none.
+    job.createdBy ??= null;
+    return job;
   } catch {
     return undefined;
   }

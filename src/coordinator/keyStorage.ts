@@ -1,0 +1,14 @@
+import type { KeyStorage } from '../auth/keyRing.ts';
+import type { AuditNote } from '../domain/audit.ts';
+import type { AuditChange, Store } from '../store/store.ts';
+import type { Audit } from './audit.ts';
+
+/** Keeps keys in the store: each change in one commit with its entry in the audit log. */
+export function keyStorage(store: Store, audit: Audit): KeyStorage {
+  const entriesOf = (note: AuditNote | null): AuditChange[] => (note === null ? [] : [audit.change(note)]);
+  return {
+    save: (keys, note) =>
+      store.commit([...keys.map((key) => ({ kind: 'key' as const, key })), ...entriesOf(note)]),
+    remove: (id, note) => store.commit([{ kind: 'keyRemoved', id }, ...entriesOf(note)]),
+  };
+}

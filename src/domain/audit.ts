@@ -1,0 +1,76 @@
+import type { Principal, Role } from './key.ts';
+
+/** What the audit log records. */
+export const auditActions = [
+  'key.created',
+  'key.changed',
+  'key.rotated',
+  'key.revoked',
+  'worker.paused',
+  'worker.resumed',
+  'worker.resized',
+  'worker.forgotten',
+  'provider.reset',
+  'config.reloaded',
+  'jobs.bulk_cancelled',
+  'jobs.bulk_retried',
+  'queue.paused',
+  'queue.resumed',
+  'role.refused',
+  'worker.refused',
+] as const;
+export type AuditAction = (typeof auditActions)[number];
+
+/** The key that did it. */
+export interface AuditActor {
+  keyId: string;
+  name: string | null;
+  role: Role;
+}
+
+/** Who does something, and from where. */
+export interface Doer {
+  /** null: nobody with a key, such as a signal to the process. */
+  actor: AuditActor | null;
+  /** IP address; null when it came over no connection. */
+  address: string | null;
+}
+
+/** Who has no key, such as a signal to the process or its first start. */
+export const nobody: Doer = { actor: null, address: null };
+
+export interface AuditTarget {
+  kind: 'key' | 'worker' | 'provider' | 'config' | 'jobs' | 'queue' | 'route';
+  /** Id of the key or worker, name of the provider, `GET /api/keys`; null when there is only one, or several. */
+  id: string | null;
+  name: string | null;
+}
+
+/** What an entry says beyond that: figures, names and codes. Never a secret, nor what a job holds. */
+export type AuditDetails = Record<string, string | number | boolean | null | readonly string[]>;
+
+/** Something that was done or refused. */
+export interface AuditNote {
+  by: Doer;
+  action: AuditAction;
+  target: AuditTarget;
+  details: AuditDetails;
+  outcome: 'done' | 'refused';
+}
+
+/** The same with its time, as it is stored. */
+export interface AuditRecord extends AuditNote {
+  /** Epoch ms. */
+  at: number;
+}
+
+/** A record in its place in the log. */
+export interface AuditEntry extends AuditRecord {
+  /** 1, 2, 3 … in the order in which they were committed; given by the store. */
+  seq: number;
+}
+
+/** The actor that a principal is. */
+export function actorOf({ keyId, name, role }: Principal): AuditActor {
+  return { keyId, name, role };
+}

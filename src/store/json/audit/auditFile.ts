@@ -1,0 +1,177 @@
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { AuditEntry, AuditRecord } from '../../../domain/audit.ts';
+import { messageOf } from '../../../domain/errors.ts';
+import { StoreCorrupt } from '../../store.ts';
+import { type Files, type OpenFile, openExisting, writeAll } from '../files.ts';
+import { auditName } from '../layout.ts';
+import { type AuditFile, whatToDo } from '../manifest.ts';
+import { hex } from '../record.ts';
+import type { AuditSink } from './auditLog.ts';
+
+/** Bytes that are read and parsed between two turns of the event loop: some 200 entries, about 1 ms. */
+const blockBytes = 64 * 1024;
+const newline = 0x0a;
+const lineHead = /^\{"sum":"([0-9a-f]{8})","entry":$/;
+/** `{"sum":"`, 8 digits, `","entry":` */
+const headBytes = 8 + 8 + 10;
+
+/** What a checkpoint has of the audit log. Plain data: it comes from another thread. */
+export interface FoldedAudit {
+  /** Number of the last entry that is in a file, or was. */
+  seq: number;
+  /** In order of the months. */
+  files: AuditFile[];
+}
+
+/** The audit log's way into a checkpoint: collects entries, then appends them to the file of their month. */
+export class AuditFolding implements AuditSink {
+  readonly #files: Files;
+  readonly #folder: string;
+  #folded: FoldedAudit;
+  #seq: number;
+  /** What was added, by month. */
+  #added = new Map<string, AuditEntry[]>();
+
+  /** @param folded what the checkpoint has that this one begins from. */
+  constructor(files: Files, folder: string, folded: FoldedAudit) {
+    this.#files = files;
+    this.#folder = folder;
+    this.#folded = folded;
+    this.#seq = folded.seq;
+  }
+
+  add(record: AuditRecord): void {
+    this.#seq += 1;
+    const month = new Date(record.at).toISOString().slice(0, 7);
+    const entry = { seq: this.#seq, ...record };
+    const before = this.#added.get(month);
+    if (before === undefined) this.#added.set(month, [entry]);
+    else before.push(entry);
+  }
+
+  /**
+   * Append what was added; durable when it resolves. Until a manifest names the new length, the next checkpoint
+   * overwrites it.
+   * @param before epoch ms: months that ended by then are dropped.
+   * @returns what the manifest names, and the paths of files that it no longer names.
+   */
+  async finish(before: number): Promise<{ audit: FoldedAudit; former: string[] }> {
+    const files = new Map(this.#folded.files.map((file) => [file.month, file]));
+    for (const [month, entries] of this.#added) files.set(month, await this.#append(month, entries, files));
+    if (this.#added.size > 0) await this.#files.syncFolder(this.#folder);
+    this.#added = new Map();
+    const all = [...files.values()].sort((a, b) => (a.month < b.month ? -1 : 1));
+    const isOver = ({ month }: AuditFile) => endOf(month) <= before;
+    this.#folded = { seq: this.#seq, files: all.filter((file) => !isOver(file)) };
+    return { audit: this.#folded, former: all.filter(isOver).map(({ file }) => join(this.#folder, file)) };
+  }
+
+  async #append(
+    month: string,
+    entries: readonly AuditEntry[],
+    files: ReadonlyMap<string, AuditFile>,
+  ): Promise<AuditFile> {
+    const name = auditName(month);
+    const start = files.get(month)?.bytes ?? 0;
+    const bytes = Buffer.from(entries.map(lineOf).join(''));
+    const file = await this.#files.open(join(this.#folder, name), 'edit');
+    try {
+      // What a checkpoint appended that did not end.
+      if ((await file.size()) > start) await file.truncate(start);
+      await writeAll(file, bytes, start);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    return { file: name, month, bytes: start + bytes.length };
+  }
+}
+
+function lineOf(entry: AuditEntry): string {
+  const text = JSON.stringify(entry);
+  return `{"sum":"${hex(crc32(text))}","entry":${text}}\n`;
+}
+
+/** First moment after a month (`2026-11`, UTC), epoch ms. */
+export function endOf(month: string): number {
+  const [year = 0, number = 0] = month.split('-').map(Number);
+  return Date.UTC(year, number, 1);
+}
+
+/** @throws StoreCorrupt when a file that the manifest names is missing or shorter than it says. */
+export async function checkAudit(files: Files, folder: string, { files: named }: FoldedAudit): Promise<void> {
+  for (const { file: name, bytes } of named) {
+    const path = join(folder, name);
+    const file = await openExisting(files, path);
+    const size = await file?.size();
+    await file?.close();
+    if (size === undefined)
+      throw new StoreCorrupt(path, 0, `coordinator.json names it and it is missing; ${whatToDo}`);
+    if (size < bytes)
+      throw new StoreCorrupt(path, size, `it is shorter than coordinator.json says; ${whatToDo}`);
+  }
+}
+
+/**
+ * The entries of a file, newest first, in batches; the event loop gets a turn between two.
+ * @throws StoreCorrupt when an entry is not what was written.
+ */
+export async function* readAudit(
+  files: Files,
+  folder: string,
+  { file: name, bytes }: AuditFile,
+): AsyncGenerator<AuditEntry[]> {
+  const path = join(folder, name);
+  const file = await files.open(path, 'read');
+  try {
+    let carried: Buffer = Buffer.alloc(0);
+    for (let end = bytes; end > 0; ) {
+      const start = Math.max(0, end - blockBytes);
+      const block = Buffer.concat([await readFully(file, start, end), carried]);
+      // The block begins within a line, unless it is the first of the file.
+      const from = start === 0 ? 0 : block.indexOf(newline) + 1;
+      carried = start === 0 ? Buffer.alloc(0) : block.subarray(0, from);
+      end = start;
+      // A line that is longer than a block: go on to its begin.
+      if (start > 0 && from === 0) carried = block;
+      else yield entriesOf(block.subarray(from), path, start + from);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function readFully(file: OpenFile, start: number, end: number): Promise<Buffer> {
+  const into = Buffer.allocUnsafe(end - start);
+  let done = 0;
+  while (done < into.length) {
+    const count = await file.read(into.subarray(done), start + done);
+    if (count === 0) throw new Error('the file ends early');
+    done += count;
+  }
+  return into;
+}
+
+/** @param offset of the first byte in the file. */
+function entriesOf(bytes: Buffer, path: string, offset: number): AuditEntry[] {
+  const entries: AuditEntry[] = [];
+  for (let from = 0; from < bytes.length; ) {
+    const end = bytes.indexOf(newline, from);
+    const line = bytes.subarray(from, end < 0 ? bytes.length : end);
+    try {
+      entries.push(decodeLine(line));
+    } catch (error) {
+      throw new StoreCorrupt(path, offset + from, `${messageOf(error)}; ${whatToDo}`);
+    }
+    from += line.length + 1;
+  }
+  return entries.reverse();
+}
+
+function decodeLine(line: Buffer): AuditEntry {
+  const sum = lineHead.exec(line.toString('latin1', 0, headBytes))?.[1];
+  const text = line.subarray(headBytes, -1);
+  if (sum !== hex(crc32(text))) throw new Error('its checksum is not the one it was written with');
+  return JSON.parse(text.toString('utf8'));
+}

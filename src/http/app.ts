@@ -17,6 +17,7 @@ import { headers } from './middleware/headers.ts';
 import { jsonBody } from './middleware/jsonBody.ts';
 import { knownHost } from './middleware/knownHost.ts';
 import { measure } from './middleware/measure.ts';
+import { oneHost } from './middleware/oneHost.ts';
 import { rateLimit } from './middleware/rateLimit.ts';
 import { requestId } from './middleware/requestId.ts';
 import { page } from './page.ts';
@@ -34,6 +35,7 @@ import { providerRoutes } from './routes/providers/routes.ts';
 import { routingRoutes } from './routes/routing/routes.ts';
 import { statsRoutes } from './routes/stats/routes.ts';
 import { workerRoutes } from './routes/workers/routes.ts';
+import type { Uploads } from './uploads.ts';
 
 export interface HttpParts {
   coordinator: Coordinator;
@@ -45,6 +47,7 @@ export interface HttpParts {
   /** The same, with where it came from and the way to read it again. */
   live: LiveConfig;
   metrics: Metrics;
+  uploads: Uploads;
   clock: Clock;
   /** null: a plain page stands in its place. */
   dashboard: DashboardFiles | null;
@@ -52,9 +55,18 @@ export interface HttpParts {
 }
 
 /** Every route of the API, one room a thing. */
-export function routes({ coordinator, config, live, keys, tickets, streams, metrics }: HttpParts): Route[] {
+export function routes({
+  coordinator,
+  config,
+  live,
+  keys,
+  tickets,
+  streams,
+  metrics,
+  uploads,
+}: HttpParts): Route[] {
   return [
-    ...jobRoutes(coordinator, config),
+    ...jobRoutes(coordinator, config, uploads),
     ...workerRoutes(coordinator),
     ...providerRoutes(coordinator),
     ...statsRoutes(coordinator),
@@ -81,6 +93,7 @@ export function createApp(parts: HttpParts): Koa {
   app.use(requestId());
   app.use(headers(coordinator));
   app.use(errors(logger, (code) => metrics.bounds.requestRefused(code)));
+  app.use(oneHost());
   app.use(health(coordinator));
   app.use(knownHost(config));
   app.use(parts.dashboard === null ? page() : dashboard(parts.dashboard));
@@ -89,7 +102,7 @@ export function createApp(parts: HttpParts): Koa {
   app.use(
     routing(
       all,
-      jsonBody(() => config().http.maxBodyBytes),
+      jsonBody(parts.uploads, () => config().http.maxBodyBytes),
     ),
   );
   app.use((ctx) => {

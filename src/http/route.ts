@@ -4,6 +4,7 @@ import Router from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { CoordinatorError } from '../domain/errors.ts';
 import { type Principal, type Role, roleMay } from '../domain/key.ts';
+import type { Upload } from './uploads.ts';
 
 /** What a handler sees of a request. */
 export interface RouteContext {
@@ -12,6 +13,8 @@ export interface RouteContext {
   query: Record<string, string | string[] | undefined>;
   headers: IncomingHttpHeaders;
   body: unknown;
+  /** Give back the memory of the body, before an answer that is waited for. */
+  letGoOfBody(): void;
   principal: Principal;
   /** A signal that is aborted when the client goes before its answer. */
   whenGone(): AbortSignal;
@@ -131,6 +134,10 @@ function contextOf(ctx: ParameterizedContext): RouteContext {
     query: ctx.query,
     headers: ctx.headers,
     body: ctx.request.body,
+    letGoOfBody: () => {
+      const upload: Upload | undefined = ctx.state.upload;
+      upload?.release();
+    },
     principal: ctx.state.principal,
     whenGone: () => whenGone(ctx.res),
   };

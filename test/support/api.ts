@@ -8,6 +8,7 @@ import { LiveConfig } from '../../src/config/liveConfig.ts';
 import { type KeyRecord, type Role, roles } from '../../src/domain/key.ts';
 import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
 import { createApp, type HttpParts } from '../../src/http/app.ts';
+import { Uploads } from '../../src/http/uploads.ts';
 import { clientAddress } from '../../src/lib/clientAddress.ts';
 import { silent } from '../../src/lib/log.ts';
 import { systemRandom } from '../../src/lib/systemClock.ts';
@@ -67,6 +68,8 @@ export async function setupApi(
     onRefused: ({ isLimited }) => figures.keyRefused(isLimited),
   });
   const live = new Live({ coordinator, config, clock, random: systemRandom(), logger: silent, figures });
+  const uploads = new Uploads({ http: () => config().http, clock, figures, heapBytes: 2 ** 31 });
+  t.teardown(() => uploads.close());
   const parts: HttpParts = {
     coordinator,
     keys: ring,
@@ -76,6 +79,7 @@ export async function setupApi(
     config,
     live: LiveConfig.of(bundle.config),
     metrics,
+    uploads,
     clock,
     dashboard: null,
     logger: silent,

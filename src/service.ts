@@ -17,11 +17,12 @@ import type { KeyRecord } from './domain/key.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
 import { dashboardFolder, readDashboard } from './http/dashboard.ts';
+import { Uploads } from './http/uploads.ts';
 import { showInStately } from './inspect/stately.ts';
 import type { BoundFigures } from './lib/boundFigures.ts';
 import { clientAddress } from './lib/clientAddress.ts';
 import { Connections } from './lib/connections.ts';
-import { watchHeap } from './lib/heapWatch.ts';
+import { heapLimitBytes, watchHeap } from './lib/heapWatch.ts';
 import { isLoopback, nearUrl } from './lib/hosts.ts';
 import { Listener } from './lib/listener.ts';
 import type { Logger } from './lib/log.ts';
@@ -149,6 +150,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const dashboard = readDashboard(dashboardFolder);
     if (dashboard === null)
       logger.warn('the dashboard is not built, see npm run build; a plain page is served');
+    const uploads = new Uploads({
+      http: () => config().http,
+      clock,
+      figures: bounds,
+      heapBytes: heapLimitBytes(),
+    });
+    ends.push(() => uploads.close());
     const app = createApp({
       coordinator,
       keys,
@@ -158,6 +166,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       config,
       live,
       metrics,
+      uploads,
       dashboard,
       clock,
       logger,
@@ -173,6 +182,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     bounds.watch({
       connections: () => connections.count,
       subscribers: () => events.subscriberCount,
+      bodyBytes: () => uploads.held,
       unsentBytes: () => events.unsentBytes,
       outputSize: () => events.outputSize,
       rememberedBytes: () => events.rememberedBytes,

@@ -14,6 +14,9 @@ import { jsonBody } from '../../src/http/middleware/jsonBody.ts';
 import { requestId } from '../../src/http/middleware/requestId.ts';
 import { routing } from '../../src/http/route.ts';
 import { parseDispatch, parseWait } from '../../src/http/routes/jobs/schema.ts';
+import { Uploads } from '../../src/http/uploads.ts';
+import { noFigures } from '../../src/lib/boundFigures.ts';
+import { heapLimitBytes } from '../../src/lib/heapWatch.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { systemClock, systemRandom } from '../../src/lib/systemClock.ts';
 import { presentJob } from '../../src/present/job.ts';
@@ -43,6 +46,12 @@ export async function serveApp(keep: Keep): Promise<void> {
   const keys = new KeyRing({ clock: systemClock, random, keys: [], storage, environmentKey: apiKey });
   const tickets = new Tickets({ clock: systemClock, random });
   const failedLogins = new FailedLogins({ perMinute: () => 0, onRefused: () => {} });
+  const uploads = new Uploads({
+    http: () => config.http,
+    clock: systemClock,
+    figures: noFigures,
+    heapBytes: heapLimitBytes(),
+  });
   const app = new Koa();
   app.use(requestId());
   app.use(errors(logger));
@@ -68,7 +77,7 @@ export async function serveApp(keep: Keep): Promise<void> {
           },
         },
       ],
-      jsonBody(() => config.http.maxBodyBytes),
+      jsonBody(uploads, () => config.http.maxBodyBytes),
       { trustedProxies: () => 0, onRefused: async () => {} },
     ),
   );

@@ -11,6 +11,8 @@ export type ErrorCode =
   | 'idempotency_conflict'
   | 'invalid_request'
   | 'payload_too_large'
+  | 'request_timeout'
+  | 'headers_too_large'
   | 'unsupported_media_type'
   | 'rate_limited'
   | 'queue_full'

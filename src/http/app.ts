@@ -18,6 +18,7 @@ import { headers } from './middleware/headers.ts';
 import { jsonBody } from './middleware/jsonBody.ts';
 import { knownHost } from './middleware/knownHost.ts';
 import { measure } from './middleware/measure.ts';
+import { oneHost } from './middleware/oneHost.ts';
 import { rateLimit } from './middleware/rateLimit.ts';
 import { requestId } from './middleware/requestId.ts';
 import { page } from './page.ts';
@@ -36,6 +37,7 @@ import { providerRoutes } from './routes/providers/routes.ts';
 import { routingRoutes } from './routes/routing/routes.ts';
 import { statsRoutes } from './routes/stats/routes.ts';
 import { workerRoutes } from './routes/workers/routes.ts';
+import type { Uploads } from './uploads.ts';
 
 export interface HttpParts {
   coordinator: Coordinator;
@@ -47,6 +49,7 @@ export interface HttpParts {
   /** The same, with where it came from and the way to read it again. */
   live: LiveConfig;
   metrics: Metrics;
+  uploads: Uploads;
   clock: Clock;
   /** null: a plain page stands in its place. */
   dashboard: DashboardFiles | null;
@@ -54,9 +57,18 @@ export interface HttpParts {
 }
 
 /** Every route of the API, one room a thing. */
-export function routes({ coordinator, config, live, keys, tickets, streams, metrics }: HttpParts): Route[] {
+export function routes({
+  coordinator,
+  config,
+  live,
+  keys,
+  tickets,
+  streams,
+  metrics,
+  uploads,
+}: HttpParts): Route[] {
   return [
-    ...jobRoutes(coordinator, config),
+    ...jobRoutes(coordinator, config, uploads),
     ...workerRoutes(coordinator),
     ...providerRoutes(coordinator),
     ...statsRoutes(coordinator),
@@ -85,6 +97,7 @@ export function createApp(parts: HttpParts): Koa {
   app.use(headers(coordinator));
   app.use(compression());
   app.use(errors(logger, (code) => metrics.bounds.requestRefused(code)));
+  app.use(oneHost());
   app.use(health(coordinator));
   app.use(knownHost(config));
   app.use(parts.dashboard === null ? page() : dashboard(parts.dashboard));
@@ -93,7 +106,7 @@ export function createApp(parts: HttpParts): Koa {
   app.use(
     routing(
       all,
-      jsonBody(() => config().http.maxBodyBytes),
+      jsonBody(parts.uploads, () => config().http.maxBodyBytes),
       {
         trustedProxies: () => config().http.trustedProxies,
         onRefused: (refusal) => coordinator.audit.refused(refusal),

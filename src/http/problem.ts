@@ -14,6 +14,8 @@ const statusOfCode: Record<ErrorCode, number> = {
   idempotency_conflict: 409,
   invalid_request: 400,
   payload_too_large: 413,
+  request_timeout: 408,
+  headers_too_large: 431,
   unsupported_media_type: 415,
   rate_limited: 429,
   queue_full: 429,

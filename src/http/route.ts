@@ -6,6 +6,7 @@ import { type AuditNote, actorOf, type Doer } from '../domain/audit.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import { type Principal, type Role, roleMay } from '../domain/key.ts';
 import { clientAddress } from '../lib/clientAddress.ts';
+import type { Upload } from './uploads.ts';
 
 /** What a handler sees of a request. */
 export interface RouteContext {
@@ -14,6 +15,8 @@ export interface RouteContext {
   query: Record<string, string | string[] | undefined>;
   headers: IncomingHttpHeaders;
   body: unknown;
+  /** Give back the memory of the body, before an answer that is waited for. */
+  letGoOfBody(): void;
   principal: Principal;
   /** Who makes the request, and from where: for the audit log. */
   doer(): Doer;
@@ -157,6 +160,10 @@ function contextOf(ctx: ParameterizedContext, options: RoutingOptions): RouteCon
     query: ctx.query,
     headers: ctx.headers,
     body: ctx.request.body,
+    letGoOfBody: () => {
+      const upload: Upload | undefined = ctx.state.upload;
+      upload?.release();
+    },
     principal: ctx.state.principal,
     doer: () => doerOf(ctx, options),
     whenGone: () => whenGone(ctx.res),

@@ -1,6 +1,9 @@
 /** Why a WebSocket or an event stream was ended by the service: a close code, or that nothing of it was read. */
 export type EndReason = number | 'unread';
 
+/** Why a body was refused or cut: it fits at no time, the share of its key, the memory for all; it came too slowly, or stalled. */
+export type BodyRefusal = 'size' | 'share' | 'all' | 'slow' | 'stalled';
+
 /** Told whenever a bound was reached, so that a flood can be seen from outside. */
 export interface BoundFigures {
   /** A connection too many was closed. */
@@ -9,6 +12,8 @@ export interface BoundFigures {
   connectionUnread(): void;
   /** A request was no HTTP, had too large a head, or was not there in time. @param status that it was answered with. */
   requestBroken(status: number): void;
+  /** The body of a request found no room, or lost it. */
+  bodyRefused(reason: BodyRefusal): void;
   /** A key or ticket was refused. @param isLimited its address had used up what it may. */
   keyRefused(isLimited: boolean): void;
   /** There were as many live subscribers as may be. */
@@ -24,6 +29,7 @@ export const noFigures: BoundFigures = {
   connectionRefused() {},
   connectionUnread() {},
   requestBroken() {},
+  bodyRefused() {},
   keyRefused() {},
   subscriberRefused() {},
   socketEnded() {},

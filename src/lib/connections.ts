@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -13,6 +14,23 @@ const statuses: Record<string, number> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   HPE_HEADER_OVERFLOW: 431,
 };
+
+/** What the answer says of each. */
+const broken: Record<number, { code: string; detail: string }> = {
+  400: { code: 'invalid_request', detail: 'The request is not HTTP/1.1 that can be read' },
+  408: {
+    code: 'request_timeout',
+    detail:
+      'The request was not there in time (http.head_timeout_seconds, http.body_timeout_seconds); send it again',
+  },
+  413: { code: 'payload_too_large', detail: 'The chunks of the body have too many extensions' },
+  431: {
+    code: 'headers_too_large',
+    detail: 'The head of the request is larger than 16 KiB, or has more than 2,000 fields',
+  },
+};
+/** How long what is still sent is read after an answer, so that the client gets that: a reset would take it away. */
+const lingerMs = 1_000;
 
 /**
  * Bounds what the TCP connections of a server can hold: their number, and answers that nobody reads. Node bounds the
@@ -89,14 +107,30 @@ export class Connections {
   }
 }
 
-/** Answer a request that cannot be taken, and end its connection, as Node does it where nobody listens. */
+/** Answer a request that cannot be taken with a problem, and end its connection. */
 function refuse(socket: Duplex, status: number): void {
+  // Node tells of each part that comes after the first fault, and one answer is enough.
+  if (socket.writableEnded && !socket.destroyed) return;
   if (!socket.writable || isAnswering(socket)) {
     socket.destroy();
     return;
   }
-  const answer = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`;
-  socket.end(answer, () => socket.destroy());
+  const requestId = randomUUID();
+  const title = STATUS_CODES[status];
+  const problem = { type: 'about:blank', title, status, ...broken[status], request_id: requestId };
+  const body = JSON.stringify(problem);
+  const head = [
+    `HTTP/1.1 ${status} ${title}`,
+    'Content-Type: application/problem+json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    `X-Request-Id: ${requestId}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.resume();
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
 /**

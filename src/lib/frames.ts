@@ -1,7 +1,7 @@
 import { type Schema, ValidationError } from 'yup';
 import './yupMessages.ts';
 import { type Fields, parseFields } from './fields.ts';
-import { exceededLimit, type JsonLimits } from './jsonShape.ts';
+import { exceededLimit, type JsonLimits } from './jsonLimits.ts';
 
 /**
  * Characters. Of a longer frame only the first fault is told: yup keeps some 3 KB of each, and a long list may have

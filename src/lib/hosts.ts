@@ -1,6 +1,20 @@
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
 const loopback = ['localhost', '127.0.0.1', '[::1]', '::1'];
+
+/**
+ * Whether a request says once where it goes. Of two Host headers Node gives the first, and a proxy in front may go by the
+ * second: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 wants such a request refused.
+ */
+export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count < 2;
+}
 
 /** By what names a service can be reached. */
 export interface OwnNames {

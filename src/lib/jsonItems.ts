@@ -1,96 +1,140 @@
-/** Where something stands in a buffer: byte offsets, the end exclusive. */
-export interface Span {
+import { JsonScan } from './jsonScan.ts';
+
+/** A text in a buffer, byte offsets, the end exclusive; and what `JsonScan` says of it. */
+export interface Item {
   start: number;
   end: number;
+  /** Its place among the items; of a line its place among all lines. */
+  index: number;
+  deepest: number;
+  members: number;
+  values: number;
 }
 
 const quote = 0x22;
 const backslash = 0x5c;
-const comma = 0x2c;
 const colon = 0x3a;
+const comma = 0x2c;
 const newline = 0x0a;
+const openingBracket = 0x5b;
+/** After this many bytes there is a pause, in which the caller may give way: some 0.3 ms. */
+const partBytes = 256 * 1024;
+/** What may stand outside of the list, blanks left out: far more than a name that is wrong. */
+const outsideBytesMax = 64 * 1024;
 
 const isSpace = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === 0x09 || byte === newline || byte === 0x0d;
-const isOpening = (byte: number | undefined): boolean => byte === 0x7b || byte === 0x5b;
-const isClosing = (byte: number | undefined): boolean => byte === 0x7d || byte === 0x5d;
 
 /**
  * Find the items of the list that is the member `name` of a JSON object, without parsing them, so that a caller can
- * parse one after the other and give way in between. What it yields are the texts between the commas: whether each is
- * JSON shows when it is parsed, and so does whether the rest is.
- * @returns the text with that list left empty; JSON.parse of it says what else is there and whether it is well formed.
- * Whatever was not found, or stands there a second time, is still in it.
+ * parse one after the other and give way in between. What it yields are the texts between the commas, and null for a
+ * pause: whether each is JSON shows when it is parsed, and so does whether the rest is. Each byte is looked at once.
+ * @returns the text with that list left empty and blanks left out; JSON.parse of it says what else is there and whether
+ * it is well formed. What was not found, or stands there a second time, is still in it. null when it is longer than
+ * 64 KiB.
  */
-export function* jsonItems(bytes: Buffer, name: string): Generator<Span, string> {
-  const list = startOfList(bytes, Buffer.from(JSON.stringify(name)));
-  if (list === null) return bytes.toString();
-  let start = list;
-  let depth = 0;
-  let at = list;
-  for (; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === quote) at = endOfString(bytes, at);
-    else if (isOpening(byte)) depth += 1;
-    else if (byte === comma && depth === 0) {
-      yield { start, end: at };
-      start = at + 1;
-    } else if (isClosing(byte)) {
-      depth -= 1;
-      if (depth < 0) break;
+export function* jsonItems(bytes: Buffer, name: string): Generator<Item | null, string | null> {
+  const before = yield* outside(bytes, 0, JSON.stringify(name));
+  if (before === null || !before.isList) return before?.text ?? null;
+  const scan = new JsonScan();
+  let index = 0;
+  let start = before.end;
+  let at = before.end;
+  for (let isOpen = true; isOpen && at < bytes.length; ) {
+    const part = bytes.subarray(at, at + partBytes);
+    let stop = scan.next(part, 0);
+    while (part[stop] === comma) {
+      yield itemOf(scan, start, at + stop, index);
+      scan.reset();
+      index += 1;
+      start = at + stop + 1;
+      stop = scan.next(part, stop + 1);
     }
+    isOpen = stop === part.length;
+    at += stop;
+    yield null;
   }
-  const last = { start, end: at };
-  if (start > list || !isBlank(bytes, last)) yield last;
-  return bytes.toString('utf8', 0, list) + bytes.toString('utf8', at);
+  if (index > 0 || (yield* skipSpace(bytes, start, at)) < at) yield itemOf(scan, start, at, index);
+  const after = yield* outside(bytes, at, null);
+  return after === null ? null : before.text + after.text;
 }
 
-/** The lines of a text, without those that are blank; `index` counts all of them. */
-export function* lines(bytes: Buffer): Generator<Span & { index: number }, undefined> {
-  let start = 0;
-  for (let index = 0; start < bytes.length; index += 1) {
-    const found = bytes.indexOf(newline, start);
+/** The lines of a text, without those that are blank, and null for a pause; each byte is looked at once. */
+export function* lines(bytes: Buffer): Generator<Item | null, undefined> {
+  const scan = new JsonScan();
+  let index = 0;
+  let at = 0;
+  while (at < bytes.length) {
+    const pauseAt = at + partBytes;
+    for (; at < pauseAt && isSpace(bytes[at]); at += 1) if (bytes[at] === newline) index += 1;
+    if (at >= pauseAt) yield null;
+    if (at >= bytes.length || isSpace(bytes[at])) continue;
+    const found = bytes.indexOf(newline, at);
     const end = found < 0 ? bytes.length : found;
-    if (!isBlank(bytes, { start, end })) yield { start, end, index };
-    start = end + 1;
+    scan.reset();
+    for (let from = at; from < end; from += partBytes) {
+      if (from > at) yield null;
+      scan.feed(bytes.subarray(from, Math.min(from + partBytes, end)));
+    }
+    yield itemOf(scan, at, end, index);
+    at = end;
   }
 }
 
-/** The offset after the `[` of a member of the outermost object; null when there is none. @param key with its quotes. */
-function startOfList(bytes: Buffer, key: Buffer): number | null {
+function itemOf({ deepest, members, values }: JsonScan, start: number, end: number, index: number): Item {
+  return { start, end, index, deepest, members, values };
+}
+
+/**
+ * Copy what stands outside of the list, from `from` to the `[` of the member `key` of the outermost object or to the end.
+ * @param key with its quotes; null looks for none. @returns null when it is too much.
+ */
+function* outside(
+  bytes: Buffer,
+  from: number,
+  key: string | null,
+): Generator<null, { text: string; end: number; isList: boolean } | null> {
+  let text = '';
   let depth = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
+  /** How much of `"key": [` has been seen. */
+  let seen = 0;
+  let at = from;
+  while (at < bytes.length) {
     const byte = bytes[at];
-    if (byte === quote) {
-      const end = endOfString(bytes, at);
-      if (depth === 1 && bytes.compare(key, 0, key.length, at, Math.min(end + 1, bytes.length)) === 0) {
-        const after = skipSpace(bytes, end + 1);
-        const value = skipSpace(bytes, after + 1);
-        if (bytes[after] === colon && bytes[value] === 0x5b) return value + 1;
-      }
-      at = end;
-    } else if (isOpening(byte)) depth += 1;
-    else if (isClosing(byte)) depth -= 1;
+    if (isSpace(byte)) {
+      at = yield* skipSpace(bytes, at, bytes.length);
+      text += ' ';
+      continue;
+    }
+    const end = byte === quote ? endOfString(bytes, at) : at + 1;
+    const token = bytes.toString('utf8', at, end);
+    at = end;
+    text += token;
+    if (text.length > outsideBytesMax) return null;
+    if (seen === 2 && byte === openingBracket) return { text, end, isList: true };
+    if (depth === 1 && token === key) seen = 1;
+    else seen = seen === 1 && byte === colon ? 2 : 0;
+    if (byte === 0x7b || byte === openingBracket) depth += 1;
+    else if (byte === 0x7d || byte === 0x5d) depth -= 1;
   }
-  return null;
+  return { text, end: at, isList: false };
 }
 
-/** The offset of the quote that ends the string which begins at `at`; the end of the buffer when none does. */
-function endOfString(bytes: Buffer, at: number): number {
-  for (let end = bytes.indexOf(quote, at + 1); end >= 0; end = bytes.indexOf(quote, end + 1)) {
-    let slashes = 0;
-    while (bytes[end - 1 - slashes] === backslash) slashes += 1;
-    if (slashes % 2 === 0) return end;
+/** The offset behind the quote that ends the string which begins at `start`, or behind as much as is copied. */
+function endOfString(bytes: Buffer, start: number): number {
+  const last = Math.min(bytes.length, start + outsideBytesMax + 1);
+  for (let at = start + 1; at < last; at += 1) {
+    if (bytes[at] === quote) return at + 1;
+    if (bytes[at] === backslash) at += 1;
   }
-  return bytes.length;
+  return last;
 }
 
-function skipSpace(bytes: Buffer, at: number): number {
-  let next = at;
-  while (isSpace(bytes[next])) next += 1;
-  return next;
-}
-
-function isBlank(bytes: Buffer, { start, end }: Span): boolean {
-  return skipSpace(bytes, start) >= end;
+function* skipSpace(bytes: Buffer, start: number, end: number): Generator<null, number> {
+  let at = start;
+  while (at < end && isSpace(bytes[at])) {
+    at += 1;
+    if ((at - start) % partBytes === 0) yield null;
+  }
+  return at;
 }

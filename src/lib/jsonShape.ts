@@ -1,67 +1,44 @@
-const quote = 0x22;
-const backslash = 0x5c;
+import type { JsonScan } from './jsonScan.ts';
 
-/** What a JSON text may have at most. */
-export interface JsonLimits {
-  /** Levels of nesting. */
-  depth: number;
-  /** Lists, objects and the commas in them. `JSON.parse` makes 20 bytes and more of each, in some 0.2 µs. */
-  members: number;
-  /** Characters outside of strings: blanks, and the digits of numbers. */
-  plain: number;
+/** Levels of nesting; JSON schemas of tools have some twenty. Everything that walks a value recurses. */
+const depthMax = 200;
+/** JSON.parse takes up to 0.6 µs for a name that it has not seen, 30 ms for so many. */
+const membersMax = 50_000;
+/** Values of one text. */
+const valuesMax = 100_000;
+
+/** What is wrong with the shape of a text that was scanned, or of its part so far; null when it may be parsed. */
+export function shapeFault({
+  deepest,
+  members,
+  values,
+}: Pick<JsonScan, 'deepest' | 'members' | 'values'>): string | null {
+  if (deepest > depthMax) return `nests deeper than ${depthMax} levels`;
+  if (members > membersMax) return `has more than ${membersMax} members in all its levels`;
+  return values > valuesMax ? `has more than ${valuesMax} values in all its levels` : null;
 }
 
 /**
- * Which limit a JSON text exceeds, looked at before anything is made of it: `JSON.parse` takes 16 MiB of `{},{},…` or of
- * distinct keys without a word and needs seconds and gigabytes for them. One pass, at most 20 ms for 16 MiB: it ends at the
- * first limit, and skips strings.
+ * Whether an object in a value has a member `__proto__`, which would change the prototype of what it is copied to.
+ * @param text that the value was parsed of: only where the name may stand in it is it worth a walk through the value.
  */
-export function exceededLimit(text: string, limits: JsonLimits): keyof JsonLimits | null {
-  let depth = 0;
-  let members = 0;
-  let plain = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    switch (text.charCodeAt(index)) {
-      case quote:
-        index = endOfString(text, index);
-        break;
-      case 0x5b: // [
-      case 0x7b: // {
-        depth += 1;
-        if (depth > limits.depth) return 'depth';
-        members += 1;
-        if (members > limits.members) return 'members';
-        break;
-      case 0x2c: // ,
-        members += 1;
-        if (members > limits.members) return 'members';
-        break;
-      case 0x5d: // ]
-      case 0x7d: // }
-        depth -= 1;
-        break;
-      default:
-        plain += 1;
-        if (plain > limits.plain) return 'plain';
-    }
-  }
-  return null;
+export function hasPrototypeKey(value: object, text: string): boolean {
+  return (text.includes('__proto__') || text.includes('\\u')) && hasOne(value);
 }
 
-/**
- * The index of the quote that ends the string which begins at `start`; the end of the text when none does. A string without
- * escapes is skipped at once, one with escapes is walked through from the first of them.
- */
-function endOfString(text: string, start: number): number {
-  const end = text.indexOf('"', start + 1);
-  if (end < 0) return text.length;
-  if (text.charCodeAt(end - 1) !== backslash) return end;
-  let index = end - 1;
-  while (index > start + 1 && text.charCodeAt(index - 1) === backslash) index -= 1;
-  for (; index < text.length; index += 1) {
-    const character = text.charCodeAt(index);
-    if (character === backslash) index += 1;
-    else if (character === quote) return index;
+function hasOne(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasOne);
+}
+
+/** Members of objects in all levels of a value, counted up to `max` + 1. */
+export function countMembers(value: unknown, max: number): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inner: unknown[] = Object.values(value);
+  let count = Array.isArray(value) ? 0 : inner.length;
+  for (const one of inner) {
+    if (count > max) return count;
+    count += countMembers(one, max - count);
   }
-  return text.length;
+  return count;
 }

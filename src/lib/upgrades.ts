@@ -1,6 +1,6 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { isKnownHost, type OwnNames } from './hosts.ts';
+import { hasOneHost, isKnownHost, type OwnNames } from './hosts.ts';
 import type { Logger } from './log.ts';
 
 /** Takes over the socket of an upgrade and returns null, or returns the status that refuses it. */
@@ -8,7 +8,7 @@ export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Bu
 
 /**
  * The one listener for upgrades on `server`: by path to whoever takes them there. No middleware sees an upgrade, so the
- * checks that all share stand here: the path is known (404), the Host is ours (403). Handlers check the rest.
+ * checks that all share stand here: there is one Host (400), the path is known (404), the Host is ours (403). Handlers check the rest.
  * @param options.own asked anew at every upgrade: the configuration may change.
  * @param options.failedLogin told of each 401; resolves with 0, or with the seconds for which it is a 429 instead.
  */
@@ -26,7 +26,8 @@ export function routeUpgrades(
     socket.on('error', (error) => logger.debug({ error: error.message }, 'upgrade failed'));
     const handler = handlers.get(request.url?.split('?')[0] ?? '');
     const isOurs = isKnownHost(request.headers.host, own());
-    const refusal = handler === undefined ? 404 : isOurs ? handler(request, socket, head) : 403;
+    const fault = !hasOneHost(request) ? 400 : handler === undefined ? 404 : isOurs ? null : 403;
+    const refusal = fault ?? handler?.(request, socket, head) ?? null;
     if (refusal === 401) {
       failedLogin(request).then(
         (waitSeconds) => refuse(socket, waitSeconds === 0 ? 401 : 429, waitSeconds),

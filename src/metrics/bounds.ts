@@ -1,11 +1,13 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { BoundFigures, EndReason } from '../lib/boundFigures.ts';
+import type { BodyRefusal, BoundFigures, EndReason } from '../lib/boundFigures.ts';
 
 /** What is asked at a scrape. */
 export interface BoundLevels {
   connections(): number;
   subscribers(): number;
+  /** Bytes of request bodies that are being read or parsed. */
+  bodyBytes(): number;
   /** Bytes for live subscribers that nobody has taken yet. */
   unsentBytes(): number;
   /** Characters of running attempts that are remembered for late viewers. */
@@ -22,6 +24,7 @@ export class BoundMetrics implements BoundFigures {
   readonly #connectionsRefused;
   readonly #connectionsUnread;
   readonly #broken;
+  readonly #bodies;
   readonly #keys;
   readonly #subscribers;
   readonly #sockets;
@@ -48,6 +51,9 @@ export class BoundMetrics implements BoundFigures {
     gauge('svc_live_subscribers', 'Dashboards and event streams that listen.', (levels) =>
       levels.subscribers(),
     );
+    gauge('svc_body_bytes', 'Bytes of request bodies that are being read or parsed.', (levels) =>
+      levels.bodyBytes(),
+    );
     gauge('svc_live_unsent_bytes', 'Bytes that live subscribers have not taken yet.', (levels) =>
       levels.unsentBytes(),
     );
@@ -73,6 +79,11 @@ export class BoundMetrics implements BoundFigures {
       'svc_requests_broken_total',
       'Requests that were no HTTP, had too large a head, or were not there in time, by answer.',
       ['status'],
+    );
+    this.#bodies = counter(
+      'svc_bodies_refused_total',
+      'Bodies of requests that found no room or lost it, by reason.',
+      ['reason'],
     );
     this.#keys = counter('svc_keys_refused_total', 'Keys and tickets that were refused, by answer.', [
       'status',
@@ -111,6 +122,10 @@ export class BoundMetrics implements BoundFigures {
 
   requestBroken(status: number): void {
     this.#broken.labels(String(status)).inc();
+  }
+
+  bodyRefused(reason: BodyRefusal): void {
+    this.#bodies.labels(reason).inc();
   }
 
   keyRefused(isLimited: boolean): void {

@@ -2,7 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import type { JobFilters } from '../../src/client/client.ts';
 import { ApiError } from '../../src/client/errors.ts';
-import { askFor, filterBody, isMatch, readFilters } from '../../src/dashboard/pages/jobs/filters.ts';
+import { askFor, bulkFilter, isMatch, readFilters } from '../../src/dashboard/pages/jobs/filters.ts';
 import { JobList } from '../../src/dashboard/pages/jobs/jobList.ts';
 import { Selection } from '../../src/dashboard/pages/jobs/selection.ts';
 import type { WireJob } from '../../src/domain/wire/job.ts';
@@ -253,7 +253,7 @@ test('filters in an address are those of the API, and what it does not know is p
     q: 'x',
     createdAfter: '2026-11-21T11:00:00.000Z',
   });
-  t.deepEqual(filterBody({ ...asked, newest: 'n', limit: 5, offset: 3 }), {
+  t.deepEqual(bulkFilter({ ...asked, newest: 'n', limit: 5, offset: 3 }), {
     provider: 'echo',
     status: ['pending', 'failed'],
     tag: ['a', 'b'],
@@ -264,7 +264,7 @@ test('filters in an address are those of the API, and what it does not know is p
   t.is(readFilters(new URLSearchParams('within=100y')).within, '');
   const stuck = askFor(readFilters(new URLSearchParams('state=running.stuck')), now);
   t.deepEqual(stuck, { state: 'running.stuck' });
-  t.deepEqual(filterBody(stuck), { state: 'running.stuck' });
+  t.deepEqual(bulkFilter(stuck), { state: 'running.stuck' });
   t.is(readFilters(new URLSearchParams('state=pending.queued')).state, '');
 });
 

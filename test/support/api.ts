@@ -9,6 +9,7 @@ import { keyStorage } from '../../src/coordinator/keyStorage.ts';
 import { type Role, roles } from '../../src/domain/key.ts';
 import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
 import { createApp, type HttpParts } from '../../src/http/app.ts';
+import { Uploads } from '../../src/http/uploads.ts';
 import { clientAddress } from '../../src/lib/clientAddress.ts';
 import { silent } from '../../src/lib/log.ts';
 import { systemRandom } from '../../src/lib/systemClock.ts';
@@ -65,6 +66,8 @@ export async function setupApi(
     onRefused: ({ isLimited }) => figures.keyRefused(isLimited),
   });
   const live = new Live({ coordinator, config, clock, random: systemRandom(), logger: silent, figures });
+  const uploads = new Uploads({ http: () => config().http, clock, figures, heapBytes: 2 ** 31 });
+  t.teardown(() => uploads.close());
   const parts: HttpParts = {
     coordinator,
     keys: ring,
@@ -74,6 +77,7 @@ export async function setupApi(
     config,
     live: LiveConfig.of(bundle.config),
     metrics,
+    uploads,
     clock,
     dashboard: null,
     logger: silent,

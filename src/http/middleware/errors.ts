@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 import { CoordinatorError, type ErrorCode } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { lingering } from '../lingering.ts';
 import { problemOf } from '../problem.ts';
 
 /** Turns what was thrown into a problem document. Anything that is not a `CoordinatorError` is a bug: logged, and a bare 500. @param onProblem told of each. */
@@ -29,12 +30,17 @@ export function errors(logger: Logger, onProblem: (code: ErrorCode) => void = ()
       if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
       if (allow !== undefined) ctx.set('Allow', allow.join(', '));
       if (shown.code === 'authentication_failed') ctx.set('WWW-Authenticate', 'Bearer');
-      // A body that nobody reads to its end stands in the way of the next request on this connection.
-      if (!ctx.req.complete) ctx.set('Connection', 'close');
       const problem = problemOf(shown, requestId);
+      const text = JSON.stringify(problem);
       ctx.status = problem.status;
-      ctx.body = JSON.stringify(problem);
       ctx.type = 'application/problem+json';
+      if (ctx.req.complete) ctx.body = text;
+      else {
+        // A body that nobody reads to its end stands in the way of the next request on this connection.
+        ctx.set('Connection', 'close');
+        ctx.body = lingering(text, ctx.req);
+        ctx.length = Buffer.byteLength(text);
+      }
     }
   };
 }

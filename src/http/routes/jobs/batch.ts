@@ -1,16 +1,15 @@
-import { isUtf8 } from 'node:buffer';
 import type { Config } from '../../../config/config.ts';
 import { CoordinatorError, type FieldError } from '../../../domain/errors.ts';
 import type { JobRequest } from '../../../domain/job.ts';
-import { isDeeperThan } from '../../../lib/jsonDepth.ts';
-import { jsonItems, lines, type Span } from '../../../lib/jsonItems.ts';
-import { nextTurn } from '../../../lib/nextTurn.ts';
+import { type Item, jsonItems, lines } from '../../../lib/jsonItems.ts';
+import { hasPrototypeKey, shapeFault } from '../../../lib/jsonShape.ts';
+import type { Turns } from '../../../lib/turns.ts';
 import type { BatchBody } from '../../middleware/batchBody.ts';
 import { parseDispatch } from './schema.ts';
 
 const jobsMax = 10_000;
-/** Levels of nesting in one job, as in a single dispatch. */
-const depthMax = 200;
+/** Values in all jobs of a batch: parsed, each takes 10 to 60 bytes until the batch is durable. */
+const valuesMax = 1_000_000;
 /** Faults that are told; a client with more of them has one mistake many times. */
 const faultsMax = 100;
 /** Faults that the sentence names; the list has the others. */
@@ -18,6 +17,8 @@ const faultsNamed = 3;
 const mark = Buffer.from('\ufeff');
 /** After this much work others get a turn, ms. */
 const sliceMs = 5;
+/** A longer job is parsed in a turn of its own: it alone may take 30 ms. */
+const longBytes = 256 * 1024;
 
 /**
  * The jobs of POST /api/jobs/batch, in order.
@@ -28,32 +29,47 @@ const sliceMs = 5;
 export async function parseBatch<T>(
   body: BatchBody,
   config: Config,
+  turns: Turns,
   plan: (request: JobRequest) => T,
 ): Promise<T[]> {
   const bytes = withoutMark(body.bytes);
-  // A file in another encoding would lose its letters one by one, and nobody would see it before the answers.
-  if (!isUtf8(bytes)) throw refusal([{ field: '', message: 'The body is not UTF-8' }]);
   const planned: T[] = [];
   const faults: FieldError[] = [];
   const items = body.form === 'json' ? jsonItems(bytes, 'jobs') : lines(bytes);
   let sliceBegan = performance.now();
+  const giveWay = async (): Promise<void> => {
+    await turns.next();
+    sliceBegan = performance.now();
+  };
   let count = 0;
+  let values = 0;
   let step = items.next();
-  for (; !step.done && count < jobsMax && faults.length < faultsMax; step = items.next()) {
-    const span: Span & { index?: number } = step.value;
-    const field = `jobs[${span.index ?? count}]`;
-    count += 1;
-    try {
-      planned.push(plan(parseDispatch(parseItem(bytes, span, config.http.maxBodyBytes), config)));
-    } catch (error) {
-      faults.push(...faultsOf(error, field));
+  for (
+    ;
+    !step.done && count < jobsMax && values <= valuesMax && faults.length < faultsMax;
+    step = items.next()
+  ) {
+    const item = step.value;
+    if (item !== null) {
+      const isLong = item.end - item.start > longBytes;
+      if (isLong) await giveWay();
+      count += 1;
+      values += item.values;
+      try {
+        planned.push(plan(parseDispatch(parseItem(bytes, item, config.http.maxBodyBytes), config)));
+      } catch (error) {
+        faults.push(...faultsOf(error, `jobs[${item.index}]`));
+      }
+      if (isLong) await giveWay();
     }
-    if (performance.now() - sliceBegan > sliceMs) {
-      await nextTurn();
-      sliceBegan = performance.now();
-    }
+    if (performance.now() - sliceBegan > sliceMs) await giveWay();
   }
-  if (!step.done && count >= jobsMax)
+  if (values > valuesMax)
+    faults.push({
+      field: 'jobs',
+      message: `must have at most ${valuesMax} values in all; send smaller batches`,
+    });
+  else if (!step.done && count >= jobsMax)
     faults.push({ field: 'jobs', message: `must have at most ${jobsMax} items` });
   else if (step.done) faults.push(...faultsAround(step.value, count));
   if (faults.length > 0) throw refusal(faults);
@@ -66,12 +82,14 @@ function withoutMark(bytes: Buffer): Buffer {
 }
 
 /** @throws CoordinatorError invalid_request. */
-function parseItem(bytes: Buffer, { start, end }: Span, maxBytes: number): unknown {
+function parseItem(bytes: Buffer, item: Item, maxBytes: number): unknown {
+  const { start, end } = item;
   if (end - start > maxBytes) {
     throw fault(`is larger than the ${maxBytes} bytes that http.max_body_bytes allows`);
   }
+  const wrongShape = shapeFault(item);
+  if (wrongShape !== null) throw fault(wrongShape);
   const text = bytes.toString('utf8', start, end);
-  if (isDeeperThan(text, depthMax)) throw fault(`nests deeper than ${depthMax} levels`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -79,23 +97,19 @@ function parseItem(bytes: Buffer, { start, end }: Span, maxBytes: number): unkno
     throw fault('is not JSON');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw fault('must be an object');
-  // Spelt out, or with escapes; only then is it worth a walk through the value.
-  if ((text.includes('__proto__') || text.includes('\\u')) && hasPrototypeKey(value)) {
-    throw fault('must not have a member called __proto__');
-  }
+  if (hasPrototypeKey(value, text)) throw fault('must not have a member called __proto__');
   return value;
 }
 
-/** Such a member would change the prototype of whatever it is copied to. A single dispatch is refused for it too. */
-function hasPrototypeKey(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey);
-}
-
-/** What is wrong outside of the jobs. @param rest JSON of the body without them; undefined for NDJSON. */
-function faultsAround(rest: string | undefined, count: number): FieldError[] {
+/** What is wrong outside of the jobs. @param rest JSON of the body without them; null: too much; undefined: NDJSON. */
+function faultsAround(rest: string | null | undefined, count: number): FieldError[] {
   const none: FieldError[] = count > 0 ? [] : [{ field: 'jobs', message: 'must have at least 1 items' }];
   if (rest === undefined) return none;
+  if (rest === null) {
+    return [
+      { field: '', message: 'The body must be a JSON object with a list of jobs, and hardly anything else' },
+    ];
+  }
   let around: unknown;
   try {
     around = JSON.parse(rest);

@@ -1,6 +1,8 @@
 /** Most tags and metadata entries of a job. */
 export const tagsMax = 100;
 export const metadataMax = 100;
+/** Members of `params`, those of the objects in it with them. */
+export const paramsMax = 1_000;
 /** Messages of a chat. */
 export const messagesMax = 10_000;
 /** A year; also keeps out the Infinity that 1e999 reads as. */

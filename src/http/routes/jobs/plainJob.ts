@@ -3,7 +3,8 @@ import { nameLengthMax } from '../../../domain/limits.ts';
 import type { DispatchBody } from '../../../domain/wire/job.ts';
 import { isFields } from '../../../lib/fields.ts';
 import { isTime } from '../../../lib/isoTime.ts';
-import { messagesMax, metadataMax, tagsMax, timeoutSecondsMax } from './limits.ts';
+import { metadataMax, tagsMax, timeoutSecondsMax } from './limits.ts';
+import { areMessages } from './messages.ts';
 
 type Known = Required<DispatchBody>;
 type Check = (value: unknown, config: Config) => boolean;
@@ -13,13 +14,7 @@ const isName = (value: unknown): boolean =>
 
 const checks: { [K in keyof Known]: Check } = {
   prompt: (value) => typeof value === 'string' && value !== '',
-  messages: (value) =>
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.length <= messagesMax &&
-    value.every(
-      (one) => isFields(one) && isName(one.role) && one.content !== undefined && one.content !== null,
-    ),
+  messages: areMessages,
   input: (value) => typeof value === 'string',
   provider: isName,
   model: isName,
@@ -40,6 +35,11 @@ const checks: { [K in keyof Known]: Check } = {
   not_before: (value) => typeof value === 'string' && isTime(value),
 };
 
+/** Whether a job has a field of this name. */
+export function isField(name: string): boolean {
+  return Object.hasOwn(checks, name);
+}
+
 /**
  * Whether a body is a job without any doubt, in 1 µs instead of the 20 to 40 that the schema takes: a batch of 10,000
  * would spend most of its time there. What it does not accept goes to the schema, which decides and names the faults;
@@ -48,7 +48,7 @@ const checks: { [K in keyof Known]: Check } = {
 export function isPlainJob(body: unknown, config: Config): body is DispatchBody {
   if (!isFields(body) || (body.prompt === undefined) === (body.messages === undefined)) return false;
   for (const key of Object.keys(body)) {
-    if (!Object.hasOwn(checks, key) || !checks[key as keyof Known](body[key], config)) return false;
+    if (!isField(key) || !checks[key as keyof Known](body[key], config)) return false;
   }
   return true;
 }

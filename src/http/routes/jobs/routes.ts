@@ -1,5 +1,6 @@
 import type { Config } from '../../../config/config.ts';
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
+import type { JobRequest } from '../../../domain/job.ts';
 import { statusOf } from '../../../domain/states.ts';
 import type { WireBatch, WireJobList } from '../../../domain/wire/job.ts';
 import { presentJob, presentListed } from '../../../present/job.ts';
@@ -8,20 +9,21 @@ import { longAnswer, pageAnswer } from '../../longJson.ts';
 import { type BatchBody, batchBody } from '../../middleware/batchBody.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
+import type { Uploads } from '../../uploads.ts';
 import { parseBatch } from './batch.ts';
 import { type BulkAction, bulkActions, changeMany, parseBulk } from './bulk.ts';
 import { exportLines, parseExport } from './export.ts';
 import { parseDispatch, parseIdempotencyKey, parseList, parseWait } from './schema.ts';
 
 /** /api/jobs: dispatch, batch, list, export, read, cancel, retry, the last two also of many. */
-export function jobRoutes(coordinator: Coordinator, config: () => Config): Route[] {
+export function jobRoutes(coordinator: Coordinator, config: () => Config, uploads: Uploads): Route[] {
   return [
     {
       method: 'POST',
       path: '/api/jobs',
       role: 'client',
       body: 'required',
-      handle: async ({ body, query, headers, principal, whenGone }) => {
+      handle: async ({ body, query, headers, principal, whenGone, letGoOfBody }) => {
         const waitMs = parseWait(query);
         const key = parseIdempotencyKey(headers);
         const request = parseDispatch(body, config());
@@ -30,6 +32,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
             ? { view: await coordinator.dispatch(request, principal), isNew: true }
             : await coordinator.dispatchOnce(key, request, principal);
         const { id } = view.job;
+        letGoOfBody();
         const shown = waitMs === 0 ? view : await coordinator.jobAtEnd(id, waitMs, whenGone());
         return {
           status: isNew ? 201 : 200,
@@ -42,11 +45,12 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       method: 'POST',
       path: '/api/jobs/batch',
       role: 'client',
-      body: batchBody(() => config().http.maxBatchBytes),
+      body: batchBody(uploads, () => config().http.maxBatchBytes),
       handle: async ({ body, query, headers, principal }) => {
         parseNothing(query);
         const key = parseIdempotencyKey(headers);
-        const planned = await parseBatch(body as BatchBody, config(), (request) => coordinator.plan(request));
+        const plan = (request: JobRequest) => coordinator.plan(request);
+        const planned = await parseBatch(body as BatchBody, config(), uploads.turns, plan);
         const { jobs, isNew } =
           key === null
             ? { jobs: await coordinator.dispatchAll(planned, principal), isNew: true }

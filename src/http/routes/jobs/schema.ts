@@ -1,18 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { array, type InferType, mixed, number, object, string } from 'yup';
+import { array, type InferType, number, object, string } from 'yup';
 import type { Config } from '../../../config/config.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
-import type { JobRequest, Message } from '../../../domain/job.ts';
+import type { JobRequest } from '../../../domain/job.ts';
 import { filterTagsMax, nameLengthMax, searchLengthMax } from '../../../domain/limits.ts';
 import { jobStates, jobStatuses } from '../../../domain/states.ts';
 import { boundedList } from '../../../lib/boundedList.ts';
+import { type Fields, isFields } from '../../../lib/fields.ts';
+import { countMembers } from '../../../lib/jsonShape.ts';
 import type { Included } from '../../../present/job.ts';
 import type { JobFilter, JobQuery } from '../../../store/store.ts';
 import { Query, type RawQuery } from '../../query.ts';
 import { time } from '../../time.ts';
 import { validate } from '../../validate.ts';
-import { messagesMax, metadataMax, tagsMax, timeoutSecondsMax } from './limits.ts';
-import { isPlainJob } from './plainJob.ts';
+import { metadataMax, paramsMax, tagsMax, timeoutSecondsMax } from './limits.ts';
+import { messages } from './messages.ts';
+import { isField, isPlainJob } from './plainJob.ts';
 
 const defaultPriority = 'normal';
 /** `?wait=` at most, seconds. */
@@ -33,27 +36,9 @@ const tags = boundedList(
     ),
 );
 
-/** An assistant that only called tools has said nothing: its content may be null or left out then, as OpenAI's is. */
-const content = () =>
-  mixed()
-    .nullable()
-    .test('content', 'is required', (value, { parent }: { parent: { tool_calls?: unknown } }) => {
-      return (value !== null && value !== undefined) || Array.isArray(parent.tool_calls);
-    });
-
-const messages = boundedList(
-  messagesMax,
-  array()
-    .of(object({ role: name().defined(), content: content() }))
-    .min(1),
-);
-
 const metadata = object().test('strings', function checkMetadata(value: unknown) {
   if (value === undefined || value === null) return true;
-  const entries = Object.entries(value);
-  if (entries.length > metadataMax)
-    return this.createError({ message: `must have at most ${metadataMax} entries` });
-  const wrong = entries.find(([, text]) => typeof text !== 'string');
+  const wrong = Object.entries(value).find(([, text]) => typeof text !== 'string');
   return (
     wrong === undefined || this.createError({ path: `${this.path}.${wrong[0]}`, message: 'must be a string' })
   );
@@ -97,15 +82,39 @@ function schemaOf(config: Config): DispatchSchema {
   return schema;
 }
 
+/** What is not given may be null, so that what GET answers can be sent again. Only what is known: other names are refused. */
+function withoutNulls(body: unknown): unknown {
+  if (!isFields(body)) return body;
+  const isNull = (key: string): boolean => body[key] === null && isField(key);
+  const keys = Object.keys(body);
+  if (!keys.some(isNull)) return body;
+  return Object.fromEntries(keys.filter((key) => !isNull(key)).map((key) => [key, body[key]]));
+}
+
+/** Before anything else looks at them. @throws CoordinatorError invalid_request. */
+function refuseLong({ params, metadata }: Fields): void {
+  const refuse = (field: string, message: string): never => {
+    throw new CoordinatorError('invalid_request', `The request is not valid: ${field} ${message}`, {
+      errors: [{ field, message }],
+    });
+  };
+  if (countMembers(params, paramsMax) > paramsMax)
+    refuse('params', `must have at most ${paramsMax} members in all its levels`);
+  if (isFields(metadata) && Object.keys(metadata).length > metadataMax)
+    refuse('metadata', `must have at most ${metadataMax} entries`);
+}
+
 /** The body of POST /api/jobs. @throws CoordinatorError invalid_request. */
 export function parseDispatch(body: unknown, config: Config): JobRequest {
-  const job = isPlainJob(body, config)
-    ? body
-    : (validate(schemaOf(config), body) as InferType<DispatchSchema>);
+  const given = withoutNulls(body);
+  if (isFields(given)) refuseLong(given);
+  const job = isPlainJob(given, config)
+    ? given
+    : (validate(schemaOf(config), given) as InferType<DispatchSchema>);
   return {
     prompt: job.prompt ?? null,
     input: job.input ?? null,
-    messages: (job.messages as Message[] | undefined) ?? null,
+    messages: job.messages ?? null,
     provider: job.provider ?? null,
     model: job.model ?? null,
     priority: job.priority ?? defaultPriority,

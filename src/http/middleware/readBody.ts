@@ -1,0 +1,146 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { createBrotliDecompress, createUnzip } from 'node:zlib';
+import { CoordinatorError, messageOf } from '../../domain/errors.ts';
+import { isPrivileged, type Principal } from '../../domain/key.ts';
+import type { Upload, Uploads } from '../uploads.ts';
+
+/** What a decoder takes besides what it gives out. */
+const decoderBytes = 64 * 1024;
+/** Parts that are shorter are put together: each Buffer takes some 200 bytes besides its own. */
+const shortBytes = 2 * 1024;
+const blockBytes = 2 * shortBytes;
+
+export interface Reading {
+  uploads: Uploads;
+  principal: Principal;
+  /** Of the body without its Content-Encoding. */
+  maxBytes: number;
+  /** The setting that says so. */
+  maxName: string;
+  /** Whether the body may come with a Content-Encoding. */
+  isDecoded: boolean;
+  /** Told each part as it comes; what it throws ends the reading. */
+  onPart?: (part: Buffer) => void;
+}
+
+/** A body in memory, in the parts it came in. */
+export interface Received {
+  parts: Buffer[];
+  bytes: number;
+  /** Its memory, to be released in any case. */
+  upload: Upload;
+}
+
+/**
+ * Read the body of a request. Nothing that was refused is kept, and the request is left paused at what it sent next.
+ * @throws CoordinatorError payload_too_large, share_exceeded, rate_limited, request_timeout (it lost its place),
+ * invalid_request (it broke off), unsupported_media_type (another Content-Encoding); and what `onPart` throws.
+ */
+export async function readBody(request: IncomingMessage, reading: Reading): Promise<Received> {
+  const { maxBytes, maxName } = reading;
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  const decoder = encoding === 'identity' ? null : decoderOf(encoding, reading);
+  const tooLarge = () =>
+    new CoordinatorError(
+      'payload_too_large',
+      `The body is larger than the ${maxBytes} bytes that ${maxName} allows`,
+    );
+  const announced = Number(request.headers['content-length'] ?? 0);
+  if (decoder === null && announced > maxBytes) throw tooLarge();
+  return new Promise((resolve, reject) => {
+    const parts = new Parts();
+    const source = decoder === null ? request : request.pipe(decoder);
+    const { keyId, role } = reading.principal;
+    const holder = { keyId, isPrivileged: isPrivileged(role) };
+    const onMove = (part: Buffer): void => upload.moved(part.length);
+    const onData = (part: Buffer): void => {
+      try {
+        if (parts.bytes + part.length > maxBytes) throw tooLarge();
+        upload.take(part.length);
+        reading.onPart?.(part);
+        parts.push(part);
+      } catch (error) {
+        fail(error);
+      }
+    };
+    const onError = (error: unknown): void => {
+      fail(error instanceof CoordinatorError ? error : invalid(`The body broke off: ${messageOf(error)}`));
+    };
+    const onClose = (): void => {
+      // A decoder may still have something to give out.
+      if (!request.readableEnded) fail(invalid('The body broke off: the connection ended'));
+    };
+    const onEnd = (): void => {
+      stopListening();
+      resolve({ parts: parts.list, bytes: parts.bytes, upload });
+    };
+    const stopListening = (): void => {
+      request.off('data', onMove).off('close', onClose).off('error', onError);
+      source.off('data', onData).off('end', onEnd).off('error', onError);
+    };
+    const fail = (error: unknown): void => {
+      stopListening();
+      // A last word of either is of no interest, and must not end the process.
+      source.on('error', () => {});
+      upload.release();
+      if (decoder !== null) request.unpipe(decoder);
+      decoder?.destroy();
+      request.pause();
+      reject(error);
+    };
+    const upload = reading.uploads.begin(holder, fail);
+    try {
+      upload.announce(announced);
+      if (decoder !== null) upload.take(decoderBytes);
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    request.on('data', onMove).on('close', onClose).on('error', onError);
+    source.on('data', onData).on('end', onEnd);
+    if (decoder !== null) decoder.on('error', onError);
+  });
+}
+
+/** Copies short parts together, so that a body in very small ones takes no more memory than another. */
+class Parts {
+  readonly list: Buffer[] = [];
+  bytes = 0;
+  /** The last of the list where it has room left. */
+  #block: { buffer: Buffer; used: number } | null = null;
+
+  push(part: Buffer): void {
+    this.bytes += part.length;
+    // Most bodies are one part, which is not copied.
+    if (this.list.length === 0 || part.length > shortBytes) {
+      this.list.push(part);
+      this.#block = null;
+      return;
+    }
+    if (this.#block === null || this.#block.used + part.length > blockBytes) {
+      this.#block = { buffer: Buffer.allocUnsafeSlow(blockBytes), used: 0 };
+      this.list.push(this.#block.buffer);
+    }
+    const { buffer, used } = this.#block;
+    part.copy(buffer, used);
+    this.#block.used = used + part.length;
+    this.list[this.list.length - 1] = buffer.subarray(0, this.#block.used);
+  }
+}
+
+/** @throws CoordinatorError unsupported_media_type. */
+function decoderOf(encoding: string, { isDecoded }: Reading): Duplex {
+  if (isDecoded && (encoding === 'gzip' || encoding === 'deflate')) return createUnzip();
+  if (isDecoded && encoding === 'br') return createBrotliDecompress();
+  const taken = isDecoded ? 'gzip, deflate or br' : 'none';
+  throw new CoordinatorError(
+    'unsupported_media_type',
+    `The Content-Encoding of the body is not known; it may be ${taken}`,
+  );
+}
+
+/** A fault of the body as a whole. */
+export function invalid(message: string, cause?: unknown): CoordinatorError {
+  return new CoordinatorError('invalid_request', message, { errors: [{ field: '', message }] }, { cause });
+}

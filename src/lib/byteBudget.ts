@@ -1,0 +1,70 @@
+/** Part of a budget that only privileged holders get: when others fill it, an operator must still get in. */
+const reservedPart = 1 / 8;
+
+/** Whose bytes they are. */
+export interface Holder {
+  keyId: string;
+  /** Held to no share, and served out of the reserve (`isPrivileged` of the role). */
+  isPrivileged: boolean;
+}
+
+export interface BudgetBounds {
+  /** Bytes in all, the reserve included. */
+  bytes: number;
+  /** The part of them that one key may have, above 0 and at most 1. */
+  share: number;
+}
+
+/** What stands in the way: the share of the key, or that all of them together hold as much as there may be. */
+export type BudgetRefusal = 'share' | 'all';
+
+/**
+ * Counts bytes that are in memory for others, in all and for each key, against bounds that may change at any time.
+ * Whoever takes bytes gives as many back. Both cost a lookup, whatever the number of keys.
+ */
+export class ByteBudget {
+  readonly #bounds: () => BudgetBounds;
+  /** Only of keys that hold something. */
+  readonly #byKey = new Map<string, number>();
+  #held = 0;
+
+  /** @param bounds asked each time. */
+  constructor(bounds: () => BudgetBounds) {
+    this.#bounds = bounds;
+  }
+
+  /** Bytes that are held by all keys. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Bytes that are held by one key. */
+  heldBy(keyId: string): number {
+    return this.#byKey.get(keyId) ?? 0;
+  }
+
+  /** Bytes that the holder may have when nobody else has any. What is larger than this fits at no time. */
+  most({ isPrivileged }: Holder): number {
+    const { bytes, share } = this.#bounds();
+    return isPrivileged ? bytes : Math.floor(bytes * Math.min(share, 1 - reservedPart));
+  }
+
+  /** Take bytes if they fit. @returns what stands in the way, with nothing taken; null when they were taken. */
+  take(holder: Holder, bytes: number): BudgetRefusal | null {
+    const { bytes: all } = this.#bounds();
+    const own = this.heldBy(holder.keyId) + bytes;
+    if (!holder.isPrivileged && own > this.most(holder)) return 'share';
+    if (this.#held + bytes > (holder.isPrivileged ? all : all * (1 - reservedPart))) return 'all';
+    this.#held += bytes;
+    this.#byKey.set(holder.keyId, own);
+    return null;
+  }
+
+  /** Give back what was taken. */
+  giveBack({ keyId }: Holder, bytes: number): void {
+    const own = this.heldBy(keyId) - bytes;
+    this.#held -= bytes;
+    if (own > 0) this.#byKey.set(keyId, own);
+    else this.#byKey.delete(keyId);
+  }
+}

@@ -13,7 +13,9 @@ import type { Random } from './domain/clock.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
 import { dashboardFolder, readDashboard } from './http/dashboard.ts';
+import { upgradeRefusal } from './http/problem.ts';
 import { showInStately } from './inspect/stately.ts';
+import { AnswerMemory } from './lib/answerMemory.ts';
 import type { BoundFigures } from './lib/boundFigures.ts';
 import { clientAddress } from './lib/clientAddress.ts';
 import { Connections } from './lib/connections.ts';
@@ -124,7 +126,22 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ends.push(() => metrics?.close());
     const { bounds } = metrics;
     const failedLogins = countFailedLogins(config, bounds, logger);
-    const events = new Live({ coordinator, config, clock, random, logger, figures: bounds });
+    const answers = new AnswerMemory({
+      clock,
+      bytes: () => config().http.answerMemoryBytes,
+      share: () => config().http.shares.bytesOut,
+      figures: bounds,
+    });
+    ends.push(() => answers.close());
+    const events = new Live({ coordinator, config, answers, clock, random, logger, figures: bounds });
+    const connections = new Connections({
+      clock,
+      max: () => config().http.maxConnections,
+      share: () => config().http.shares.connections,
+      unreadMs: () => config().http.unreadTimeoutSeconds * 1000,
+      figures: bounds,
+    });
+    ends.push(() => connections.close());
     const streams = new EventStreams({ live: events, coordinator, keys, clock });
     const dashboard = readDashboard(dashboardFolder);
     if (dashboard === null)
@@ -134,6 +151,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       keys,
       tickets,
       failedLogins,
+      connections,
+      answers,
       streams,
       config,
       live,
@@ -144,26 +163,20 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     const server = createServer(
       serverOptions(config(), options.keepAliveMs ?? defaultKeepAliveMs),
-      app.callback(),
+      connections.inTurn(app.callback()),
     );
-    const connections = new Connections({
-      server,
-      clock,
-      max: config().http.maxConnections,
-      unreadMs: () => config().http.unreadTimeoutSeconds * 1000,
-      figures: bounds,
-    });
-    ends.push(() => connections.close());
+    connections.watch(server);
     bounds.watch({
       connections: () => connections.count,
       subscribers: () => events.subscriberCount,
+      answerBytes: () => answers.held,
       unsentBytes: () => events.unsentBytes,
       outputSize: () => events.outputSize,
       rememberedBytes: () => events.rememberedBytes,
       tickets: () => tickets.count,
     });
-    const gateway = new WorkerGateway({ coordinator, keys, clock, logger, figures: bounds });
-    const dashboards = new LiveSocket({ live: events, keys, tickets, config, clock });
+    const gateway = new WorkerGateway({ coordinator, keys, connections, clock, logger, figures: bounds });
+    const dashboards = new LiveSocket({ live: events, keys, tickets, config, connections, clock });
     ends.push(
       () => gateway.close(),
       () => dashboards.close(),
@@ -176,6 +189,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       handlers,
       own: config,
       failedLogin: (request) => failedLogins.count(clientAddress(request, config().http.trustedProxies)),
+      present: upgradeRefusal,
       logger,
     });
     const { inspector } = coordinator;

@@ -32,6 +32,7 @@ export class KeyRing {
   readonly #environmentHash: string | null;
   /** What lives on a key for longer than a request: sockets. */
   readonly #watched = new Set<Watched>();
+  #onSweep: () => void = () => {};
   #cancelSweep: () => void = () => {};
   /** The end of the last change: a rotation that overtook a revocation would bring the key back. */
   #changes: Promise<unknown> = Promise.resolve();
@@ -94,6 +95,11 @@ export class KeyRing {
     const watched = { principal, onRefused };
     this.#watched.add(watched);
     return () => this.#watched.delete(watched);
+  }
+
+  /** Call `listener` whenever keys may have ended: for what is under way for so short a time that no `watch` pays. */
+  onSweep(listener: () => void): void {
+    this.#onSweep = listener;
   }
 
   /** Every key, oldest first, without secrets. */
@@ -177,6 +183,7 @@ export class KeyRing {
       this.#watched.delete(watched);
       watched.onRefused();
     }
+    this.#onSweep();
     const now = this.#clock.now();
     const ends = [...this.#keys.values()]
       .flatMap(({ expiresAt, previous }) => [expiresAt, previous?.until ?? null])

@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'invalid_request'
   | 'payload_too_large'
   | 'unsupported_media_type'
+  | 'upgrade_required'
   | 'rate_limited'
   | 'queue_full'
   | 'share_exceeded'
@@ -31,6 +32,8 @@ export interface ErrorDetails {
   /** Seconds after which the same request may succeed. */
   retryAfterSeconds?: number;
   allow?: string[];
+  /** The key is refused, whatever the code says besides. */
+  isKeyRefused?: boolean;
 }
 
 /**

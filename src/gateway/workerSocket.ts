@@ -10,6 +10,7 @@ import {
   type WorkerFrame,
 } from '../domain/workerProtocol.ts';
 import type { EndReason } from '../lib/boundFigures.ts';
+import { closeReason } from '../lib/closeReason.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Socket, socketStates } from '../lib/socket.ts';
 import { failureFromWire, keptRawUsage, parseFrame, usageOrNull } from './frames.ts';
@@ -99,7 +100,7 @@ export class WorkerSocket implements WorkerLink {
 
   close(code: number, reason: string): void {
     if (this.#socket.readyState === socketStates.open) this.#onEnded(code);
-    this.#socket.close(code, reason.slice(0, 120));
+    this.#socket.close(code, closeReason(reason));
   }
 
   /** The key it came with is no longer taken. */

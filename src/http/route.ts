@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { CoordinatorError } from '../domain/errors.ts';
 import { type Principal, type Role, roleMay } from '../domain/key.ts';
+import type { AnswerMemory } from '../lib/answerMemory.ts';
+import { assertRoom, setChunks, setText } from './answerBody.ts';
+import type { KeyedExchange } from './exchange.ts';
 
 /** What a handler sees of a request. */
 export interface RouteContext {
@@ -13,7 +15,7 @@ export interface RouteContext {
   headers: IncomingHttpHeaders;
   body: unknown;
   principal: Principal;
-  /** A signal that is aborted when the client goes before its answer. */
+  /** A signal that is aborted when the client goes before its answer, or its key ends. */
   whenGone(): AbortSignal;
 }
 
@@ -52,14 +54,15 @@ export type Route = JsonRoute | StreamRoute;
 
 /**
  * The routes as Koa middleware: checks the role, reads the body where there is one, answers JSON.
+ * @param answers counts large answers until they are read.
  * @throws at start, when a route has no role that exists.
  */
-export function routing(routes: readonly Route[], readBody: Middleware): Middleware {
+export function routing(routes: readonly Route[], readBody: Middleware, answers: AnswerMemory): Middleware {
   // Case counts: a proxy that keeps /api/keys for some must not be passed by /API/keys.
   const router = new Router({ sensitive: true });
   for (const route of routes) {
     if (!(route.role in rolesByName)) throw new Error(`${route.method} ${route.path} declares no role`);
-    const handler: Middleware = async (ctx) => ('stream' in route ? stream(ctx, route) : respond(ctx, route));
+    const handler: Middleware = async (ctx) => ('stream' in route ? stream(ctx, route) : respond(ctx, route, answers));
     const before: Middleware[] = [
       nameRoute(route.path),
       roleGuard(route.role),
@@ -126,48 +129,46 @@ function roleGuard(needed: Role): Middleware {
 
 function contextOf(ctx: ParameterizedContext): RouteContext {
   const { id } = ctx.params;
+  const exchange: KeyedExchange = ctx.state.exchange;
   return {
     params: id === undefined ? ctx.params : { ...ctx.params, id: id.toLowerCase() },
     query: ctx.query,
     headers: ctx.headers,
     body: ctx.request.body,
     principal: ctx.state.principal,
-    whenGone: () => whenGone(ctx.res),
+    whenGone: () => exchange.whenGone(),
   };
 }
 
-async function respond(ctx: ParameterizedContext, route: JsonRoute): Promise<void> {
+async function respond(ctx: ParameterizedContext, route: JsonRoute, answers: AnswerMemory): Promise<void> {
+  // The key may have ended while the body came, or while the answer was waited for: it was answered then.
+  if (ctx.res.writableEnded) return;
+  assertRoom(ctx, answers);
   const answer = await route.handle(contextOf(ctx));
+  if (ctx.res.writableEnded) return;
   ctx.status = answer.status ?? 200;
   if (answer.headers !== undefined) ctx.set(answer.headers);
   ctx.type = 'type' in answer ? answer.type : 'application/json';
   if ('chunks' in answer) {
-    ctx.body = longBody(answer.chunks, ctx.res);
+    setChunks(ctx, answer.chunks, answers);
     // It may take a while to find what comes first, and the client shall know that it was understood.
     ctx.flushHeaders();
-  } else ctx.body = 'text' in answer ? answer.text : JSON.stringify(answer.json);
-}
-
-/**
- * A text that nobody holds whole: a chunk is made when the client has read those before, and none any more when it has
- * gone. What fails half way breaks the connection, so that a part is not taken for the whole.
- */
-function longBody(chunks: AsyncIterable<string>, response: ServerResponse): Readable {
-  const body = Readable.from(chunks, { objectMode: false });
-  body.once('error', () => response.destroy());
-  return body;
+  } else setText(ctx, 'text' in answer ? answer.text : JSON.stringify(answer.json), answers);
 }
 
 async function stream(ctx: ParameterizedContext, route: StreamRoute): Promise<void> {
   const start = await route.stream(contextOf(ctx));
+  if (ctx.res.writableEnded) return;
   if (start === null || ctx.method === 'HEAD') {
     ctx.status = start === null ? 204 : 200;
     if (start !== null) ctx.type = 'text/event-stream';
     return;
   }
-  // From here on the answer is not Koa's.
-  ctx.respond = false;
   start(ctx.res);
+  // From here on the answer is not Koa's, and ends by itself with the key.
+  ctx.respond = false;
+  const exchange: KeyedExchange = ctx.state.exchange;
+  exchange.handOver();
 }
 
 /** Whether a request goes to a route that answers an event stream. */
@@ -176,18 +177,4 @@ export function streamPaths(routes: readonly Route[]): (path: string) => boolean
     .filter((route) => 'stream' in route)
     .map(({ path }) => new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}/?$`));
   return (path) => patterns.some((pattern) => pattern.test(path));
-}
-
-/**
- * Aborted when the client has gone before its answer. Made only for handlers that ask for it: aborting makes a
- * DOMException with a stack, 16 µs that every request would pay.
- */
-function whenGone(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  // It may have gone before anybody asked: the event comes once.
-  if (response.destroyed) gone.abort();
-  response.once('close', () => {
-    if (!response.writableEnded) gone.abort();
-  });
-  return gone.signal;
 }

@@ -16,7 +16,7 @@ export interface HeapWatch {
  */
 export function watchHeap(onChange: (hasRoom: boolean) => void): HeapWatch {
   let hasRoom = true;
-  const limit = limitBytes();
+  const limit = heapLimitBytes();
   const observer = new PerformanceObserver((list) => {
     if (!list.getEntries().some(isFullCollection)) return;
     const had = hasRoom;
@@ -39,7 +39,7 @@ function isFullCollection(entry: object): boolean {
  * What may be kept. V8's own figure has the young space in it too: little by default, and the most of a heap that was told to be
  * small.
  */
-function limitBytes(): number {
+export function heapLimitBytes(): number {
   const options = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ');
   const toldMiB = Number(/--max[-_]old[-_]space[-_]size[= ](\d+)/.exec(options)?.[1] ?? 0);
   return toldMiB > 0 ? toldMiB * 1024 * 1024 : getHeapStatistics().heap_size_limit;

@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 import { CoordinatorError, type ErrorCode } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { challengeOf } from '../../lib/upgrades.ts';
 import { problemOf } from '../problem.ts';
 
 /** Turns what was thrown into a problem document. Anything that is not a `CoordinatorError` is a bug: logged, and a bare 500. @param onProblem told of each. */
@@ -25,7 +26,9 @@ export function errors(logger: Logger, onProblem: (code: ErrorCode) => void = ()
       const { retryAfterSeconds, allow } = shown.details;
       if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
       if (allow !== undefined) ctx.set('Allow', allow.join(', '));
-      if (shown.code === 'authentication_failed') ctx.set('WWW-Authenticate', 'Bearer');
+      const challenge = challengeOf(shown);
+      if (challenge !== null) ctx.set('WWW-Authenticate', challenge);
+      if (shown.code === 'upgrade_required') ctx.set({ Upgrade: 'websocket', Connection: 'Upgrade' });
       // A body that nobody reads to its end stands in the way of the next request on this connection.
       if (!ctx.req.complete) ctx.set('Connection', 'close');
       const problem = problemOf(shown, requestId);

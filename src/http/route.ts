@@ -62,7 +62,8 @@ export function routing(routes: readonly Route[], readBody: Middleware, answers:
   const router = new Router({ sensitive: true });
   for (const route of routes) {
     if (!(route.role in rolesByName)) throw new Error(`${route.method} ${route.path} declares no role`);
-    const handler: Middleware = async (ctx) => ('stream' in route ? stream(ctx, route) : respond(ctx, route, answers));
+    const handler: Middleware = async (ctx) =>
+      'stream' in route ? stream(ctx, route) : respond(ctx, route, answers);
     const before: Middleware[] = [
       nameRoute(route.path),
       roleGuard(route.role),

@@ -3,7 +3,7 @@ import type { KeyRing } from '../auth/keyRing.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Principal } from '../domain/key.ts';
-import { jobOfTopic, type Topic, topicOfJob } from '../domain/liveProtocol.ts';
+import { type Topic, topicOfJob } from '../domain/liveProtocol.ts';
 import { isTerminal } from '../domain/states.ts';
 import { iso } from '../domain/wire/iso.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
@@ -94,10 +94,7 @@ export class EventStreams {
    */
   async all(request: StreamRequest & { topics: readonly Topic[] }): Promise<StartStream> {
     assertMayHear(request.principal.role, request.topics);
-    for (const topic of request.topics) {
-      const jobId = jobOfTopic(topic);
-      if (jobId !== null) await this.#coordinator.job(jobId);
-    }
+    await this.#live.snapshots.assertKnown(request.topics);
     return this.#start(request, null);
   }
 

@@ -16,11 +16,11 @@ import { presentStats } from '../present/stats.ts';
 import type { Entry } from './entry.ts';
 import { Feed } from './feed.ts';
 import { History } from './history.ts';
+import type { Outlet } from './outlet.ts';
 import { Outputs } from './outputs.ts';
 import { Pace } from './pace.ts';
 import { presentEvent } from './present.ts';
 import { Snapshots } from './snapshots.ts';
-import type { Outlet } from './outlet.ts';
 import { Subscriber } from './subscriber.ts';
 import { topicsOf } from './topics.ts';
 

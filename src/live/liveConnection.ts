@@ -47,7 +47,13 @@ export class LiveConnection implements Outlet {
   #isOut = false;
 
   /** @param socket the one below the WebSocket: many frames leave it in one write. */
-  constructor(options: { webSocket: WebSocket; socket: Duplex; live: Live; clock: Clock; principal: Principal }) {
+  constructor(options: {
+    webSocket: WebSocket;
+    socket: Duplex;
+    live: Live;
+    clock: Clock;
+    principal: Principal;
+  }) {
     this.#webSocket = options.webSocket;
     this.#socket = options.socket;
     this.#live = options.live;

@@ -1,4 +1,5 @@
 import type { Clock } from '../domain/clock.ts';
+import type { Principal } from '../domain/key.ts';
 import {
   jobOfTopic,
   type LiveError,
@@ -6,7 +7,6 @@ import {
   type LivePong,
   type Topic,
 } from '../domain/liveProtocol.ts';
-import type { Principal } from '../domain/key.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
 import type { Hold } from '../lib/answerMemory.ts';
 import type { Encoding, Message } from './encoding.ts';
@@ -117,6 +117,8 @@ export class Subscriber {
   async subscribe(topics: readonly Topic[], since: number | null): Promise<void> {
     const asked = [...new Set(topics)];
     const fresh = asked.filter((topic) => !this.#topics.has(topic));
+    // Of one alone it turns out by itself.
+    if (asked.length > 1) await this.#live.snapshots.assertKnown(asked);
     try {
       const left = since === null ? asked : await this.#replay(asked, since);
       await this.#show(left, since === null ? 'new' : 'gap');
@@ -264,9 +266,7 @@ export class Subscriber {
       this.#untold += 1;
       throw refusal;
     }
-    const entries = history
-      .after(new Map([[topic, shot.seq]]))
-      .filter((entry) => !this.#hasTold(entry));
+    const entries = history.after(new Map([[topic, shot.seq]])).filter((entry) => !this.#hasTold(entry));
     this.#lost.delete(topic);
     this.#add(topic);
     this.#hand(bytes);

@@ -9,8 +9,8 @@ import { type KeyRecord, type Role, roles } from '../../src/domain/key.ts';
 import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
 import { createApp, type HttpParts } from '../../src/http/app.ts';
 import { upgradeRefusal } from '../../src/http/problem.ts';
-import { clientAddress } from '../../src/lib/clientAddress.ts';
 import { AnswerMemory } from '../../src/lib/answerMemory.ts';
+import { clientAddress } from '../../src/lib/clientAddress.ts';
 import { Connections } from '../../src/lib/connections.ts';
 import { silent } from '../../src/lib/log.ts';
 import { systemRandom } from '../../src/lib/systemClock.ts';
@@ -76,7 +76,15 @@ export async function setupApi(
     figures,
   });
   t.teardown(() => answers.close());
-  const live = new Live({ coordinator, config, answers, clock, random: systemRandom(), logger: silent, figures });
+  const live = new Live({
+    coordinator,
+    config,
+    answers,
+    clock,
+    random: systemRandom(),
+    logger: silent,
+    figures,
+  });
   const connections = new Connections({
     clock,
     max: () => config().http.maxConnections,

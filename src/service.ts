@@ -17,8 +17,10 @@ import type { KeyRecord } from './domain/key.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
 import { dashboardFolder, readDashboard } from './http/dashboard.ts';
+import { upgradeRefusal } from './http/problem.ts';
 import { Uploads } from './http/uploads.ts';
 import { showInStately } from './inspect/stately.ts';
+import { AnswerMemory } from './lib/answerMemory.ts';
 import type { BoundFigures } from './lib/boundFigures.ts';
 import { clientAddress } from './lib/clientAddress.ts';
 import { Connections } from './lib/connections.ts';
@@ -145,7 +147,22 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ends.push(() => metrics?.close());
     const { bounds } = metrics;
     const failedLogins = countFailedLogins(config, bounds, logger);
-    const events = new Live({ coordinator, config, clock, random, logger, figures: bounds });
+    const answers = new AnswerMemory({
+      clock,
+      bytes: () => config().http.answerMemoryBytes,
+      share: () => config().http.shares.bytesOut,
+      figures: bounds,
+    });
+    ends.push(() => answers.close());
+    const events = new Live({ coordinator, config, answers, clock, random, logger, figures: bounds });
+    const connections = new Connections({
+      clock,
+      max: () => config().http.maxConnections,
+      share: () => config().http.shares.connections,
+      unreadMs: () => config().http.unreadTimeoutSeconds * 1000,
+      figures: bounds,
+    });
+    ends.push(() => connections.close());
     const streams = new EventStreams({ live: events, coordinator, keys, clock });
     const dashboard = readDashboard(dashboardFolder);
     if (dashboard === null)
@@ -162,6 +179,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       keys,
       tickets,
       failedLogins,
+      connections,
+      answers,
       streams,
       config,
       live,
@@ -171,18 +190,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       clock,
       logger,
     });
-    const connections = new Connections({
-      server,
-      clock,
-      max: config().http.maxConnections,
-      unreadMs: () => config().http.unreadTimeoutSeconds * 1000,
-      figures: bounds,
-    });
-    ends.push(() => connections.close());
+    connections.watch(server);
     bounds.watch({
       connections: () => connections.count,
       subscribers: () => events.subscriberCount,
       bodyBytes: () => uploads.held,
+      answerBytes: () => answers.held,
       unsentBytes: () => events.unsentBytes,
       outputSize: () => events.outputSize,
       rememberedBytes: () => events.rememberedBytes,
@@ -191,12 +204,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const gateway = new WorkerGateway({
       coordinator,
       keys,
+      connections,
       clock,
       logger,
       figures: bounds,
       addressOf: (request) => clientAddress(request, config().http.trustedProxies),
     });
-    const dashboards = new LiveSocket({ live: events, keys, tickets, config, clock });
+    const dashboards = new LiveSocket({ live: events, keys, tickets, config, connections, clock });
     ends.push(
       () => gateway.close(),
       () => dashboards.close(),
@@ -209,13 +223,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       handlers,
       own: config,
       failedLogin: (request) => failedLogins.count(clientAddress(request, config().http.trustedProxies)),
+      present: upgradeRefusal,
       logger,
     });
     const { inspector } = coordinator;
     const stately =
       options.inspect === 'stately' && inspector !== null ? await showInStately(inspector, random) : null;
     ends.push(() => stately?.close());
-    listener.open(app.callback());
+    listener.open(connections.inTurn(app.callback()));
     const url = config().publicUrl ?? near;
     logger.info({ url, store: storeAt.path }, 'listening');
     let { level } = config().log;

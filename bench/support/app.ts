@@ -15,7 +15,9 @@ import { requestId } from '../../src/http/middleware/requestId.ts';
 import { routing } from '../../src/http/route.ts';
 import { parseDispatch, parseWait } from '../../src/http/routes/jobs/schema.ts';
 import { Uploads } from '../../src/http/uploads.ts';
+import { AnswerMemory } from '../../src/lib/answerMemory.ts';
 import { noFigures } from '../../src/lib/boundFigures.ts';
+import { Connections } from '../../src/lib/connections.ts';
 import { heapLimitBytes } from '../../src/lib/heapWatch.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { systemClock, systemRandom } from '../../src/lib/systemClock.ts';
@@ -55,7 +57,21 @@ export async function serveApp(keep: Keep): Promise<void> {
   const app = new Koa();
   app.use(requestId());
   app.use(errors(logger));
-  app.use(authentication({ keys, tickets, failedLogins, config: () => config, takesTicket: () => false }));
+  const answers = new AnswerMemory({
+    clock: systemClock,
+    bytes: () => config.http.answerMemoryBytes,
+    share: () => config.http.shares.bytesOut,
+    figures: noFigures,
+  });
+  const connections = new Connections({
+    clock: systemClock,
+    max: () => config.http.maxConnections,
+    share: () => config.http.shares.connections,
+    unreadMs: () => config.http.unreadTimeoutSeconds * 1000,
+    figures: noFigures,
+  });
+  const takesTicket = () => false;
+  app.use(authentication({ keys, tickets, failedLogins, connections, config: () => config, takesTicket }));
 
   app.use(
     routing(
@@ -78,13 +94,14 @@ export async function serveApp(keep: Keep): Promise<void> {
         },
       ],
       jsonBody(uploads, () => config.http.maxBodyBytes),
-      { trustedProxies: () => 0, onRefused: async () => {} },
+      { answers, trustedProxies: () => 0, onRefused: async () => {} },
     ),
   );
   app.use((ctx) => {
     throw new CoordinatorError('not_found', `There is nothing at ${ctx.path}`);
   });
-  const server = createServer(app.callback());
+  const server = createServer(connections.inTurn(app.callback()));
+  connections.watch(server);
   server.listen(0, '127.0.0.1', () => {
     const { port } = server.address() as AddressInfo;
     serveSamples(`http://127.0.0.1:${port}`);

@@ -41,6 +41,7 @@ export class KeyRing {
   readonly #watched = new Set<Watched>();
   /** Key id → epoch ms of its last request, as far as it is not in its record. */
   readonly #used = new Map<string, number>();
+  #onSweep: () => void = () => {};
   #cancelSweep: () => void = () => {};
   #cancelKeepUsed: (() => void) | null = null;
   /** The end of the last change: a rotation that overtook a revocation would bring the key back. */
@@ -114,6 +115,11 @@ export class KeyRing {
     const watched = { principal, onRefused, onBounds };
     this.#watched.add(watched);
     return () => this.#watched.delete(watched);
+  }
+
+  /** Call `listener` whenever keys may have ended: for what is under way for so short a time that no `watch` pays. */
+  onSweep(listener: () => void): void {
+    this.#onSweep = listener;
   }
 
   /** Every key, oldest first, without secrets. `lastUsedAt` is exact; it is now while a connection of the key is open. */
@@ -255,6 +261,7 @@ export class KeyRing {
       this.#watched.delete(watched);
       watched.onRefused();
     }
+    this.#onSweep();
     const now = this.#clock.now();
     const ends = [...this.#keys.values()]
       .flatMap(({ expiresAt, previous }) => [expiresAt, previous?.until ?? null])

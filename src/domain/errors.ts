@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'request_timeout'
   | 'headers_too_large'
   | 'unsupported_media_type'
+  | 'upgrade_required'
   | 'rate_limited'
   | 'queue_full'
   | 'share_exceeded'
@@ -33,6 +34,8 @@ export interface ErrorDetails {
   /** Seconds after which the same request may succeed. */
   retryAfterSeconds?: number;
   allow?: string[];
+  /** The key is refused, whatever the code says besides. */
+  isKeyRefused?: boolean;
 }
 
 /**

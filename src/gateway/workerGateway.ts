@@ -5,10 +5,12 @@ import type { KeyRing } from '../auth/keyRing.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { actorOf } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
+import { CoordinatorError } from '../domain/errors.ts';
 import { type Principal, roleMay } from '../domain/key.ts';
 import { closeCodes, frameBytesMax, workerSubprotocol } from '../domain/workerProtocol.ts';
 import { type BoundFigures, noFigures } from '../lib/boundFigures.ts';
 import { clientAddress } from '../lib/clientAddress.ts';
+import type { Connections } from '../lib/connections.ts';
 import { corkUntilTurn } from '../lib/corked.ts';
 import type { Logger } from '../lib/log.ts';
 import { guardFrames } from './frameGuard.ts';
@@ -34,6 +36,7 @@ export class WorkerGateway {
   readonly #sockets = new WebSocketServer(socketOptions);
   readonly #coordinator: Coordinator;
   readonly #keys: KeyRing;
+  readonly #connections: Connections;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #figures: BoundFigures;
@@ -43,6 +46,7 @@ export class WorkerGateway {
   constructor(options: {
     coordinator: Coordinator;
     keys: KeyRing;
+    connections: Connections;
     clock: Clock;
     logger: Logger;
     figures?: BoundFigures;
@@ -51,6 +55,7 @@ export class WorkerGateway {
   }) {
     this.#coordinator = options.coordinator;
     this.#keys = options.keys;
+    this.#connections = options.connections;
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#figures = options.figures ?? noFigures;
@@ -62,15 +67,17 @@ export class WorkerGateway {
     for (const socket of this.#sockets.clients) socket.terminate();
   }
 
-  /** Take the upgrade to `/ws/worker`. @returns null, or the status that refuses it. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): number | null {
-    const refusal = this.#refusal(request);
-    if (typeof refusal === 'number') return refusal;
+  /** Take the upgrade to `/ws/worker`. @returns null, or the error that refuses it. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): CoordinatorError | null {
+    const principal = this.#principal(request);
+    if (principal instanceof CoordinatorError) return principal;
+    const refusal = this.#connections.claim(socket, principal);
+    if (refusal !== null) return refusal;
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const worker = new WorkerSocket({
         socket: webSocket,
-        key: { keyId: refusal.keyId, name: refusal.name, bounds: refusal.bounds },
-        by: { actor: actorOf(refusal), address: this.#addressOf(request) },
+        key: { keyId: principal.keyId, name: principal.name, bounds: principal.bounds },
+        by: { actor: actorOf(principal), address: this.#addressOf(request) },
         beforeSend: corkUntilTurn(socket),
         coordinator: this.#coordinator,
         logger: this.#logger,
@@ -82,7 +89,7 @@ export class WorkerGateway {
         onFlood: (code) => this.#figures.socketEnded('worker', code),
       });
       const unwatch = this.#keys.watch(
-        refusal,
+        principal,
         () => worker.keyRefused(),
         (bounds) => worker.boundsChanged(bounds),
       );
@@ -97,14 +104,22 @@ export class WorkerGateway {
     return null;
   }
 
-  /** The status that refuses the upgrade, or whose key it is. */
-  #refusal({ headers }: IncomingMessage): number | Principal {
+  /** The error that refuses the upgrade, or whose key it is. */
+  #principal({ headers }: IncomingMessage): CoordinatorError | Principal {
     // Workers are no browsers: an Origin means that a web page tries to get in.
-    if (headers.origin !== undefined) return 403;
+    if (headers.origin !== undefined) return new CoordinatorError('forbidden', 'No browser may be a worker');
     const principal = this.#keys.authenticate(headers.authorization);
-    if (typeof principal === 'string') return 401;
-    if (!roleMay(principal.role, 'worker')) return 403;
-    if (this.#coordinator.status !== 'accepting' && this.#coordinator.status !== 'paused') return 503;
-    return principal;
+    if (typeof principal === 'string') {
+      return new CoordinatorError('authentication_failed', `Authentication failed: ${principal}`);
+    }
+    if (!roleMay(principal.role, 'worker')) {
+      const message = `A key with the role ${principal.role} may not connect workers; it needs worker`;
+      return new CoordinatorError('forbidden', message);
+    }
+    const { status } = this.#coordinator;
+    if (status === 'accepting' || status === 'paused') return principal;
+    return new CoordinatorError('draining', 'The coordinator is shutting down; connect again in a moment', {
+      retryAfterSeconds: 5,
+    });
   }
 }

@@ -14,6 +14,7 @@ import {
   type WorkerFrame,
 } from '../domain/workerProtocol.ts';
 import type { EndReason } from '../lib/boundFigures.ts';
+import { closeReason } from '../lib/closeReason.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Socket, socketStates } from '../lib/socket.ts';
 import { parseFrame } from './frames.ts';
@@ -243,13 +244,4 @@ export class WorkerSocket implements WorkerLink {
     if (isNew) this.close(closeCodes.badFrame, message);
     else if (this.#isOut) this.close(closeCodes.policyViolation, 'too many bad frames');
   }
-}
-
-/** Bytes that the reason of a close frame may have; a WebSocket throws at more. */
-const closeReasonBytes = 123;
-
-function closeReason(reason: string): string {
-  if (Buffer.byteLength(reason) <= closeReasonBytes) return reason;
-  // A character that was cut in two is left out.
-  return new TextDecoder().decode(Buffer.from(reason).subarray(0, closeReasonBytes - 3), { stream: true });
 }

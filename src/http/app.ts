@@ -7,6 +7,8 @@ import type { LiveConfig } from '../config/liveConfig.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { Clock } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
+import type { AnswerMemory } from '../lib/answerMemory.ts';
+import type { Connections } from '../lib/connections.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { type DashboardFiles, dashboard } from './dashboard.ts';
@@ -35,6 +37,7 @@ import { metricsRoutes } from './routes/metrics/routes.ts';
 import { openapiRoutes } from './routes/openapi/routes.ts';
 import { providerRoutes } from './routes/providers/routes.ts';
 import { routingRoutes } from './routes/routing/routes.ts';
+import { socketRoutes } from './routes/sockets/routes.ts';
 import { statsRoutes } from './routes/stats/routes.ts';
 import { workerRoutes } from './routes/workers/routes.ts';
 import type { Uploads } from './uploads.ts';
@@ -44,6 +47,8 @@ export interface HttpParts {
   keys: KeyRing;
   tickets: Tickets;
   failedLogins: FailedLogins;
+  connections: Connections;
+  answers: AnswerMemory;
   streams: EventStreams;
   config: () => Config;
   /** The same, with where it came from and the way to read it again. */
@@ -82,6 +87,7 @@ export function routes({
     ...metricsRoutes(metrics),
     ...openapiRoutes(),
     ...eventRoutes(streams),
+    ...socketRoutes(),
   ];
 }
 
@@ -108,6 +114,7 @@ export function createApp(parts: HttpParts): Koa {
       all,
       jsonBody(parts.uploads, () => config().http.maxBodyBytes),
       {
+        answers: parts.answers,
         trustedProxies: () => config().http.trustedProxies,
         onRefused: (refusal) => coordinator.audit.refused(refusal),
       },

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { CoordinatorError, ErrorCode } from '../domain/errors.ts';
 import type { Problem } from '../domain/wire/problem.ts';
@@ -17,6 +18,7 @@ const statusOfCode: Record<ErrorCode, number> = {
   request_timeout: 408,
   headers_too_large: 431,
   unsupported_media_type: 415,
+  upgrade_required: 426,
   rate_limited: 429,
   queue_full: 429,
   share_exceeded: 429,
@@ -24,6 +26,12 @@ const statusOfCode: Record<ErrorCode, number> = {
   draining: 503,
   internal_error: 500,
 };
+
+/** The answer to an upgrade that is refused. */
+export function upgradeRefusal(error: CoordinatorError): { status: number; body: string } {
+  const problem = problemOf(error, randomUUID());
+  return { status: problem.status, body: JSON.stringify(problem) };
+}
 
 /** RFC 9457. `type` is about:blank: `code` is what programs go by. */
 export function problemOf(error: CoordinatorError, requestId: string): Problem {

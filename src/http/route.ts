@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { type AuditNote, actorOf, type Doer } from '../domain/audit.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import { type Principal, type Role, roleMay } from '../domain/key.ts';
+import type { AnswerMemory } from '../lib/answerMemory.ts';
 import { clientAddress } from '../lib/clientAddress.ts';
+import { assertRoom, setChunks, setText } from './answerBody.ts';
+import type { KeyedExchange } from './exchange.ts';
 import type { Upload } from './uploads.ts';
 
 /** What a handler sees of a request. */
@@ -20,7 +22,7 @@ export interface RouteContext {
   principal: Principal;
   /** Who makes the request, and from where: for the audit log. */
   doer(): Doer;
-  /** A signal that is aborted when the client goes before its answer. */
+  /** A signal that is aborted when the client goes before its answer, or its key ends. */
   whenGone(): AbortSignal;
 }
 
@@ -61,6 +63,8 @@ export type Route = JsonRoute | StreamRoute;
 
 /** What the routes need to know of the service. */
 export interface RoutingOptions {
+  /** Counts large answers until they are read. */
+  answers: AnswerMemory;
   /** See `clientAddress`. */
   trustedProxies: () => number;
   /** Called when a key is refused for its role; the answer waits for it. */
@@ -76,10 +80,8 @@ export function routing(routes: readonly Route[], readBody: Middleware, options:
   const router = new Router({ sensitive: true });
   for (const route of routes) {
     if (!(route.role in rolesByName)) throw new Error(`${route.method} ${route.path} declares no role`);
-    const handler: Middleware = async (ctx) => {
-      const request = contextOf(ctx, options);
-      return 'stream' in route ? stream(ctx, route, request) : respond(ctx, route, request);
-    };
+    const handler: Middleware = async (ctx) =>
+      'stream' in route ? stream(ctx, route, options) : respond(ctx, route, options);
     const before: Middleware[] = [
       nameRoute(route),
       roleGuard(route, options),
@@ -155,6 +157,7 @@ function doerOf(ctx: ParameterizedContext, { trustedProxies }: RoutingOptions): 
 
 function contextOf(ctx: ParameterizedContext, options: RoutingOptions): RouteContext {
   const { id } = ctx.params;
+  const exchange: KeyedExchange = ctx.state.exchange;
   return {
     params: id === undefined ? ctx.params : { ...ctx.params, id: id.toLowerCase() },
     query: ctx.query,
@@ -166,39 +169,37 @@ function contextOf(ctx: ParameterizedContext, options: RoutingOptions): RouteCon
     },
     principal: ctx.state.principal,
     doer: () => doerOf(ctx, options),
-    whenGone: () => whenGone(ctx.res),
+    whenGone: () => exchange.whenGone(),
   };
 }
 
-async function respond(ctx: ParameterizedContext, route: JsonRoute, request: RouteContext): Promise<void> {
-  const answer = await route.handle(request);
+async function respond(ctx: ParameterizedContext, route: JsonRoute, options: RoutingOptions): Promise<void> {
+  const { answers } = options;
+  // The key may have ended while the body came, or while the answer was waited for: it was answered then.
+  if (ctx.res.writableEnded) return;
+  assertRoom(ctx, answers);
+  const answer = await route.handle(contextOf(ctx, options));
+  if (ctx.res.writableEnded) return;
   ctx.status = answer.status ?? 200;
   if (answer.headers !== undefined) ctx.set(answer.headers);
   ctx.type = 'type' in answer ? answer.type : 'application/json';
-  if ('chunks' in answer) ctx.body = longBody(answer.chunks, ctx.res);
-  else ctx.body = 'text' in answer ? answer.text : JSON.stringify(answer.json);
+  if ('chunks' in answer) setChunks(ctx, answer.chunks, answers);
+  else setText(ctx, 'text' in answer ? answer.text : JSON.stringify(answer.json), answers);
 }
 
-/**
- * A text that nobody holds whole: a chunk is made when the client has read those before, and none any more when it has
- * gone. What fails half way breaks the connection, so that a part is not taken for the whole.
- */
-function longBody(chunks: AsyncIterable<string>, response: ServerResponse): Readable {
-  const body = Readable.from(chunks, { objectMode: false });
-  body.once('error', () => response.destroy());
-  return body;
-}
-
-async function stream(ctx: ParameterizedContext, route: StreamRoute, request: RouteContext): Promise<void> {
-  const start = await route.stream(request);
+async function stream(ctx: ParameterizedContext, route: StreamRoute, options: RoutingOptions): Promise<void> {
+  const start = await route.stream(contextOf(ctx, options));
+  if (ctx.res.writableEnded) return;
   if (start === null || ctx.method === 'HEAD') {
     ctx.status = start === null ? 204 : 200;
     if (start !== null) ctx.type = 'text/event-stream';
     return;
   }
-  // From here on the answer is not Koa's.
-  ctx.respond = false;
   start(ctx.res);
+  // From here on the answer is not Koa's, and ends by itself with the key.
+  ctx.respond = false;
+  const exchange: KeyedExchange = ctx.state.exchange;
+  exchange.handOver();
 }
 
 /** Whether a request goes to a route that answers an event stream. */
@@ -207,18 +208,4 @@ export function streamPaths(routes: readonly Route[]): (path: string) => boolean
     .filter((route) => 'stream' in route)
     .map(({ path }) => new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}/?$`));
   return (path) => patterns.some((pattern) => pattern.test(path));
-}
-
-/**
- * Aborted when the client has gone before its answer. Made only for handlers that ask for it: aborting makes a
- * DOMException with a stack, 16 µs that every request would pay.
- */
-function whenGone(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  // It may have gone before anybody asked: the event comes once.
-  if (response.destroyed) gone.abort();
-  response.once('close', () => {
-    if (!response.writableEnded) gone.abort();
-  });
-  return gone.signal;
 }

@@ -49,15 +49,24 @@ export class ByteBudget {
     return isPrivileged ? bytes : Math.floor(bytes * Math.min(share, 1 - reservedPart));
   }
 
+  /** What stands in the way of so many more bytes; null when they fit. Nothing is taken. */
+  refusal(holder: Holder, bytes: number): BudgetRefusal | null {
+    const { bytes: all } = this.#bounds();
+    if (!holder.isPrivileged && this.heldBy(holder.keyId) + bytes > this.most(holder)) return 'share';
+    return this.#held + bytes > (holder.isPrivileged ? all : all * (1 - reservedPart)) ? 'all' : null;
+  }
+
   /** Take bytes if they fit. @returns what stands in the way, with nothing taken; null when they were taken. */
   take(holder: Holder, bytes: number): BudgetRefusal | null {
-    const { bytes: all } = this.#bounds();
-    const own = this.heldBy(holder.keyId) + bytes;
-    if (!holder.isPrivileged && own > this.most(holder)) return 'share';
-    if (this.#held + bytes > (holder.isPrivileged ? all : all * (1 - reservedPart))) return 'all';
+    const refusal = this.refusal(holder, bytes);
+    if (refusal === null) this.add(holder, bytes);
+    return refusal;
+  }
+
+  /** Count bytes that are there whether they fit or not. */
+  add({ keyId }: Holder, bytes: number): void {
     this.#held += bytes;
-    this.#byKey.set(holder.keyId, own);
-    return null;
+    this.#byKey.set(keyId, this.heldBy(keyId) + bytes);
   }
 
   /** Give back what was taken. */

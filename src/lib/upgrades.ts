@@ -1,16 +1,35 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { CoordinatorError } from '../domain/errors.ts';
 import { hasOneHost, isKnownHost, type OwnNames } from './hosts.ts';
 import type { Logger } from './log.ts';
 
-/** Takes over the socket of an upgrade and returns null, or returns the status that refuses it. */
-export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => number | null;
+/**
+ * Says of a refused key that it is the key, also where the status is 429 since its address had too many of them refused: a
+ * worker that is being slowed down learns of its key all the same. RFC 6750, 3.1.
+ */
+export const refusedKeyChallenge = 'Bearer error="invalid_token"';
+
+/** Takes over the socket of an upgrade and returns null, or returns the error that refuses it. */
+export type UpgradeHandler = (
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+) => CoordinatorError | null;
+
+/** A refusal as it is answered. */
+export interface UpgradeRefusal {
+  status: number;
+  /** A problem document. */
+  body: string;
+}
 
 /**
  * The one listener for upgrades on `server`: by path to whoever takes them there. No middleware sees an upgrade, so the
  * checks that all share stand here: there is one Host (400), the path is known (404), the Host is ours (403). Handlers check the rest.
  * @param options.own asked anew at every upgrade: the configuration may change.
- * @param options.failedLogin told of each 401; resolves with 0, or with the seconds for which it is a 429 instead.
+ * @param options.failedLogin told of each key that is refused; resolves with 0, or with the seconds for which it is a 429.
+ * @param options.present turns an error into an answer.
  */
 export function routeUpgrades(
   server: Server,
@@ -18,38 +37,71 @@ export function routeUpgrades(
     handlers: ReadonlyMap<string, UpgradeHandler>;
     own: () => OwnNames;
     failedLogin: (request: IncomingMessage) => Promise<number>;
+    present: (error: CoordinatorError) => UpgradeRefusal;
     logger: Logger;
   },
 ): void {
-  const { handlers, own, failedLogin, logger } = options;
+  const { handlers, own, failedLogin, present, logger } = options;
+  const answer = (socket: Duplex, error: CoordinatorError): void => refuse(socket, error, present(error));
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', (error) => logger.debug({ error: error.message }, 'upgrade failed'));
     const handler = handlers.get(request.url?.split('?')[0] ?? '');
-    const isOurs = isKnownHost(request.headers.host, own());
-    const fault = !hasOneHost(request) ? 400 : handler === undefined ? 404 : isOurs ? null : 403;
-    const refusal = fault ?? handler?.(request, socket, head) ?? null;
-    if (refusal === 401) {
-      failedLogin(request).then(
-        (waitSeconds) => refuse(socket, waitSeconds === 0 ? 401 : 429, waitSeconds),
-        (error: unknown) => {
-          logger.error({ err: error }, 'a refused key could not be counted');
-          refuse(socket, 401);
-        },
-      );
-    } else if (refusal !== null) refuse(socket, refusal);
+    const refusal = faultOf(request, handler, own()) ?? handler?.(request, socket, head) ?? null;
+    if (refusal?.code !== 'authentication_failed') {
+      if (refusal !== null) answer(socket, refusal);
+      return;
+    }
+    failedLogin(request).then(
+      (waitSeconds) => answer(socket, waitSeconds === 0 ? refusal : slowedDown(refusal, waitSeconds)),
+      (error: unknown) => {
+        logger.error({ err: error }, 'a refused key could not be counted');
+        answer(socket, refusal);
+      },
+    );
   });
 }
 
-/** How long who finds no room should wait, seconds. */
-const busySeconds = 5;
+/** What is wrong with an upgrade whoever takes it; null for nothing. */
+function faultOf(
+  request: IncomingMessage,
+  handler: UpgradeHandler | undefined,
+  own: OwnNames,
+): CoordinatorError | null {
+  if (!hasOneHost(request)) return new CoordinatorError('invalid_request', 'One Host header is needed');
+  if (handler === undefined)
+    return new CoordinatorError('not_found', 'There is no socket here; they are at /ws and /ws/worker');
+  return isKnownHost(request.headers.host, own)
+    ? null
+    : new CoordinatorError('forbidden', 'The Host header names another service');
+}
+
+/** The answer to a refused key whose address had too many of them refused. It says why the key is refused all the same. */
+export function slowedDown(refusal: CoordinatorError, waitSeconds: number): CoordinatorError {
+  return new CoordinatorError(
+    'rate_limited',
+    `Too many refused keys from this address (http.failed_logins_per_minute): wait ${waitSeconds} s. ${refusal.message}`,
+    { retryAfterSeconds: waitSeconds, isKeyRefused: true },
+  );
+}
+
+/** What is answered by upgrades and by routes where a key is refused. */
+export function challengeOf({ code, details }: CoordinatorError): string | null {
+  if (details.isKeyRefused === true) return refusedKeyChallenge;
+  return code === 'authentication_failed' ? 'Bearer' : null;
+}
 
 /** Node no longer looks after this connection: one whose client does not end its own side would stay for ever. */
-function refuse(socket: Duplex, status: number, retryAfterSeconds = busySeconds): void {
-  const isLater = status === 429 || status === 503;
-  const extra =
-    status === 401 ? 'WWW-Authenticate: Bearer\r\n' : isLater ? `Retry-After: ${retryAfterSeconds}\r\n` : '';
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${extra}Connection: close\r\nContent-Length: 0\r\n\r\n`,
-    () => socket.destroy(),
-  );
+function refuse(socket: Duplex, error: CoordinatorError, { status, body }: UpgradeRefusal): void {
+  const { retryAfterSeconds } = error.details;
+  const challenge = challengeOf(error);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    ...(challenge === null ? [] : [`WWW-Authenticate: ${challenge}`]),
+    ...(retryAfterSeconds === undefined ? [] : [`Retry-After: ${retryAfterSeconds}`]),
+    'Content-Type: application/problem+json',
+    'Cache-Control: no-store',
+    'Connection: close',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }

@@ -45,3 +45,6 @@ export const webSocketFrame: Encoding = ({ json }) => {
 /** An event of an event stream. JSON has no line breaks, so one data line holds it. WHATWG HTML, 9.2. */
 export const eventStreamEvent: Encoding = ({ type, seq, json }) =>
   Buffer.from(`${seq === null ? '' : `id: ${seq}\n`}event: ${type}\ndata: ${json}\n\n`);
+
+/** The same without an id: a browser that connects again names the one before it. */
+export const unnumberedEvent: Encoding = ({ type, json }) => eventStreamEvent({ type, seq: null, json });

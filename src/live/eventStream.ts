@@ -2,15 +2,14 @@ import type { ServerResponse } from 'node:http';
 import type { KeyRing } from '../auth/keyRing.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { Clock } from '../domain/clock.ts';
-import { CoordinatorError, type ErrorCode } from '../domain/errors.ts';
 import type { Principal } from '../domain/key.ts';
-import { jobOfTopic, type Topic, topicOfJob } from '../domain/liveProtocol.ts';
+import { type Topic, topicOfJob } from '../domain/liveProtocol.ts';
 import { isTerminal } from '../domain/states.ts';
 import { iso } from '../domain/wire/iso.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
-import { eventStreamEvent } from './encoding.ts';
+import { eventStreamEvent, unnumberedEvent } from './encoding.ts';
 import type { Live } from './live.ts';
-import type { Outlet } from './subscriber.ts';
+import type { Outlet } from './outlet.ts';
 import { assertMayHear } from './topics.ts';
 
 /** How long a browser waits before it connects again, ms. */
@@ -21,6 +20,7 @@ const endMs = 1_000;
 /** One event stream as an outlet. */
 class EventStream implements Outlet {
   readonly encoding = eventStreamEvent;
+  readonly unnumbered = unnumberedEvent;
   readonly #response: ServerResponse;
   readonly #clock: Clock;
 
@@ -68,7 +68,10 @@ export interface StreamRequest {
   since: number | null;
 }
 
-/** Turns an answer that has not begun into an event stream. */
+/**
+ * Turns an answer that has not begun into an event stream.
+ * @throws CoordinatorError share_exceeded or rate_limited when there is no place for one more subscriber; draining.
+ */
 export type StartStream = (response: ServerResponse) => void;
 
 /** The event streams of the API. What can be refused is refused before a stream begins. */
@@ -87,22 +90,18 @@ export class EventStreams {
 
   /**
    * The same events as on the WebSocket.
-   * @throws CoordinatorError job_not_found; forbidden for a topic that the key may not hear; rate_limited when there are
-   * too many subscribers; draining.
+   * @throws CoordinatorError job_not_found; forbidden for a topic that the key may not hear.
    */
   async all(request: StreamRequest & { topics: readonly Topic[] }): Promise<StartStream> {
     assertMayHear(request.principal.role, request.topics);
-    for (const topic of request.topics) {
-      const jobId = jobOfTopic(topic);
-      if (jobId !== null) await this.#coordinator.job(jobId);
-    }
+    await this.#live.snapshots.assertKnown(request.topics);
     return this.#start(request, null);
   }
 
   /**
    * One job, to its end.
    * @returns null when the client has its end already: a browser is told not to come again.
-   * @throws CoordinatorError job_not_found; rate_limited when there are too many subscribers; draining.
+   * @throws CoordinatorError job_not_found.
    */
   async job(request: StreamRequest & { jobId: string }): Promise<StartStream | null> {
     const { jobId, since } = request;
@@ -121,15 +120,19 @@ export class EventStreams {
     { principal, topics, since }: StreamRequest & { topics: readonly Topic[] },
     endsWith: string | null,
   ): StartStream {
-    if (!this.#live.admits()) throw tooMany(this.#live.isOpen ? 'rate_limited' : 'draining');
+    const noRoom = this.#live.answers.refusalOfShare(principal);
+    if (noRoom !== null) throw noRoom;
     return (response) => {
       if (response.destroyed) return;
-      const subscriber = this.#live.join(new EventStream(response, this.#clock), endsWith);
+      const refusal = this.#live.admit(principal);
+      if (refusal !== null) throw refusal;
+      const subscriber = this.#live.join(new EventStream(response, this.#clock), principal, endsWith);
       const unwatch = this.#keys.watch(principal, () => {
         subscriber.end(closeCodes.keyRefused, 'the key is no longer taken');
       });
       response.once('close', () => {
         unwatch();
+        this.#live.release(principal);
         subscriber.left();
       });
       response.on('error', () => {});
@@ -140,12 +143,4 @@ export class EventStreams {
       });
     };
   }
-}
-
-function tooMany(code: ErrorCode): CoordinatorError {
-  const message =
-    code === 'draining'
-      ? 'The coordinator is shutting down; connect again in a moment'
-      : 'There are as many live subscribers as live.max_subscribers allows';
-  return new CoordinatorError(code, message, { retryAfterSeconds: 5 });
 }

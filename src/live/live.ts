@@ -4,20 +4,24 @@ import type { LiveEvent } from '../coordinator/eventBus.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { JobRecord } from '../domain/job.ts';
+import type { Principal } from '../domain/key.ts';
 import { isTerminal } from '../domain/states.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
+import type { AnswerMemory } from '../lib/answerMemory.ts';
 import { type BoundFigures, noFigures } from '../lib/boundFigures.ts';
 import type { Logger } from '../lib/log.ts';
+import { Places } from '../lib/places.ts';
 import { presentInspected } from '../present/inspection.ts';
 import { presentStats } from '../present/stats.ts';
 import type { Entry } from './entry.ts';
 import { Feed } from './feed.ts';
 import { History } from './history.ts';
+import type { Outlet } from './outlet.ts';
 import { Outputs } from './outputs.ts';
 import { Pace } from './pace.ts';
 import { presentEvent } from './present.ts';
 import { Snapshots } from './snapshots.ts';
-import { type Outlet, Subscriber } from './subscriber.ts';
+import { Subscriber } from './subscriber.ts';
 import { topicsOf } from './topics.ts';
 
 /** Between two looks at whether subscribers are alive, ms. */
@@ -36,7 +40,9 @@ export class Live {
   readonly figures: BoundFigures;
   readonly #outputs = new Outputs();
   readonly #coordinator: Coordinator;
-  readonly #config: () => Config;
+  readonly #places: Places;
+  /** Counts what subscribers have not read. */
+  readonly answers: AnswerMemory;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #subscribers = new Set<Subscriber>();
@@ -54,6 +60,7 @@ export class Live {
   constructor(options: {
     coordinator: Coordinator;
     config: () => Config;
+    answers: AnswerMemory;
     clock: Clock;
     random: Random;
     logger: Logger;
@@ -61,8 +68,14 @@ export class Live {
   }) {
     const { coordinator, config, clock, random, logger, figures = noFigures } = options;
     this.figures = figures;
+    this.answers = options.answers;
     this.#coordinator = coordinator;
-    this.#config = config;
+    this.#places = new Places({
+      things: 'live subscribers',
+      settings: { max: 'live.max_subscribers', share: 'http.shares.live' },
+      max: () => config().live.maxSubscribers,
+      share: () => config().http.shares.live,
+    });
     this.#clock = clock;
     this.#logger = logger;
     this.feed = new Feed({ clock, random });
@@ -75,12 +88,24 @@ export class Live {
     return this.#isOpen;
   }
 
-  /** Whether one more may come; the one that may not is counted. */
-  admits(): boolean {
-    if (!this.#isOpen) return false;
-    const hasRoom = this.#subscribers.size < this.#config().live.maxSubscribers;
-    if (!hasRoom) this.figures.subscriberRefused();
-    return hasRoom;
+  /**
+   * Take a place for a subscriber; whoever gets one gives it back with `release`.
+   * @returns null, or the refusal, which is counted: share_exceeded, rate_limited, draining.
+   */
+  admit(principal: Principal): CoordinatorError | null {
+    if (!this.#isOpen) {
+      return new CoordinatorError('draining', 'The coordinator is shutting down; connect again in a moment', {
+        retryAfterSeconds: 5,
+      });
+    }
+    const refusal = this.#places.enter(principal);
+    if (refusal !== null) this.figures.subscriberRefused();
+    return refusal;
+  }
+
+  /** Give the place of a subscriber back. */
+  release(principal: Principal): void {
+    this.#places.leave(principal);
   }
 
   get subscriberCount(): number {
@@ -103,8 +128,8 @@ export class Live {
   }
 
   /** @param endsWith the job with whose end the connection ends too. */
-  join(outlet: Outlet, endsWith: string | null = null): Subscriber {
-    const subscriber = new Subscriber({ outlet, live: this, clock: this.#clock, endsWith });
+  join(outlet: Outlet, principal: Principal, endsWith: string | null = null): Subscriber {
+    const subscriber = new Subscriber({ outlet, principal, live: this, clock: this.#clock, endsWith });
     this.#subscribers.add(subscriber);
     if (this.#stopPings === null) this.#pingLater();
     return subscriber;

@@ -2,15 +2,17 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
-import type { Role } from '../domain/key.ts';
+import type { Principal } from '../domain/key.ts';
 import type { LiveClientFrame } from '../domain/liveProtocol.ts';
 import { iso } from '../domain/wire/iso.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
+import { closeReason } from '../lib/closeReason.ts';
 import { FrameCount } from '../lib/frameCount.ts';
 import { parseClientFrame, topicsMax } from './clientFrames.ts';
 import { webSocketFrame } from './encoding.ts';
 import type { Live } from './live.ts';
-import type { Outlet, Subscriber } from './subscriber.ts';
+import type { Outlet } from './outlet.ts';
+import type { Subscriber } from './subscriber.ts';
 import { assertMayHear } from './topics.ts';
 
 /** Faults that a connection survives. */
@@ -28,12 +30,13 @@ const closeMs = 1_000;
 /** One WebSocket of a dashboard: checked frames in, events out. */
 export class LiveConnection implements Outlet {
   readonly encoding = webSocketFrame;
+  readonly unnumbered = webSocketFrame;
   readonly #webSocket: WebSocket;
   readonly #socket: Duplex;
   readonly #live: Live;
   readonly #clock: Clock;
   readonly #subscriber: Subscriber;
-  readonly #role: Role;
+  readonly #principal: Principal;
   /** The end of the last frame being handled: they are handled one after the other. */
   #tail: Promise<void> = Promise.resolve();
   #faults = 0;
@@ -44,13 +47,19 @@ export class LiveConnection implements Outlet {
   #isOut = false;
 
   /** @param socket the one below the WebSocket: many frames leave it in one write. */
-  constructor(options: { webSocket: WebSocket; socket: Duplex; live: Live; clock: Clock; role: Role }) {
+  constructor(options: {
+    webSocket: WebSocket;
+    socket: Duplex;
+    live: Live;
+    clock: Clock;
+    principal: Principal;
+  }) {
     this.#webSocket = options.webSocket;
     this.#socket = options.socket;
     this.#live = options.live;
     this.#clock = options.clock;
-    this.#role = options.role;
-    this.#subscriber = this.#live.join(this);
+    this.#principal = options.principal;
+    this.#subscriber = this.#live.join(this, options.principal);
     this.#webSocket.on('message', (data, isBinary) => {
       try {
         if (!this.#isOut) this.#receive(isBinary ? null : String(data));
@@ -68,7 +77,7 @@ export class LiveConnection implements Outlet {
     // A frame that is too large or no frame at all; the library closes with the code that says so.
     this.#webSocket.on('error', () => {});
     this.#webSocket.on('close', () => this.#subscriber.left());
-    this.#subscriber.greet(options.role, iso(this.#clock.now()));
+    this.#subscriber.greet(options.principal.role, iso(this.#clock.now()));
   }
 
   get unsentBytes(): number {
@@ -94,7 +103,7 @@ export class LiveConnection implements Outlet {
 
   end(code: number, reason: string): void {
     this.#isOut = true;
-    this.#webSocket.close(code, reason);
+    this.#webSocket.close(code, closeReason(reason));
     const cancel = this.#clock.after(closeMs, () => this.#webSocket.terminate());
     this.#webSocket.once('close', cancel);
   }
@@ -135,7 +144,7 @@ export class LiveConnection implements Outlet {
     } else {
       // A number of another life of the coordinator says nothing about this one.
       const isForeign = frame.epoch !== undefined && frame.epoch !== this.#live.feed.epoch;
-      assertMayHear(this.#role, frame.topics);
+      assertMayHear(this.#principal.role, frame.topics);
       const since = frame.since === undefined ? null : isForeign ? 0 : frame.since;
       await subscriber.subscribe(frame.topics, since);
     }

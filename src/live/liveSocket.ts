@@ -5,8 +5,10 @@ import type { KeyRing } from '../auth/keyRing.ts';
 import type { Tickets } from '../auth/tickets.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
+import { CoordinatorError } from '../domain/errors.ts';
 import { type Principal, roleMay } from '../domain/key.ts';
 import { clientFrameBytesMax, liveSubprotocol, ticketPrefix } from '../domain/liveProtocol.ts';
+import type { Connections } from '../lib/connections.ts';
 import { isOwnOrigin } from '../lib/hosts.ts';
 import type { Live } from './live.ts';
 import { LiveConnection } from './liveConnection.ts';
@@ -28,30 +30,43 @@ export class LiveSocket {
   readonly #keys: KeyRing;
   readonly #tickets: Tickets;
   readonly #config: () => Config;
+  readonly #connections: Connections;
   readonly #clock: Clock;
 
-  constructor(options: { live: Live; keys: KeyRing; tickets: Tickets; config: () => Config; clock: Clock }) {
+  constructor(options: {
+    live: Live;
+    keys: KeyRing;
+    tickets: Tickets;
+    config: () => Config;
+    connections: Connections;
+    clock: Clock;
+  }) {
     this.#live = options.live;
     this.#keys = options.keys;
     this.#tickets = options.tickets;
     this.#config = options.config;
+    this.#connections = options.connections;
     this.#clock = options.clock;
   }
 
-  /** Take the upgrade to `/ws`. @returns null, or the status that refuses it. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): number | null {
+  /** Take the upgrade to `/ws`. @returns null, or the error that refuses it. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): CoordinatorError | null {
     const principal = this.#principal(request);
-    if (typeof principal === 'number') return principal;
-    if (!roleMay(principal.role, 'viewer')) return 403;
-    if (!this.#live.admits()) return 503;
+    if (principal instanceof CoordinatorError) return principal;
+    if (!roleMay(principal.role, 'viewer')) {
+      const message = `A key with the role ${principal.role} may not hear live events; it needs viewer`;
+      return new CoordinatorError('forbidden', message);
+    }
+    const refusal = this.#connections.claim(socket, principal) ?? this.#live.admit(principal);
+    if (refusal !== null) return refusal;
+    socket.once('close', () => this.#live.release(principal));
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      const { role } = principal;
       const connection = new LiveConnection({
         webSocket,
         socket,
         live: this.#live,
         clock: this.#clock,
-        role,
+        principal,
       });
       const unwatch = this.#keys.watch(principal, () => connection.keyRefused());
       webSocket.once('close', unwatch);
@@ -65,22 +80,29 @@ export class LiveSocket {
   }
 
   /**
-   * Who comes, or the status that refuses them. A browser sends an Origin, which must be our own, and a ticket, since it
-   * can set no header; a program sends its key. Without both it is a page that hides where it is from.
+   * Who comes, or the error that refuses them. A browser sends an Origin, which must be our own, and a ticket, since it
+   * can set no header; a program sends its key. A ticket without an Origin is of a page that hides where it is from.
    */
-  #principal({ headers }: IncomingMessage): Principal | number {
+  #principal({ headers }: IncomingMessage): Principal | CoordinatorError {
     const { origin, authorization, host = '' } = headers;
-    if (origin === undefined && authorization === undefined) return 403;
-    if (origin !== undefined && !isOwnOrigin(origin, host, this.#config())) return 403;
-    if (authorization !== undefined) {
-      const principal = this.#keys.authenticate(authorization);
-      return typeof principal === 'string' ? 401 : principal;
-    }
     const ticket = offeredTicket(headers['sec-websocket-protocol']);
-    const principal = ticket === null ? null : this.#tickets.redeem(ticket);
+    const isForeign = origin !== undefined && !isOwnOrigin(origin, host, this.#config());
+    if (isForeign || (origin === undefined && authorization === undefined && ticket !== null)) {
+      return new CoordinatorError('forbidden', 'A browser may connect from the page of this service alone');
+    }
+    if (authorization !== undefined || ticket === null) {
+      const principal = this.#keys.authenticate(authorization);
+      return typeof principal === 'string' ? notAuthenticated(principal) : principal;
+    }
+    const principal = this.#tickets.redeem(ticket);
     // The key may have been taken back since the ticket was issued.
-    return principal !== null && this.#keys.isValid(principal) ? principal : 401;
+    if (principal !== null && this.#keys.isValid(principal)) return principal;
+    return notAuthenticated('the ticket is unknown, was used already, or is older than 30 seconds');
   }
+}
+
+function notAuthenticated(why: string): CoordinatorError {
+  return new CoordinatorError('authentication_failed', `Authentication failed: ${why}`);
 }
 
 /** The ticket among the subprotocols that are offered, `svc.v1, ticket.<t>`. */

@@ -79,6 +79,14 @@ export class Snapshots {
     return read;
   }
 
+  /** @throws CoordinatorError job_not_found when one of the topics is of no job. Keeps none of them. */
+  async assertKnown(topics: readonly Topic[]): Promise<void> {
+    for (const topic of topics) {
+      const jobId = jobOfTopic(topic);
+      if (jobId !== null) await this.#coordinator.job(jobId);
+    }
+  }
+
   async #read(topic: Topic, seq: number): Promise<Snapshot> {
     const jobId = jobOfTopic(topic);
     if (jobId !== null) return this.#job(topic, seq, jobId);

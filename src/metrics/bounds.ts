@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { BodyRefusal, BoundFigures, EndReason } from '../lib/boundFigures.ts';
+import type { BodyRefusal, BoundFigures, ConnectionEnd, EndReason } from '../lib/boundFigures.ts';
 
 /** What is asked at a scrape. */
 export interface BoundLevels {
@@ -8,6 +8,8 @@ export interface BoundLevels {
   subscribers(): number;
   /** Bytes of request bodies that are being read or parsed. */
   bodyBytes(): number;
+  /** Bytes of answers and live events that wait for their readers. */
+  answerBytes(): number;
   /** Bytes for live subscribers that nobody has taken yet. */
   unsentBytes(): number;
   /** Characters of running attempts that are remembered for late viewers. */
@@ -23,6 +25,7 @@ export class BoundMetrics implements BoundFigures {
   readonly #requests;
   readonly #connectionsRefused;
   readonly #connectionsUnread;
+  readonly #connectionsEnded;
   readonly #broken;
   readonly #bodies;
   readonly #keys;
@@ -54,6 +57,9 @@ export class BoundMetrics implements BoundFigures {
     gauge('svc_body_bytes', 'Bytes of request bodies that are being read or parsed.', (levels) =>
       levels.bodyBytes(),
     );
+    gauge('svc_answer_bytes', 'Large answers and live events that wait for their readers.', (levels) =>
+      levels.answerBytes(),
+    );
     gauge('svc_live_unsent_bytes', 'Bytes that live subscribers have not taken yet.', (levels) =>
       levels.unsentBytes(),
     );
@@ -74,6 +80,11 @@ export class BoundMetrics implements BoundFigures {
     this.#connectionsUnread = counter(
       'svc_connections_unread_total',
       'Connections cut, since their client read nothing of an answer.',
+    );
+    this.#connectionsEnded = counter(
+      'svc_connections_ended_total',
+      'Connections that were ended, or what was under way on them: for room, requests ahead of their answers, slow reading, or a key that ended.',
+      ['reason'],
     );
     this.#broken = counter(
       'svc_requests_broken_total',
@@ -118,6 +129,10 @@ export class BoundMetrics implements BoundFigures {
 
   connectionUnread(): void {
     this.#connectionsUnread.inc();
+  }
+
+  connectionEnded(reason: ConnectionEnd): void {
+    this.#connectionsEnded.labels(reason).inc();
   }
 
   requestBroken(status: number): void {

@@ -1,6 +1,7 @@
 import type { Clock, Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { CoordinatorFrame, ErrorFrame, HelloFrame, WelcomeFrame } from '../domain/workerProtocol.ts';
+import { closeReason } from '../lib/closeReason.ts';
 import { type Socket, socketStates } from '../lib/socket.ts';
 import { socketWords } from '../lib/socketFailure.ts';
 import { reconnectDelay } from './backoff.ts';
@@ -125,7 +126,7 @@ export class Connection {
         resolve();
       });
       if (socket.readyState === socketStates.connecting) socket.terminate();
-      else socket.close(code, reason);
+      else socket.close(code, closeReason(reason));
     });
   }
 

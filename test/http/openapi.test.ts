@@ -25,7 +25,6 @@ test('every route is in the document with its role, and nothing that does not ex
   const documented = operations.map(
     ({ method, path, operation }) => `${method} ${path} ${operation['x-role']}`,
   );
-  // WebSockets (/ws, /ws/worker) are told in pages of their own: OpenAPI has no words for them.
   t.deepEqual(documented.sort(), [...real, ...outsideTheRouter].sort());
 });
 

@@ -30,9 +30,10 @@ test('every route of the router answers every role as its declaration says', asy
   }
 });
 
-test('a route without a role is refused at start', (t) => {
+test('a route without a role is refused at start', async (t) => {
+  const { parts } = await setupApi(t);
   const route = { method: 'GET', path: '/x', handle: () => ({ json: {} }) } as const;
-  const options = { trustedProxies: () => 0, onRefused: async () => {} };
+  const options = { answers: parts.answers, trustedProxies: () => 0, onRefused: async () => {} };
   t.throws(() => routing([{ ...route, role: 'nobody' as Role }], (_, next) => next(), options), {
     message: /no role/,
   });

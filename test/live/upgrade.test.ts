@@ -70,7 +70,7 @@ test('there is room for live.max_subscribers; one more is asked to come later', 
   const first = new Dashboard(t, bundle);
   t.is(await first.opened, 101);
   t.is(await new Dashboard(t, bundle).opened, 101);
-  t.is(await new Dashboard(t, bundle).opened, 503);
+  t.is(await new Dashboard(t, bundle).opened, 429);
   t.like(await bundle.api('GET', '/api/events'), { status: 429, json: { code: 'rate_limited' } });
   first.socket.close();
   await first.closed;

@@ -9,8 +9,11 @@ import { keyStorage } from '../../src/coordinator/keyStorage.ts';
 import { type Role, roles } from '../../src/domain/key.ts';
 import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
 import { createApp, type HttpParts } from '../../src/http/app.ts';
+import { upgradeRefusal } from '../../src/http/problem.ts';
 import { Uploads } from '../../src/http/uploads.ts';
+import { AnswerMemory } from '../../src/lib/answerMemory.ts';
 import { clientAddress } from '../../src/lib/clientAddress.ts';
+import { Connections } from '../../src/lib/connections.ts';
 import { silent } from '../../src/lib/log.ts';
 import { systemRandom } from '../../src/lib/systemClock.ts';
 import { routeUpgrades, type UpgradeHandler } from '../../src/lib/upgrades.ts';
@@ -65,14 +68,39 @@ export async function setupApi(
     perMinute: () => config().http.failedLoginsPerMinute,
     onRefused: ({ isLimited }) => figures.keyRefused(isLimited),
   });
-  const live = new Live({ coordinator, config, clock, random: systemRandom(), logger: silent, figures });
   const uploads = new Uploads({ http: () => config().http, clock, figures, heapBytes: 2 ** 31 });
   t.teardown(() => uploads.close());
+  const answers = new AnswerMemory({
+    clock,
+    bytes: () => config().http.answerMemoryBytes,
+    share: () => config().http.shares.bytesOut,
+    figures,
+  });
+  t.teardown(() => answers.close());
+  const live = new Live({
+    coordinator,
+    config,
+    answers,
+    clock,
+    random: systemRandom(),
+    logger: silent,
+    figures,
+  });
+  const connections = new Connections({
+    clock,
+    max: () => config().http.maxConnections,
+    share: () => config().http.shares.connections,
+    unreadMs: () => config().http.unreadTimeoutSeconds * 1000,
+    figures,
+  });
+  t.teardown(() => connections.close());
   const parts: HttpParts = {
     coordinator,
     keys: ring,
     tickets,
     failedLogins,
+    connections,
+    answers,
     streams: new EventStreams({ live, coordinator, keys: ring, clock }),
     config,
     live: LiveConfig.of(bundle.config),
@@ -82,9 +110,10 @@ export async function setupApi(
     dashboard: null,
     logger: silent,
   };
-  const server = createServer(createApp(parts).callback());
-  const gateway = new WorkerGateway({ coordinator, keys: ring, clock, logger: silent, figures });
-  const dashboards = new LiveSocket({ live, keys: ring, tickets, config, clock });
+  const server = createServer(connections.inTurn(createApp(parts).callback()));
+  connections.watch(server);
+  const gateway = new WorkerGateway({ coordinator, keys: ring, connections, clock, logger: silent, figures });
+  const dashboards = new LiveSocket({ live, keys: ring, tickets, config, connections, clock });
   const handlers = new Map<string, UpgradeHandler>([
     ['/ws', (request, socket, head) => dashboards.upgrade(request, socket, head)],
     ['/ws/worker', (request, socket, head) => gateway.upgrade(request, socket, head)],
@@ -93,6 +122,7 @@ export async function setupApi(
     handlers,
     own: config,
     failedLogin: (request) => failedLogins.count(clientAddress(request, config().http.trustedProxies)),
+    present: upgradeRefusal,
     logger: silent,
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -6,22 +6,28 @@ import type { Config } from '../../config/config.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
 import type { Principal } from '../../domain/key.ts';
 import { clientAddress } from '../../lib/clientAddress.ts';
+import type { Connections } from '../../lib/connections.ts';
 import { isOwnOrigin } from '../../lib/hosts.ts';
+import { slowedDown } from '../../lib/upgrades.ts';
+import { KeyedExchange } from '../exchange.ts';
 
 /**
  * Lets nobody past without a key that is taken; `ctx.state.principal` says who it is. A refusal is counted for the
- * address it came from, and told as 429 when there were too many; a valid key is never counted.
+ * address it came from, and told as 429 when there were too many; a valid key is never counted. Whatever is still under
+ * way when its key ends is ended with it.
  * @param parts.takesTicket the paths to which a browser can send no header: a ticket in the query stands in for the key.
- * @throws CoordinatorError authentication_failed, rate_limited; forbidden for a ticket from another page than ours.
+ * @throws CoordinatorError authentication_failed, rate_limited; share_exceeded for one connection of the key too many; forbidden for a ticket from another page than ours.
  */
 export function authentication(parts: {
   keys: KeyRing;
   tickets: Tickets;
   failedLogins: FailedLogins;
+  connections: Connections;
   config: () => Config;
   takesTicket: (path: string) => boolean;
 }): Middleware {
-  const { keys, tickets, failedLogins, config, takesTicket } = parts;
+  const { keys, tickets, failedLogins, connections, config, takesTicket } = parts;
+  keys.onSweep(() => connections.endRefused((principal) => keys.isValid(principal)));
   const identify = (ctx: Context): Principal | string => {
     const authorization = ctx.get('Authorization');
     const { ticket } = ctx.query;
@@ -38,29 +44,26 @@ export function authentication(parts: {
     return 'the ticket is unknown, was used already, or is older than 30 seconds';
   };
   const refuse = async (ctx: Context, why: string): Promise<never> => {
+    const refusal = new CoordinatorError('authentication_failed', `Authentication failed: ${why}`);
     const waitSeconds = await failedLogins.count(clientAddress(ctx.req, config().http.trustedProxies));
-    if (waitSeconds === 0) {
-      throw new CoordinatorError('authentication_failed', `Authentication failed: ${why}`);
-    }
+    if (waitSeconds === 0) throw refusal;
     // Whoever goes on has to connect anew for each try.
     ctx.set('Connection', 'close');
-    throw new CoordinatorError(
-      'rate_limited',
-      `Too many refused keys from this address (http.failed_logins_per_minute): wait ${waitSeconds} s. ${why}`,
-      { retryAfterSeconds: waitSeconds },
-    );
-  };
-  /** An answer that was held back, for minutes perhaps, is for nobody whose key was taken back meanwhile. */
-  const recheck = (ctx: Context, principal: Principal): Promise<never> | undefined => {
-    return keys.isValid(principal)
-      ? undefined
-      : refuse(ctx, 'the key was taken back while the request waited');
+    throw slowedDown(refusal, waitSeconds);
   };
   return (ctx, next) => {
     const principal = identify(ctx);
     if (typeof principal === 'string') return refuse(ctx, principal);
     ctx.state.principal = principal;
-    const isHeldBack = ctx.method === 'GET' && ctx.query.wait !== undefined;
-    return isHeldBack ? next().then(() => recheck(ctx, principal)) : next();
+    const { socket } = ctx.req;
+    const refusal = connections.claim(socket, principal);
+    if (refusal !== null) {
+      ctx.set('Connection', 'close');
+      throw refusal;
+    }
+    const exchange = new KeyedExchange(ctx.res, principal, ctx.state.requestId);
+    ctx.state.exchange = exchange;
+    connections.begin(socket, exchange);
+    return next();
   };
 }

@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 import { CoordinatorError, type ErrorCode } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { challengeOf } from '../../lib/upgrades.ts';
 import { lingering } from '../lingering.ts';
 import { problemOf } from '../problem.ts';
 
@@ -29,7 +30,9 @@ export function errors(logger: Logger, onProblem: (code: ErrorCode) => void = ()
       const { retryAfterSeconds, allow } = shown.details;
       if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
       if (allow !== undefined) ctx.set('Allow', allow.join(', '));
-      if (shown.code === 'authentication_failed') ctx.set('WWW-Authenticate', 'Bearer');
+      const challenge = challengeOf(shown);
+      if (challenge !== null) ctx.set('WWW-Authenticate', challenge);
+      if (shown.code === 'upgrade_required') ctx.set({ Upgrade: 'websocket', Connection: 'Upgrade' });
       const problem = problemOf(shown, requestId);
       const text = JSON.stringify(problem);
       ctx.status = problem.status;

@@ -4,7 +4,6 @@ import Router from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { CoordinatorError } from '../domain/errors.ts';
 import { type Principal, type Role, roleMay } from '../domain/key.ts';
-import type { Upload } from './uploads.ts';
 
 /** What a handler sees of a request. */
 export interface RouteContext {
@@ -13,8 +12,11 @@ export interface RouteContext {
   query: Record<string, string | string[] | undefined>;
   headers: IncomingHttpHeaders;
   body: unknown;
-  /** Give back the memory of the body, before an answer that is waited for. */
-  letGoOfBody(): void;
+  /**
+   * Give back the memory of a body that is durable. @returns null, or after a long body, whose answer may be as long, a
+   * promise that resolves when it is this request's turn to go on.
+   */
+  bodyTaken(): Promise<void> | null;
   principal: Principal;
   /** A signal that is aborted when the client goes before its answer. */
   whenGone(): AbortSignal;
@@ -127,6 +129,8 @@ function roleGuard(needed: Role): Middleware {
   };
 }
 
+const nothingTaken = (): null => null;
+
 function contextOf(ctx: ParameterizedContext): RouteContext {
   const { id } = ctx.params;
   return {
@@ -134,10 +138,7 @@ function contextOf(ctx: ParameterizedContext): RouteContext {
     query: ctx.query,
     headers: ctx.headers,
     body: ctx.request.body,
-    letGoOfBody: () => {
-      const upload: Upload | undefined = ctx.state.upload;
-      upload?.release();
-    },
+    bodyTaken: ctx.state.bodyTaken ?? nothingTaken,
     principal: ctx.state.principal,
     whenGone: () => whenGone(ctx.res),
   };

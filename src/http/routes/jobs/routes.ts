@@ -22,7 +22,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config, upload
       path: '/api/jobs',
       role: 'client',
       body: 'required',
-      handle: async ({ body, query, headers, whenGone, letGoOfBody }) => {
+      handle: async ({ body, query, headers, whenGone, bodyTaken }) => {
         const waitMs = parseWait(query);
         const key = parseIdempotencyKey(headers);
         const request = parseDispatch(body, config());
@@ -31,7 +31,8 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config, upload
             ? { view: await coordinator.dispatch(request), isNew: true }
             : await coordinator.dispatchOnce(key, request);
         const { id } = view.job;
-        letGoOfBody();
+        const turn = bodyTaken();
+        if (turn !== null) await turn;
         const shown = waitMs === 0 ? view : await coordinator.jobAtEnd(id, waitMs, whenGone());
         return {
           status: isNew ? 201 : 200,

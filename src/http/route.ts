@@ -8,7 +8,6 @@ import type { AnswerMemory } from '../lib/answerMemory.ts';
 import { clientAddress } from '../lib/clientAddress.ts';
 import { assertRoom, setChunks, setText } from './answerBody.ts';
 import type { KeyedExchange } from './exchange.ts';
-import type { Upload } from './uploads.ts';
 
 /** What a handler sees of a request. */
 export interface RouteContext {
@@ -17,8 +16,11 @@ export interface RouteContext {
   query: Record<string, string | string[] | undefined>;
   headers: IncomingHttpHeaders;
   body: unknown;
-  /** Give back the memory of the body, before an answer that is waited for. */
-  letGoOfBody(): void;
+  /**
+   * Give back the memory of a body that is durable. @returns null, or after a long body, whose answer may be as long, a
+   * promise that resolves when it is this request's turn to go on.
+   */
+  bodyTaken(): Promise<void> | null;
   principal: Principal;
   /** Who makes the request, and from where: for the audit log. */
   doer(): Doer;
@@ -150,6 +152,8 @@ function roleGuard({ method, path, role: needed }: Route, options: RoutingOption
   };
 }
 
+const nothingTaken = (): null => null;
+
 function doerOf(ctx: ParameterizedContext, { trustedProxies }: RoutingOptions): Doer {
   const address = clientAddress(ctx.req, trustedProxies());
   return { actor: actorOf(ctx.state.principal), address: address === '' ? null : address };
@@ -163,10 +167,7 @@ function contextOf(ctx: ParameterizedContext, options: RoutingOptions): RouteCon
     query: ctx.query,
     headers: ctx.headers,
     body: ctx.request.body,
-    letGoOfBody: () => {
-      const upload: Upload | undefined = ctx.state.upload;
-      upload?.release();
-    },
+    bodyTaken: ctx.state.bodyTaken ?? nothingTaken,
     principal: ctx.state.principal,
     doer: () => doerOf(ctx, options),
     whenGone: () => exchange.whenGone(),

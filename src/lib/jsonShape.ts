@@ -19,16 +19,12 @@ export function shapeFault({
 }
 
 /**
- * Whether an object in a value has a member `__proto__`, which would change the prototype of what it is copied to.
- * @param text that the value was parsed of: only where the name may stand in it is it worth a walk through the value.
+ * Whether an object in a value has a member `__proto__`, which would change the prototype of what it is copied to. The
+ * value is walked, not its text: the name can be written in many ways, and a search in a text of escapes takes 3 ns a byte.
  */
-export function hasPrototypeKey(value: object, text: string): boolean {
-  return (text.includes('__proto__') || text.includes('\\u')) && hasOne(value);
-}
-
-function hasOne(value: unknown): boolean {
+export function hasPrototypeKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasOne);
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey);
 }
 
 /** Members of objects in all levels of a value, counted up to `max` + 1. */

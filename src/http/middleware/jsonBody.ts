@@ -6,20 +6,21 @@ import { CoordinatorError } from '../../domain/errors.ts';
 import { JsonScan } from '../../lib/jsonScan.ts';
 import { hasPrototypeKey, shapeFault } from '../../lib/jsonShape.ts';
 import type { Uploads } from '../uploads.ts';
-import { invalid, readBody } from './readBody.ts';
+import { invalid, joined, readBody } from './readBody.ts';
 
 /** A body that is parsed in a turn of its own: 10 MiB take some 30 ms, and nobody may come with ten of them at once. */
 const longBytes = 256 * 1024;
 
 /**
  * Reads a JSON object into `ctx.request.body`. It is measured while it arrives, and what is too deep or has too many
- * values is refused before anybody parses it. `ctx.state.upload` is released when the request has its answer, or by a
- * handler that needs the body no longer.
+ * values is refused before anybody parses it. Its memory is given back when the request has its answer, or when a handler
+ * that needs it no longer calls `ctx.state.bodyTaken`.
  * @param maxBytes asked at every request.
  * @throws CoordinatorError unsupported_media_type, payload_too_large, invalid_request; share_exceeded, rate_limited and
  * request_timeout when there is no room for it or it comes too slowly.
  */
 export function jsonBody(uploads: Uploads, maxBytes: () => number): Middleware {
+  const { turns } = uploads;
   return async (ctx, next) => {
     if (!ctx.is('application/json')) {
       // Without a body `is` says null; with an empty one the length is 0.
@@ -28,7 +29,7 @@ export function jsonBody(uploads: Uploads, maxBytes: () => number): Middleware {
       throw new CoordinatorError('unsupported_media_type', 'The body must be sent as application/json');
     }
     const scan = new JsonScan();
-    const { parts, bytes, upload } = await readBody(ctx.req, {
+    const received = await readBody(ctx.req, {
       uploads,
       principal: ctx.state.principal,
       maxBytes: maxBytes(),
@@ -40,16 +41,20 @@ export function jsonBody(uploads: Uploads, maxBytes: () => number): Middleware {
         if (fault !== null) throw invalid(`The body ${fault}`);
       },
     });
+    const { upload } = received;
+    const isLong = received.bytes > longBytes;
     try {
-      const isLong = bytes > longBytes;
       const room = upload.whole();
       if (room !== null) await room;
-      if (isLong) await uploads.turns.next();
-      const [first = Buffer.alloc(0)] = parts;
-      ctx.request.body = await parse(ctx, parts.length === 1 ? first : Buffer.concat(parts.splice(0), bytes));
+      const bytes = await joined(received, turns);
+      if (isLong) await turns.next();
+      ctx.request.body = await parse(ctx, bytes);
       // What follows, the commit above all, is as long.
-      if (isLong) await uploads.turns.next();
-      ctx.state.upload = upload;
+      if (isLong) await turns.next();
+      ctx.state.bodyTaken = (): Promise<void> | null => {
+        upload.release();
+        return isLong ? turns.next() : null;
+      };
       await next();
     } finally {
       upload.release();
@@ -94,6 +99,6 @@ async function parse({ request }: Context, bytes: Buffer): Promise<unknown> {
   if (typeof body !== 'object' || body === null || Array.isArray(body) || rawBody === '') {
     throw invalid('The body must be a JSON object');
   }
-  if (hasPrototypeKey(body, rawBody)) throw invalid('The body has a key that is refused (__proto__)');
+  if (hasPrototypeKey(body)) throw invalid('The body has a key that is refused (__proto__)');
   return body;
 }

@@ -22,6 +22,8 @@ export class Batch {
   /** Ordinals of jobs that leave for the archive with this commit. */
   readonly #leaving: number[] = [];
 
+  #characters = 0;
+
   constructor(host: BatchHost) {
     this.#host = host;
   }
@@ -40,6 +42,11 @@ export class Batch {
     this.#versions.set(change.id, change.expectedVersion + 1);
     const stored: StoredJobChange = job === undefined ? change : { ...change, ordinal: job.ordinal };
     this.#keep(stored);
+  }
+
+  /** Of all changes, as they are written. */
+  get characters(): number {
+    return this.#characters;
   }
 
   /** Whether no other commit has the job. */
@@ -78,6 +85,7 @@ export class Batch {
   #keep(change: StoredChange): void {
     const text = JSON.stringify(change);
     this.#texts.push(text);
+    this.#characters += text.length;
     this.#changes.push(jsonCopy(change) ?? JSON.parse(text));
   }
 }

@@ -58,6 +58,8 @@ const offersPerTurn = 1_000;
 
 /** Changes of one commit that are made ready between two turns of the event loop: some 5 ms. */
 const changesPerTurn = 500;
+/** The same of long changes. */
+const charactersPerTurn = 1024 ** 2;
 
 /** What the store is made of. */
 export interface JsonStoreOptions {
@@ -222,9 +224,14 @@ class FolderStore implements JsonStore {
   async commit(changes: Iterable<Change>): Promise<JobRecord[]> {
     const batch = this.#open().commits.begin();
     let added = 0;
+    let turnCharacters = 0;
     try {
       for (const change of changes) {
-        if (added > 0 && added % changesPerTurn === 0) await nextTurn();
+        if (added === changesPerTurn || batch.characters - turnCharacters > charactersPerTurn) {
+          added = 0;
+          turnCharacters = batch.characters;
+          await nextTurn();
+        }
         batch.add(change);
         added += 1;
       }

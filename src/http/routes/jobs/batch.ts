@@ -97,7 +97,7 @@ function parseItem(bytes: Buffer, item: Item, maxBytes: number): unknown {
     throw fault('is not JSON');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw fault('must be an object');
-  if (hasPrototypeKey(value, text)) throw fault('must not have a member called __proto__');
+  if (hasPrototypeKey(value)) throw fault('must not have a member called __proto__');
   return value;
 }
 

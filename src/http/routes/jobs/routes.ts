@@ -23,7 +23,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config, upload
       path: '/api/jobs',
       role: 'client',
       body: 'required',
-      handle: async ({ body, query, headers, principal, whenGone, letGoOfBody }) => {
+      handle: async ({ body, query, headers, principal, whenGone, bodyTaken }) => {
         const waitMs = parseWait(query);
         const key = parseIdempotencyKey(headers);
         const request = parseDispatch(body, config());
@@ -32,7 +32,8 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config, upload
             ? { view: await coordinator.dispatch(request, principal), isNew: true }
             : await coordinator.dispatchOnce(key, request, principal);
         const { id } = view.job;
-        letGoOfBody();
+        const turn = bodyTaken();
+        if (turn !== null) await turn;
         const shown = waitMs === 0 ? view : await coordinator.jobAtEnd(id, waitMs, whenGone());
         return {
           status: isNew ? 201 : 200,

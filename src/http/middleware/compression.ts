@@ -12,7 +12,7 @@ const atOnceMax = 32;
 /** A whole text is handed to its thread in parts of this size. */
 const partBytes = 64 * 1024;
 
-const compressible = /^(application\/(problem\+)?json|application\/x-ndjson|text\/(plain|html|csv))\b/;
+const compressible = /^(application\/(problem\+)?json|application\/x-ndjson|text\/(plain|html|csv))$/;
 
 /**
  * Compresses answers of more than 1 KiB as the client asks (RFC 9110, 12.5.3: gzip or br, by its weights), on other threads than the
@@ -45,8 +45,8 @@ function isWorthIt(ctx: Context): boolean {
     return false;
   return (
     ctx.state.holdsSecret !== true &&
-    ctx.response.get('Content-Encoding') === '' &&
-    compressible.test(ctx.response.get('Content-Type'))
+    !ctx.res.hasHeader('Content-Encoding') &&
+    compressible.test(ctx.response.type)
   );
 }
 
@@ -54,8 +54,8 @@ function compress(ctx: Context, encoding: 'br' | 'gzip', onEnd: () => void): voi
   const { body } = ctx;
   ctx.set('Content-Encoding', encoding);
   // Another form of the same: equal in what it says, not in its bytes (RFC 9110, 8.8.3).
-  const etag = ctx.response.get('ETag');
-  if (etag.startsWith('"')) ctx.set('ETag', `W/${etag}`);
+  const etag = ctx.res.getHeader('ETag');
+  if (typeof etag === 'string' && etag.startsWith('"')) ctx.set('ETag', `W/${etag}`);
   if (ctx.method === 'HEAD') {
     // The length of the plain form is not that of the other.
     ctx.body = Readable.from([]);

@@ -138,8 +138,8 @@ export class Connection {
     const { dial, url, apiKey } = this.#options;
     let socket: Socket;
     try {
-      socket = dial(url, apiKey(), (status, retryAfter) => {
-        this.#trouble = setbackOfStatus(status, url, retryAfter);
+      socket = dial(url, apiKey(), (status, headers) => {
+        this.#trouble = setbackOfStatus(status, url, headers);
       });
     } catch (error) {
       // A key with a line break in it, for one. Node's message names the header and not the key.

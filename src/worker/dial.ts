@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { WebSocket } from 'ws';
 import { frameBytesMax, workerSubprotocol } from '../domain/workerProtocol.ts';
 import { corkUntilTurn } from '../lib/corked.ts';
@@ -5,13 +6,14 @@ import type { Socket } from '../lib/socket.ts';
 
 /**
  * Begin a connection to a coordinator.
- * @param onRefused told when the upgrade is answered with an HTTP status instead; the socket closes after it.
+ * @param onRefused told when the upgrade is answered with an HTTP status instead, and of the headers that explain it; the
+ * socket closes after it.
  * @throws Error when the key cannot stand in a header, for one.
  */
 export type Dial = (
   url: URL,
   apiKey: string,
-  onRefused: (status: number, retryAfter: string | undefined) => void,
+  onRefused: (status: number, headers: IncomingHttpHeaders) => void,
 ) => Socket;
 
 const handshakeMs = 10_000;
@@ -29,7 +31,7 @@ export const dialWebSocket: Dial = (url, apiKey, onRefused) => {
     cork = corkUntilTurn(response.socket);
   });
   socket.on('unexpected-response', (_request, response) => {
-    onRefused(response.statusCode ?? 0, response.headers['retry-after']);
+    onRefused(response.statusCode ?? 0, response.headers);
     socket.terminate();
   });
   const send = socket.send.bind(socket);

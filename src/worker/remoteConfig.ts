@@ -74,7 +74,7 @@ export class RemoteConfig {
     if (response.status !== 200) {
       await response.body?.cancel();
       if (response.status === 304 && this.#etag !== null) return null;
-      throw this.#failure(this.#statusText(response.status));
+      throw this.#failure(this.#statusText(response));
     }
     const text = await this.#text(response);
     if (text.trim() === '') throw this.#failure('the answer is empty');
@@ -96,9 +96,11 @@ export class RemoteConfig {
     };
   }
 
-  #statusText(status: number): string {
+  #statusText({ status, headers }: Response): string {
     if (status >= 300 && status < 400) return `status ${status}; redirects are not followed`;
-    if (status !== 401 && status !== 403) return `status ${status}`;
+    // Also when the address is being slowed down for its refused keys.
+    const isKeyAtFault = /\binvalid_token\b/.test(headers.get('www-authenticate') ?? '');
+    if (status !== 401 && status !== 403 && !isKeyAtFault) return `status ${status}`;
     return this.sendsKey
       ? `status ${status}: the coordinator refuses the key of this worker`
       : `status ${status}; the key of this worker is sent only to its coordinator, ${this.#options.keyOrigin}`;

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { closeCodes, type ErrorFrame, refusalCodes } from '../domain/workerProtocol.ts';
 import { cutText } from '../lib/cutText.ts';
 import type { Setback } from './backoff.ts';
@@ -72,16 +73,24 @@ export function setbackOfClose(
   }
 }
 
-/** The coordinator answered the upgrade with an HTTP status instead. */
-export function setbackOfStatus(status: number, url: URL, retryAfter: string | undefined): Trouble {
+/** The coordinator answered the upgrade with an HTTP status instead. @param headers of the answer. */
+export function setbackOfStatus(status: number, url: URL, headers: IncomingHttpHeaders): Trouble {
   if (status === 401) return { setback: 'refused', level: 'error', message: refusedKey };
   if (status === 403) {
     const message = '403 Forbidden: the key of this worker may not be used for one; it needs the role worker';
     return { setback: 'refused', level: 'error', message };
   }
+  if (status === 426) {
+    const message = `the proxy at ${url.origin} does not pass the upgrade to a WebSocket on (status 426): configure it to pass the headers Upgrade and Connection`;
+    return { setback: 'protocol', level: 'error', message };
+  }
   if (status === 429 || status === 503) {
-    const asked = Number(retryAfter ?? 0) * 1000;
+    const asked = Number(headers['retry-after'] ?? 0) * 1000;
     const retryAfterMs = asked > 0 ? Math.min(asked, retryAfterMsMax) : 0;
+    if (isKeyAtFault(headers)) {
+      const message = `${refusedKey}. The coordinator slows this address down for its refused keys (status ${status})`;
+      return { setback: 'refused', level: 'error', message, retryAfterMs };
+    }
     return {
       setback: 'busy',
       level: 'warn',
@@ -95,6 +104,11 @@ export function setbackOfStatus(status: number, url: URL, retryAfter: string | u
   }
   const message = `no worker socket at ${url.origin}${url.pathname} (status ${status}): is that the address of a coordinator?`;
   return { setback: 'protocol', level: 'error', message };
+}
+
+/** Whether an answer says of the key that it is refused, whatever its status: RFC 6750, 3.1. */
+function isKeyAtFault(headers: IncomingHttpHeaders): boolean {
+  return /\binvalid_token\b/.test(headers['www-authenticate'] ?? '');
 }
 
 /**

@@ -26,6 +26,7 @@ export class BoundMetrics implements BoundFigures {
   readonly #subscribers;
   readonly #sockets;
   readonly #slowed;
+  readonly #held;
   #levels: BoundLevels | null = null;
 
   constructor(registry: Registry) {
@@ -88,7 +89,11 @@ export class BoundMetrics implements BoundFigures {
     );
     this.#slowed = counter(
       'svc_worker_slowed_total',
-      'Times that a worker sent so many frames that it was not read for the rest of a second.',
+      'Times that a worker sent so many frames, or bytes, that it was not read for the rest of a second.',
+    );
+    this.#held = counter(
+      'svc_worker_held_total',
+      'Times that nothing was read of a worker until there was memory for the rest of a large frame.',
     );
   }
 
@@ -127,5 +132,9 @@ export class BoundMetrics implements BoundFigures {
 
   workerSlowed(): void {
     this.#slowed.inc();
+  }
+
+  workerHeld(): void {
+    this.#held.inc();
   }
 }

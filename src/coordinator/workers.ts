@@ -350,16 +350,27 @@ export class Workers {
   }
 
   /**
-   * Workers that are gone, the one that was heard longest ago first. Not those that jobs wait for, and not those that an
-   * operator has paused or resized: that is to hold when they come back.
+   * Workers that are gone, those of which their key has the most that were heard later first, so that a key which makes names
+   * without end forgets its own. Not those that jobs wait for, and not those that an operator has paused or resized: that is
+   * to hold when they come back.
    */
   forgettable(): WorkerLife[] {
-    return [...this.#byId.values()]
+    const gone = [...this.#byId.values()]
       .filter(({ session, joining, forgetting }) => session === null && !joining && forgetting === null)
       .map((entry) => this.#life(entry))
       .filter((life) => !life.paused && !isResized(life))
       .filter(({ id }) => this.#leases.ofWorker(id).length === 0)
-      .sort((a, b) => (a.lastHeartbeatAt ?? 0) - (b.lastHeartbeatAt ?? 0));
+      .sort((a, b) => (b.lastHeartbeatAt ?? 0) - (a.lastHeartbeatAt ?? 0));
+    const laterOfKey = new Map<string, number>();
+    return gone
+      .map((life) => {
+        const keyId = life.owner?.keyId ?? '';
+        const later = laterOfKey.get(keyId) ?? 0;
+        laterOfKey.set(keyId, later + 1);
+        return { life, later };
+      })
+      .sort((a, b) => b.later - a.later)
+      .map(({ life }) => life);
   }
 
   /**

@@ -2,12 +2,15 @@ import type { WebSocket } from 'ws';
 import type { Clock } from '../domain/clock.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
 import { FrameCount } from '../lib/frameCount.ts';
+import type { ReadGate } from './readGate.ts';
 
 /**
  * Frames a second that are read of one worker. A frame costs some 15 µs, so no more than a fifth of the coordinator's
  * time goes to one worker that floods; 200 slots with 50 tokens a second each are 10,000.
  */
 const framesMax = 12_000;
+/** The same for their bytes: parsing 16 MiB of the worst shape takes some 60 ms. */
+const frameBytesPerSecond = 32 * 1024 * 1024;
 const frameWindowMs = 1_000;
 /** Pings and pongs; nobody needs more than one in ten seconds. ws itself cuts who leaves 100 pongs unread, without a word. */
 const controlFramesMax = 50;
@@ -15,22 +18,34 @@ const controlWindowMs = 10_000;
 
 /**
  * Bounds what one worker's socket may ask of the coordinator.
- * - Too many frames: the rest of the second nothing is read, so that TCP slows the worker. Nothing is lost.
+ * - Too many frames, or too many bytes of them: the rest of the second nothing is read, so that TCP slows the worker. Nothing is lost.
  * - Too many pings: each would get a pong, at our cost. 1008.
  */
 export function guardFrames(
   socket: WebSocket,
-  { clock, onSlowed, onFlood }: { clock: Clock; onSlowed: () => void; onFlood: (code: number) => void },
+  {
+    clock,
+    gate,
+    onSlowed,
+    onFlood,
+  }: { clock: Clock; gate: ReadGate; onSlowed: () => void; onFlood: (code: number) => void },
 ): void {
   const frames = new FrameCount(framesMax, frameWindowMs);
+  const bytes = new FrameCount(frameBytesPerSecond, frameWindowMs);
   const controls = new FrameCount(controlFramesMax, controlWindowMs);
   let cancelResume = () => {};
-  socket.on('message', () => {
+  let isHeld = false;
+  socket.on('message', (data: Buffer) => {
     const now = clock.monotonic();
-    if (!frames.isOver(now) || socket.isPaused) return;
-    socket.pause();
+    const isTooMuch = [frames.isOver(now), bytes.isOver(now, data.length)].includes(true);
+    if (!isTooMuch || isHeld) return;
+    isHeld = true;
+    const open = gate.hold();
     onSlowed();
-    cancelResume = clock.after(frames.restMs(now), () => socket.resume());
+    cancelResume = clock.after(frames.restMs(now), () => {
+      isHeld = false;
+      open();
+    });
   });
   const control = () => {
     if (!controls.isOver(clock.monotonic()) || socket.readyState !== socket.OPEN) return;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type ServerOptions, WebSocketServer } from 'ws';
+import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import type { KeyRing } from '../auth/keyRing.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { actorOf } from '../domain/audit.ts';
@@ -13,7 +13,10 @@ import { clientAddress } from '../lib/clientAddress.ts';
 import type { Connections } from '../lib/connections.ts';
 import { corkUntilTurn } from '../lib/corked.ts';
 import type { Logger } from '../lib/log.ts';
+import { Arrivals } from './arrivals.ts';
 import { guardFrames } from './frameGuard.ts';
+import { ReadGate } from './readGate.ts';
+import { OwnUnderWay, UnderWay } from './underWay.ts';
 import { WorkerSocket } from './workerSocket.ts';
 
 /** How long a worker may take to say hello, ms. */
@@ -41,6 +44,8 @@ export class WorkerGateway {
   readonly #logger: Logger;
   readonly #figures: BoundFigures;
   readonly #addressOf: (request: IncomingMessage) => string;
+  readonly #arrivals: Arrivals;
+  readonly #underWay = new UnderWay();
 
   /** @param options.figures told when a worker reaches a bound. */
   constructor(options: {
@@ -60,6 +65,7 @@ export class WorkerGateway {
     this.#logger = options.logger;
     this.#figures = options.figures ?? noFigures;
     this.#addressOf = options.addressOf ?? ((request) => clientAddress(request, 0));
+    this.#arrivals = new Arrivals(options.clock);
   }
 
   /** End every connection at once. */
@@ -74,10 +80,14 @@ export class WorkerGateway {
     const refusal = this.#connections.claim(socket, principal);
     if (refusal !== null) return refusal;
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const gate = new ReadGate(webSocket);
+      this.#watchArrivals(webSocket, socket, principal.keyId, gate);
       const worker = new WorkerSocket({
         socket: webSocket,
         key: { keyId: principal.keyId, name: principal.name, bounds: principal.bounds },
         by: { actor: actorOf(principal), address: this.#addressOf(request) },
+        underWay: new OwnUnderWay(gate, this.#underWay),
+        gate,
         beforeSend: corkUntilTurn(socket),
         coordinator: this.#coordinator,
         logger: this.#logger,
@@ -85,6 +95,7 @@ export class WorkerGateway {
       });
       guardFrames(webSocket, {
         clock: this.#clock,
+        gate,
         onSlowed: () => this.#figures.workerSlowed(),
         onFlood: (code) => this.#figures.socketEnded('worker', code),
       });
@@ -102,6 +113,27 @@ export class WorkerGateway {
       });
     });
     return null;
+  }
+
+  /** See how much of a frame has come before it is there whole, which the library does not tell. */
+  #watchArrivals(webSocket: WebSocket, socket: Duplex, keyId: string, gate: ReadGate): void {
+    const arrival = this.#arrivals.connection({
+      keyId,
+      gate,
+      onHeld: () => this.#figures.workerHeld(),
+      onLate: () => {
+        this.#figures.socketEnded('worker', closeCodes.policyViolation);
+        this.#logger.warn(
+          { key_id: keyId },
+          'a frame of a worker took too long to arrive; its connection is cut',
+        );
+        webSocket.terminate();
+      },
+    });
+    // Before the library sees it: the frame that it ends is then not counted for the next.
+    socket.prependListener('data', (piece: Buffer) => arrival.arrived(piece.length));
+    webSocket.on('message', () => arrival.ended());
+    webSocket.once('close', () => arrival.ended());
   }
 
   /** The error that refuses the upgrade, or whose key it is. */

@@ -18,12 +18,16 @@ import { closeReason } from '../lib/closeReason.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Socket, socketStates } from '../lib/socket.ts';
 import { parseFrame } from './frames.ts';
+import { openGate, type ReadGate } from './readGate.ts';
+import { OwnUnderWay } from './underWay.ts';
 import { failureFromWire, keptChunk, outcomeFromWire, usageOrNull } from './words.ts';
 
 /** Faults of form that a connection survives. */
 const faultsMax = 5;
 /** Frames that may wait while the hello is made durable. */
 const waitingMax = 1000;
+/** After a frame of so many characters nothing more is read until then. */
+const waitingLengthMax = 64 * 1024;
 /** Bytes that may lie unread by the worker; then its connection is cut and its leases wait for its return. */
 const unsentBytesMax = 64 * 1024 * 1024;
 
@@ -37,15 +41,19 @@ export class WorkerSocket implements WorkerLink {
   readonly #connection: WorkerConnection;
   readonly #logger: Logger;
   readonly #onEnded: (reason: EndReason) => void;
+  readonly #gate: ReadGate;
+  readonly #underWay: OwnUnderWay;
   #faults = 0;
   /** It has broken the protocol for good; what it says until its socket is gone is not listened to. */
   #isOut = false;
   #state: 'new' | 'joining' | 'ready' = 'new';
   /** What came while the hello was made durable. */
-  #waiting: WorkerFrame[] = [];
+  #waiting: { frame: WorkerFrame; length: number }[] = [];
+  #openAfterJoin: (() => void) | null = null;
 
   /**
    * @param options.key the key that it came with. @param options.by for the audit log.
+   * @param options.gate stops reading of the socket. @param options.underWay what of it is not durable yet.
    * @param options.beforeSend called before each frame; a network collects those of one turn.
    * @param options.onEnded told when the coordinator ends the connection, and why.
    */
@@ -53,6 +61,8 @@ export class WorkerSocket implements WorkerLink {
     socket: Socket;
     key: WorkerKey;
     by?: Doer;
+    gate?: ReadGate;
+    underWay?: OwnUnderWay;
     beforeSend?: () => void;
     coordinator: Coordinator;
     logger: Logger;
@@ -63,6 +73,8 @@ export class WorkerSocket implements WorkerLink {
     this.#beforeSend = options.beforeSend ?? (() => {});
     this.#logger = logger;
     this.#onEnded = onEnded;
+    this.#gate = options.gate ?? openGate;
+    this.#underWay = options.underWay ?? new OwnUnderWay();
     this.#connection = coordinator.connect(this, options.key, options.by);
     socket.on('message', (data, isBinary) => {
       try {
@@ -153,9 +165,10 @@ export class WorkerSocket implements WorkerLink {
       this.#state = 'joining';
       void this.#hello(frame);
     } else if (this.#state === 'joining') {
-      this.#waiting.push(frame);
+      this.#waiting.push({ frame, length: text.length });
+      if (text.length > waitingLengthMax) this.#openAfterJoin ??= this.#gate.hold();
     } else {
-      this.#handle(frame);
+      this.#handle(frame, text.length);
     }
   }
 
@@ -198,10 +211,12 @@ export class WorkerSocket implements WorkerLink {
     this.#state = 'ready';
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const next of waiting) this.#handle(next);
+    for (const next of waiting) this.#handle(next.frame, next.length);
+    this.#openAfterJoin?.();
   }
 
-  #handle(frame: WorkerFrame): void {
+  /** @param length of its text. */
+  #handle(frame: WorkerFrame, length: number): void {
     const connection = this.#connection;
     connection.heard();
     switch (frame.type) {
@@ -212,7 +227,10 @@ export class WorkerSocket implements WorkerLink {
         connection.chunk(leaseOf(frame), frame.seq, keptChunk(frame.text));
         break;
       case 'complete':
-        void connection.conclude(leaseOf(frame), outcomeFromWire(frame.result));
+        void this.#underWay.during(
+          length,
+          connection.conclude(leaseOf(frame), outcomeFromWire(frame.result)),
+        );
         break;
       case 'fail':
         void connection.conclude(leaseOf(frame), {

@@ -30,6 +30,8 @@ export interface BoundFigures {
   socketEnded(kind: 'worker' | 'live', reason: EndReason): void;
   /** Nothing is read of a worker for the rest of a second. */
   workerSlowed(): void;
+  /** Nothing is read of a worker until there is memory for the rest of its frame. */
+  workerHeld(): void;
 }
 
 /** Where nobody counts. */
@@ -43,4 +45,5 @@ export const noFigures: BoundFigures = {
   subscriberRefused() {},
   socketEnded() {},
   workerSlowed() {},
+  workerHeld() {},
 };

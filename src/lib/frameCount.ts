@@ -11,13 +11,13 @@ export class FrameCount {
     this.#windowMs = windowMs;
   }
 
-  /** Count one more. @param now monotonic ms. @returns whether it is one too many. */
-  isOver(now: number): boolean {
+  /** Count one more, or so many of something else. @param now monotonic ms. @returns whether that is too many. */
+  isOver(now: number, count = 1): boolean {
     if (now - this.#from >= this.#windowMs) {
       this.#from = now;
       this.#count = 0;
     }
-    this.#count += 1;
+    this.#count += count;
     return this.#count > this.#max;
   }
 

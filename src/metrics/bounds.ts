@@ -32,6 +32,7 @@ export class BoundMetrics implements BoundFigures {
   readonly #subscribers;
   readonly #sockets;
   readonly #slowed;
+  readonly #held;
   #levels: BoundLevels | null = null;
 
   constructor(registry: Registry) {
@@ -110,7 +111,11 @@ export class BoundMetrics implements BoundFigures {
     );
     this.#slowed = counter(
       'svc_worker_slowed_total',
-      'Times that a worker sent so many frames that it was not read for the rest of a second.',
+      'Times that a worker sent so many frames, or bytes, that it was not read for the rest of a second.',
+    );
+    this.#held = counter(
+      'svc_worker_held_total',
+      'Times that nothing was read of a worker until there was memory for the rest of a large frame.',
     );
   }
 
@@ -157,5 +162,9 @@ export class BoundMetrics implements BoundFigures {
 
   workerSlowed(): void {
     this.#slowed.inc();
+  }
+
+  workerHeld(): void {
+    this.#held.inc();
   }
 }

@@ -1,0 +1,65 @@
+interface Waiting {
+  keyId: string;
+  resolve: () => void;
+}
+
+/**
+ * Places that connections take while they hold much memory, and of which one key gets at most half: whoever holds them for
+ * long cannot keep out the workers of other keys.
+ */
+export class Places {
+  readonly #max: number;
+  readonly #maxOfKey: number;
+  #taken = 0;
+  readonly #takenByKey = new Map<string, number>();
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(max: number) {
+    this.#max = max;
+    this.#maxOfKey = Math.ceil(max / 2);
+  }
+
+  /**
+   * Take a place, at once or as soon as there is one; those that have waited longest go first.
+   * @param onTaken called once the place is taken, before this returns when one is free.
+   * @returns what gives it back, or ends the wait for it.
+   */
+  take(keyId: string, onTaken: () => void): () => void {
+    let isTaken = false;
+    const waiting: Waiting = {
+      keyId,
+      resolve: () => {
+        isTaken = true;
+        onTaken();
+      },
+    };
+    this.#waiting.add(waiting);
+    this.#serve();
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#waiting.delete(waiting);
+      if (!isTaken) return;
+      this.#count(keyId, -1);
+      this.#serve();
+    };
+  }
+
+  #serve(): void {
+    for (const waiting of this.#waiting) {
+      if (this.#taken >= this.#max) return;
+      if ((this.#takenByKey.get(waiting.keyId) ?? 0) >= this.#maxOfKey) continue;
+      this.#waiting.delete(waiting);
+      this.#count(waiting.keyId, 1);
+      waiting.resolve();
+    }
+  }
+
+  #count(keyId: string, by: 1 | -1): void {
+    this.#taken += by;
+    const ofKey = (this.#takenByKey.get(keyId) ?? 0) + by;
+    if (ofKey === 0) this.#takenByKey.delete(keyId);
+    else this.#takenByKey.set(keyId, ofKey);
+  }
+}

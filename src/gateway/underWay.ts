@@ -1,0 +1,47 @@
+import { openGate, type ReadGate } from './readGate.ts';
+
+/** Bytes of frames of one worker, and of all, whose outcome is not durable yet, until nothing more is read. */
+const ofOneMax = 16 * 1024 * 1024;
+const ofAllMax = 256 * 1024 * 1024;
+
+/** Bytes of all connections together. */
+export class UnderWay {
+  bytes = 0;
+}
+
+/**
+ * Bounds what one worker has under way: its outcomes are kept in memory until they are on disk, however often it says them.
+ * Reading goes on when enough of them have ended.
+ */
+export class OwnUnderWay {
+  readonly #gate: ReadGate;
+  readonly #all: UnderWay;
+  #bytes = 0;
+  #open: (() => void) | null = null;
+
+  constructor(gate: ReadGate = openGate, all: UnderWay = new UnderWay()) {
+    this.#gate = gate;
+    this.#all = all;
+  }
+
+  /** Count a frame until `work` has ended. */
+  async during(bytes: number, work: Promise<void>): Promise<void> {
+    this.#count(bytes);
+    try {
+      await work;
+    } finally {
+      this.#count(-bytes);
+    }
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#all.bytes += bytes;
+    const isTooMuch = this.#bytes > ofOneMax || (this.#bytes > 0 && this.#all.bytes > ofAllMax);
+    if (isTooMuch) this.#open ??= this.#gate.hold();
+    else {
+      this.#open?.();
+      this.#open = null;
+    }
+  }
+}

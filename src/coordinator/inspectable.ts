@@ -48,6 +48,9 @@ const shown = new Set([
   'retryAfterMs',
   'next',
   'final',
+  'others',
+  'able',
+  'untried',
   'timeoutMs',
   'maxReaps',
   'latencyMs',
@@ -65,6 +68,10 @@ const shown = new Set([
   'connectedAt',
   'lastHeartbeatAt',
   'hello',
+  // Health of workers.
+  'fault',
+  'inRow',
+  'enough',
   // Providers.
   'until',
   'limitsInRow',
@@ -75,6 +82,7 @@ const shown = new Set([
   'openRatio',
   'openMinimum',
   'openUntil',
+  'workersLeft',
 ]);
 
 const textLengthMax = 200;

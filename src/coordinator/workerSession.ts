@@ -24,6 +24,8 @@ export class WorkerSession {
   #outgoing: Assignment[] = [];
   /** Monotonic ms of the last frame. */
   heardAt: number;
+  /** The interval at which its worker was asked to send heartbeats, ms; 0 before the welcome. */
+  beatMs = 0;
 
   constructor(options: { link: WorkerLink; heardAt: number; onReplaced: () => void }) {
     this.heardAt = options.heardAt;

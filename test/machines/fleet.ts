@@ -56,7 +56,7 @@ export function newProvider(): ProviderSnapshot {
 export const provider = {
   limited: (until = 1_000, at = 10): ProviderEvent => ({ type: 'provider.limited', at, until }),
   /** `attempts` of 10 that make a verdict, `failureRatio` of the 0.5 that is too much. */
-  failed: (failureRatio = 0.9, attempts = 20, at = 20): ProviderEvent => ({
+  failed: (failureRatio = 0.9, attempts = 20, at = 20, workersLeft = 0): ProviderEvent => ({
     type: 'provider.failed',
     at,
     failureRatio,
@@ -64,6 +64,7 @@ export const provider = {
     openRatio: 0.5,
     openMinimum: 10,
     openUntil: at + 500,
+    workersLeft,
   }),
   succeeded: { type: 'provider.succeeded', at: 30 },
   due: { type: 'provider.due', at: 40 },

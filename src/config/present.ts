@@ -1,5 +1,12 @@
 import { wireBreakerSettings, wireRateLimit } from '../domain/wire/provider.ts';
-import { type Config, defaultsKey, type Price, type ProviderConfig, type ProviderTimeouts, type RoutingRule } from './config.ts';
+import {
+  type Config,
+  defaultsKey,
+  type Price,
+  type ProviderConfig,
+  type ProviderTimeouts,
+  type RoutingRule,
+} from './config.ts';
 
 /** Stands in place of a secret. */
 const hidden = '[hidden]';

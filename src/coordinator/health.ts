@@ -125,7 +125,10 @@ export class Health {
 
   /** Output of an attempt comes: the provider is reached and takes the job, however long the answer still takes. */
   streamed(lease: OfLease): boolean {
-    return this.#succeed(lease, faults.filter((fault) => fault !== 'failing'));
+    return this.#succeed(
+      lease,
+      faults.filter((fault) => fault !== 'failing'),
+    );
   }
 
   /** A job was given to the worker. @returns whether it is a trial, so that no other follows for now. */

@@ -59,11 +59,7 @@ const repeats: Record<Outcome['type'], readonly AttemptOutcome[]> = {
 };
 
 /** The provider turned the request away before it ran anything, and charges nothing for that. */
-const turnedAway: readonly ErrorClass[] = [
-  'rate_limited',
-  'context_overflow',
-  'invalid_request',
-];
+const turnedAway: readonly ErrorClass[] = ['rate_limited', 'context_overflow', 'invalid_request'];
 
 /** It did so when it said it with a status; in the middle of an answer it may charge for what it had made of it. */
 const turnedAwayByStatus: readonly ErrorClass[] = ['overloaded', 'server_error'];
@@ -247,12 +243,7 @@ export class Outcomes {
   }
 
   /** What an attempt costs by its worker's last word. One that has ended is priced by the time of its end. */
-  #costOf(
-    { provider, model, finishedAt }: Attempt,
-    outcome: Outcome,
-    fault: Fault | null,
-    at: number,
-  ): Cost {
+  #costOf({ provider, model, finishedAt }: Attempt, outcome: Outcome, fault: Fault | null, at: number): Cost {
     const usage = 'usage' in outcome ? outcome.usage : null;
     const isNothing =
       outcome.type === 'release' || (outcome.type === 'fail' && isTurnedAway(outcome.failure, fault));

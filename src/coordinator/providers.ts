@@ -4,7 +4,13 @@ import { providerMachine } from '../../machines/providerMachine.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { brief, type Failure, type Fault, tripsBreaker } from '../domain/failure.ts';
-import type { BreakerSettings, BreakerView, ProviderFleet, ProviderView, RateLimit } from '../domain/provider.ts';
+import type {
+  BreakerSettings,
+  BreakerView,
+  ProviderFleet,
+  ProviderView,
+  RateLimit,
+} from '../domain/provider.ts';
 import type { ProviderStatus } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
 import { own } from '../lib/own.ts';

@@ -50,7 +50,8 @@ export class WaitingReasons {
 
   #ofCandidate({ target, model, fitting, unwell, until }: Candidate): Reason {
     const { provider } = target;
-    if (!fitting.some(isOpen) && unwell.some(isOpen)) return unhealthy(unwell.filter(isOpen), provider, model);
+    if (!fitting.some(isOpen) && unwell.some(isOpen))
+      return unhealthy(unwell.filter(isOpen), provider, model);
     if (fitting.length === 0) return reason('no_worker', noWorker(target));
     if (this.#providers.allowance(provider) <= 0) return this.#ofProvider(provider, until);
     const ceiling = this.#providers.ceiling(provider);
@@ -126,7 +127,9 @@ function namesOf(members: readonly FleetMember[]): string {
 /** The names of the first of them, each with what is wrong. */
 function faultsOf(members: readonly FleetMember[], provider: string, model: string | null): string {
   const lines = members.slice(0, namesMax).map(({ life, health }) => {
-    const faults = health.heldFor(provider, model).map((held) => `${faultText(held)}: ${lineOf(held.failure)}`);
+    const faults = health
+      .heldFor(provider, model)
+      .map((held) => `${faultText(held)}: ${lineOf(held.failure)}`);
     return `${life.name} ${faults.join(' and ')}`;
   });
   const more = members.length - lines.length;

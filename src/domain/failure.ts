@@ -295,7 +295,8 @@ export function verdictOn(errorClass: ErrorClass, situation: Situation): Verdict
   if (isUnrun(fault)) return others.able ? 'elsewhere' : nextOrFail;
   if (transientClasses.includes(errorClass)) return mayTryAgain(situation) ? 'again' : nextOrFail;
   if (errorClass === 'timeout' && !rules.fallbackOnTimeout) return 'fail';
-  return others.untried && tally.transient + 1 < rules.maxAttempts ? 'elsewhere' : nextOrFail;
+  const isTriedOn = fault === 'failing' && others.untried;
+  return isTriedOn && tally.transient + 1 < rules.maxAttempts ? 'elsewhere' : nextOrFail;
 }
 
 /**

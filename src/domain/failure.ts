@@ -163,9 +163,14 @@ export const faults = ['unreachable', 'loading', 'refused', 'missing', 'failing'
 export type Fault = (typeof faults)[number];
 
 /** The connection was there and broke before the answer was complete: the request itself may have done that. */
-const brokenCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'connection_broken', 'UND_ERR_SOCKET'];
+const brokenCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'connection_broken'];
 /** The code of a `model_not_loaded` that passes by itself. */
 export const modelLoadingCode = 'model_loading';
+
+/** Also a peer that answers with something that is no HTTP: it was reached. */
+function isBroken(code: string): boolean {
+  return brokenCodes.includes(code) || code.startsWith('HPE_');
+}
 
 const faultByClass: Partial<Record<ErrorClass, Fault>> = {
   quota_exhausted: 'refused',
@@ -184,7 +189,7 @@ const faultByClass: Partial<Record<ErrorClass, Fault>> = {
  */
 export function faultOf({ class: errorClass, code, status }: Failure, hasBegun: boolean): Fault | null {
   if (errorClass === 'network') {
-    return hasBegun || status !== null || brokenCodes.includes(code) ? 'failing' : 'unreachable';
+    return hasBegun || status !== null || isBroken(code) ? 'failing' : 'unreachable';
   }
   if (errorClass === 'model_not_loaded' && code === modelLoadingCode) return 'loading';
   return faultByClass[errorClass] ?? null;

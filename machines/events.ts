@@ -1,4 +1,4 @@
-import type { Failure, FailureRules } from '../src/domain/failure.ts';
+import type { Failure, FailureRules, Fault, Others } from '../src/domain/failure.ts';
 import type { JobResult, RouteStep, StrategyName, Target } from '../src/domain/job.ts';
 import type { Cost } from '../src/domain/money.ts';
 import type { Usage } from '../src/domain/usage.ts';
@@ -46,6 +46,10 @@ export type JobEvent =
   | ({
       type: 'job.attemptFailed';
       error: Failure;
+      /** What it says of the worker; null when it is the job's own, or a limit. */
+      fault: Fault | null;
+      /** The other workers that fit the job at this provider. */
+      others: Others;
       /** What the provider asked for, for the provider's own limit; the job's machine does not read it. */
       retryAfterMs?: number | null;
       rules: FailureRules;
@@ -90,6 +94,17 @@ export type WorkerEvent =
   /** The models that the worker's local server has now. */
   | ({ type: 'worker.modelsChanged'; models: Record<string, string[]> } & At);
 
+export type HealthEvent =
+  /** An attempt failed. `until`, epoch ms, is used when that puts the worker aside; it takes `enough` in a row. */
+  | ({ type: 'health.failed'; failure: Failure; enough: number; until: number } & At)
+  /** The time for which it was put aside has passed. */
+  | ({ type: 'health.due' } & At)
+  /** The one job of a trial was sent, or has come back without a verdict on the worker. */
+  | ({ type: 'health.trialSent' } & At)
+  | ({ type: 'health.trialReturned' } & At)
+  /** An attempt got an answer. */
+  | ({ type: 'health.succeeded' } & At);
+
 export type ProviderEvent =
   /** It answered 429. `until` is epoch ms. */
   | ({ type: 'provider.limited'; until: number } & At)
@@ -102,6 +117,8 @@ export type ProviderEvent =
       openRatio: number;
       openMinimum: number;
       openUntil: number;
+      /** Workers of the provider that are well: while there is one, the provider is not stopped. */
+      workersLeft: number;
     } & At)
   | ({ type: 'provider.succeeded' } & At)
   /** The time until which it was limited or open has passed. */

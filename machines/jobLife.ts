@@ -1,5 +1,7 @@
 import {
   type Failure,
+  faultOf,
+  isUnrun,
   jobTimeout,
   mayWaitForLimit,
   type ProviderTally,
@@ -36,6 +38,11 @@ import type { JobEvent } from './events.ts';
  * takes a job and gives it back at once does not do so for ever, with one more attempt to remember each time.
  */
 export const releasesMax = 100;
+/**
+ * Attempts that a job remembers, of those that never ran. It may wait for a server for weeks and be the trial of its
+ * worker every minute; from here on a new attempt takes the place of the last one when that was not run.
+ */
+export const attemptsKept = 50;
 /** Decisions that a job remembers; older ones are dropped so that a job that waits for ever stays small. */
 const routeLengthMax = 100;
 
@@ -146,8 +153,24 @@ const requeued = { startedAt: null, delayedUntil: null } as const;
 export function verdict(life: JobLife, event: JobEvent): Verdict | null {
   if (event.type !== 'job.attemptFailed' || event.lease !== life.lease) return null;
   if (event.final) return 'fail';
-  const provider = lastAttempt(life)?.provider ?? life.target.provider;
-  return verdictOn(event.error.class, tallyOf(life, provider), event.rules, event.next !== null);
+  const { error, fault, rules, next, others } = event;
+  const { provider, workerId } = lastAttempt(life) ?? { provider: life.target.provider, workerId: null };
+  return verdictOn(error.class, {
+    fault,
+    tally: tallyOf(life, provider),
+    rules,
+    hasNext: next !== null,
+    others,
+    isOfOneWorker: life.attempts.every(
+      (attempt) =>
+        attempt.provider !== provider || attempt.outcome !== 'failed' || attempt.workerId === workerId,
+    ),
+  });
+}
+
+/** Whether an attempt has ended before the provider was asked, or by its refusal to run anything. */
+function wasUnrun({ outcome, error, usage }: Attempt): boolean {
+  return outcome === 'failed' && error !== null && usage === null && isUnrun(faultOf(error, false));
 }
 
 /** The time that it waited for has come. */
@@ -166,8 +189,11 @@ export function beginAttempt(
   { at, workerId, provider, model, why, skipped = [] }: Of<'job.assigned'>,
 ): JobLife {
   const lease = life.lease + 1;
+  const last = lastAttempt(life);
+  const isReplaced = last !== undefined && life.attempts.length >= attemptsKept && wasUnrun(last);
+  const kept = isReplaced ? life.attempts.slice(0, -1) : life.attempts;
   const attempt: Attempt = {
-    number: life.attempts.length + 1,
+    number: kept.length + 1,
     lease,
     workerId,
     provider,
@@ -182,7 +208,7 @@ export function beginAttempt(
   return {
     ...life,
     lease,
-    attempts: [...life.attempts, attempt],
+    attempts: [...kept, attempt],
     route: withSteps(life, [...skipped, { provider, model, workerId, outcome: 'chosen', why, at }]),
     startedAt: at,
     updatedAt: at,
@@ -211,7 +237,7 @@ export function acceptResult(life: JobLife, { at, result, usage, cost }: Of<'job
 /** The attempt has failed and is counted for its provider. */
 export function endFailedAttempt(
   life: JobLife,
-  { at, error, usage, cost }: Of<'job.attemptFailed'>,
+  { at, error, fault, usage, cost }: Of<'job.attemptFailed'>,
 ): JobLife {
   const attempt = lastAttempt(life);
   const provider = attempt?.provider ?? life.target.provider;
@@ -225,7 +251,7 @@ export function endFailedAttempt(
       ...life.tallies,
       [provider]: isLimit
         ? { ...tally, rateLimited: tally.rateLimited + 1 }
-        : { ...tally, transient: tally.transient + 1 },
+        : { ...tally, transient: tally.transient + (isUnrun(fault) ? 0 : 1) },
     },
     route: withSteps(life, [
       {

@@ -40,6 +40,7 @@ export const jobMachine = setup({
       ),
     goesToNext: ({ context, event }) => life.verdict(context, event) === 'next',
     waitsForLimit: ({ context, event }) => life.verdict(context, event) === 'wait',
+    goesElsewhere: ({ context, event }) => life.verdict(context, event) === 'elsewhere',
     triesAgain: ({ context, event }) => life.verdict(context, event) === 'again',
     isReapedTooOften: ({ context, event }) =>
       event.type === 'job.reaped' && event.lease === context.lease && life.isReapedTooOften(context, event),
@@ -138,6 +139,12 @@ export const jobMachine = setup({
             target: 'pending',
             actions: 'endFailedAttempt',
             description: 'A limit is a wait: the job keeps its place until the provider’s limit ends.',
+          },
+          {
+            guard: 'goesElsewhere',
+            target: 'pending',
+            actions: 'endFailedAttempt',
+            description: 'The worker’s fault: another worker takes the job, or it waits until one can.',
           },
           { guard: 'triesAgain', target: 'pending', actions: ['endFailedAttempt', 'delayRetry'] },
           { guard: 'isCurrentLease', target: 'failed', actions: ['endFailedAttempt', 'failWithError'] },

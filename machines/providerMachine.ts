@@ -1,4 +1,4 @@
-import { assign, or, setup } from 'xstate';
+import { assign, setup } from 'xstate';
 import type { ProviderEvent } from './events.ts';
 
 /** The context of the provider machine. Plain JSON. */
@@ -17,6 +17,10 @@ export interface ProviderLife {
 
 type Of<T extends ProviderEvent['type']> = Extract<ProviderEvent, { type: T }>;
 
+function isTooBad({ attempts, openMinimum, failureRatio, openRatio, workersLeft }: Of<'provider.failed'>) {
+  return attempts >= openMinimum && failureRatio >= openRatio && workersLeft === 0;
+}
+
 /** Rate limit and circuit breaker of one provider, over all workers that serve it. */
 export const providerMachine = setup({
   types: {
@@ -26,13 +30,12 @@ export const providerMachine = setup({
     tags: {} as 'assignable',
   },
   guards: {
-    /** Enough attempts in the window, and too many of them failed. */
-    isTooBad: ({ event }) =>
+    /** Enough attempts in the window, too many of them failed, and no worker is left that can. */
+    isTooBad: ({ event }) => event.type === 'provider.failed' && isTooBad(event),
+    /** The same, or its breaker has opened, nothing has succeeded since, and no worker is left to probe with. */
+    isStillBad: ({ context, event }) =>
       event.type === 'provider.failed' &&
-      event.attempts >= event.openMinimum &&
-      event.failureRatio >= event.openRatio,
-    /** Its breaker has opened and nothing has succeeded since. */
-    hasOpened: ({ context }) => context.opensInRow > 0,
+      (isTooBad(event) || (context.opensInRow > 0 && event.workersLeft === 0)),
     /** Whether it lasts longer than what is known already. */
     isLonger: ({ context, event }) => event.type === 'provider.limited' && event.until > (context.until ?? 0),
   },
@@ -116,9 +119,10 @@ export const providerMachine = setup({
         'provider.probeReturned': { actions: 'returnProbe' },
         'provider.succeeded': { target: 'available', actions: 'recover' },
         'provider.limited': { target: 'limited', actions: 'limit' },
-        // After a limit alone one job that fails is no worse than one among many: the next job is the probe then.
+        // After a limit alone one job that fails is no worse than one among many, and another worker may be better off:
+        // the next job is the probe then.
         'provider.failed': [
-          { guard: or(['hasOpened', 'isTooBad']), target: 'open', actions: 'open' },
+          { guard: 'isStillBad', target: 'open', actions: 'open' },
           { actions: 'returnProbe' },
         ],
         'provider.reset': { target: 'available', actions: 'recover' },

@@ -1,4 +1,5 @@
 import type { AnyStateMachine } from 'xstate';
+import { healthMachine } from '../../machines/healthMachine.ts';
 import { jobMachine } from '../../machines/jobMachine.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
@@ -8,7 +9,13 @@ import { layOut } from './layout.ts';
 import { graphOf } from './machineGraph.ts';
 import { palettes, pictureOf } from './picture.ts';
 
-const machines: readonly AnyStateMachine[] = [jobMachine, workerMachine, providerMachine, supervisorMachine];
+const machines: readonly AnyStateMachine[] = [
+  jobMachine,
+  workerMachine,
+  healthMachine,
+  providerMachine,
+  supervisorMachine,
+];
 
 /**
  * What is made of the machines: a module for the dashboard and two pictures for the docs each.

@@ -6,7 +6,7 @@ import { ApiError, type Client, createClient, Unreachable } from '../client/clie
 import { adminKeyPath } from '../config/adminKey.ts';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { messageOf } from '../domain/errors.ts';
-import { lineOf } from '../domain/failure.ts';
+import { type Fault, faultText, lineOf } from '../domain/failure.ts';
 import { type Role, roles } from '../domain/key.ts';
 import type { WireStats } from '../domain/wire/stats.ts';
 import type { WireWorker } from '../domain/wire/worker.ts';
@@ -187,24 +187,32 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
       open.length > 0
         ? ok(title, detail)
         : warning(title, `${detail}; none takes work`, `svc workers resume ${pasted(first.name)}`);
-    return [fleet, ...refusedKeys(connected), ...unservedJobs(await client.stats(), connected)];
+    return [fleet, ...setAside(connected), ...unservedJobs(await client.stats(), connected)];
   } catch (error) {
     return [fault(title, messageOf(error), start)];
   }
 }
 
-/** Workers that a provider has turned away, which are passed over while others serve it. */
-function refusedKeys(connected: readonly WireWorker[]): Finding[] {
+/** Workers that are passed over, with the reason. */
+function setAside(connected: readonly WireWorker[]): Finding[] {
   return connected.flatMap(({ name, refusals }) =>
-    refusals.map(({ provider, error }) =>
+    refusals.map((refusal) =>
       warning(
         'Workers',
-        `${plainLine(provider)} refuses the key of ${plainLine(name)}: ${plainLine(lineOf(error))}`,
-        'give that worker a key that is valid and start it again',
+        plainLine(`${name} ${faultText(refusal)}: ${lineOf(refusal.error)}`),
+        faultFixes[refusal.fault],
       ),
     ),
   );
 }
+
+const faultFixes: Record<Fault, string> = {
+  unreachable: 'start its model server, or correct base_url; its jobs wait or go to other workers meanwhile',
+  loading: 'wait until the model is loaded',
+  refused: 'give that worker a valid key and restart it',
+  missing: 'load or pull the model there, or correct the name',
+  failing: 'look into the log of its model server',
+};
 
 /** Any client may name a provider, also one that nobody has: its jobs wait, and no list of providers shows it. */
 function unservedJobs({ pending }: WireStats, connected: readonly WireWorker[]): Finding[] {

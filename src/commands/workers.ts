@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Client } from '../client/client.ts';
-import { lineOf } from '../domain/failure.ts';
+import { faultText, lineOf } from '../domain/failure.ts';
 import { slotsMax } from '../domain/limits.ts';
 import type { WireWorker } from '../domain/wire/worker.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
@@ -142,9 +142,11 @@ function workerSheet(worker: WireWorker, screen: Screen, now: number): string[] 
     ['Models', models.length === 0 ? 'any' : plainLine(models.join('; '))],
     ['Tags', plainLine(worker.tags.join(', ')) || '-'],
     ['Slots', `${worker.running} of ${worker.concurrency} taken`],
-    ...worker.refusals.map(({ provider, at, error }): [string, string] => {
-      const text = `by ${provider}, ${whenText(at, now)}: ${lineOf(error)}`;
-      return ['Refused', screen.paint('red', plainLine(text))];
+    ...worker.refusals.map((refusal): [string, string] => {
+      const { at, until, error } = refusal;
+      const next = until === null ? 'its next job is a trial' : `tried again ${whenText(until, now)}`;
+      const text = `${faultText(refusal)}, ${whenText(at, now)}, ${next}: ${lineOf(error)}`;
+      return ['Set aside', screen.paint('red', plainLine(text))];
     }),
     ['Done', `${worker.completed} completed, ${worker.failed} failed`],
     [

@@ -1,12 +1,12 @@
 import { nearest } from '../lib/nearest.ts';
-import { localProviders } from './config.ts';
+import { defaultsKey, localProviders } from './config.ts';
 import { keyPath } from './fields.ts';
 import type { ConfigFile, PriceFile, RuleFile } from './file.ts';
 import { type Fault, topLevelProviders } from './schema.ts';
 
 /** What no single key can tell: keys that contradict each other. Each fault keeps the configuration from being used. */
 export function findContradictions(file: ConfigFile): Fault[] {
-  return [...modelConflicts(file), ...ruleFaults(file), ...priceFaults(file)];
+  return [...defaultsFaults(file), ...modelConflicts(file), ...ruleFaults(file), ...priceFaults(file)];
 }
 
 /** The `model` that stands at the top of the file under a provider's name (`ollama: {model: …}`). */
@@ -20,7 +20,18 @@ export function topLevelModel(file: ConfigFile, provider: string): string | null
 /** Every provider that the file has settings for, in either of the two places. */
 export function configuredProviders(file: ConfigFile): string[] {
   const top = topLevelProviders(file).filter((key) => topLevelModel(file, key) !== null);
-  return [...new Set([...Object.keys(file.providers ?? {}), ...top])];
+  return [...new Set([...Object.keys(file.providers ?? {}), ...top])].filter((name) => name !== defaultsKey);
+}
+
+/** What holds for all providers is how their limits are waited for, and nothing else. */
+function defaultsFaults({ providers }: ConfigFile): Fault[] {
+  const path = keyPath('providers', defaultsKey);
+  return Object.keys(providers?.[defaultsKey] ?? {})
+    .filter((key) => key !== 'rate_limit')
+    .map((key) => ({
+      path: `${path}.${key}`,
+      message: `cannot be set for all providers at once; only rate_limit can`,
+    }));
 }
 
 function modelConflicts(file: ConfigFile): Fault[] {
@@ -88,7 +99,7 @@ function priceTrouble(price: PriceFile): string | null {
 
 /** What is allowed and still likely a mistake. */
 export function findOddities(file: ConfigFile): Fault[] {
-  return [...unknownProviders(file), ...routingOddities(file), ...clockOddities(file)];
+  return [...unknownProviders(file), ...routingOddities(file)];
 }
 
 function unknownProviders(file: ConfigFile): Fault[] {
@@ -138,12 +149,4 @@ function routingOddities({ routing }: ConfigFile): Fault[] {
     ];
   }
   return [];
-}
-
-function clockOddities({ jobs }: ConfigFile): Fault[] {
-  const staleAfter = jobs?.reap_stale_after_seconds ?? 120;
-  const interval = jobs?.heartbeat_interval_seconds ?? 10;
-  if (staleAfter === 0 || staleAfter >= 2 * interval) return [];
-  const message = `is less than two heartbeats (${interval} s each): healthy jobs would be taken for dead`;
-  return [{ path: 'jobs.reap_stale_after_seconds', message }];
 }

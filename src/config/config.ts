@@ -23,6 +23,8 @@ export interface Config {
     defaultProvider: string | null;
   };
   providers: Record<string, ProviderConfig>;
+  /** `providers.defaults`: for every provider without a block of its own. */
+  providerDefaults: { rateLimit: RateLimit | null };
   routing: {
     strategy: StrategyName;
     chain: string[];
@@ -144,6 +146,9 @@ export interface WorkerSettings {
   coordinator: string | null;
   apiKey: string | null;
 }
+
+/** The block under `providers` that is no provider, but holds for all of them. */
+export const defaultsKey = 'defaults';
 
 /** Names of the local providers that are built in: free, and allowed at the top level (`ollama.model`). */
 export const localProviders: readonly string[] = ['echo', 'ollama', 'lmstudio', 'llamacpp', 'vllm'];

@@ -43,6 +43,7 @@ export function withDefaults(file: ConfigFile, cwd: string): Config {
       priorities: bare(Object.entries({ normal: 0, ...(jobs?.priorities ?? priorities) })),
       defaultProvider: jobs?.default_provider ?? null,
     },
+    providerDefaults: { rateLimit: handling(file.providers?.defaults ?? {}) },
     providers: bare(configuredProviders(file).map((name) => [name, providerConfig(file, name)])),
     routing: {
       strategy: routing?.strategy ?? 'direct',
@@ -107,8 +108,7 @@ function bare<T>(entries: [string, T][]): Record<string, T> {
 function providerConfig(file: ConfigFile, name: string): ProviderConfig {
   const settings: ProviderFile = file.providers?.[name] ?? {};
   return {
-    // `rate_limit:` with nothing under it still asks for rate-limit handling.
-    rateLimit: 'rate_limit' in settings ? rateLimit(settings.rate_limit ?? {}) : null,
+    rateLimit: handling(settings),
     model: settings.model ?? topLevelModel(file, name),
     baseUrl: settings.base_url ?? null,
     apiKeyEnv: settings.api_key_env ?? null,
@@ -116,6 +116,11 @@ function providerConfig(file: ConfigFile, name: string): ProviderConfig {
     ...(settings.timeouts ? { timeouts: timeouts(settings.timeouts) } : {}),
     breaker: breaker(settings.breaker ?? {}),
   };
+}
+
+/** `rate_limit:` with nothing under it still asks for rate-limit handling. */
+function handling(settings: ProviderFile): RateLimit | null {
+  return 'rate_limit' in settings ? rateLimit(settings.rate_limit ?? {}) : null;
 }
 
 function timeouts(file: TimeoutsFile): ProviderTimeouts {

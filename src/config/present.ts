@@ -1,5 +1,12 @@
 import { wireBreakerSettings, wireRateLimit } from '../domain/wire/provider.ts';
-import type { Config, Price, ProviderConfig, ProviderTimeouts, RoutingRule } from './config.ts';
+import {
+  type Config,
+  defaultsKey,
+  type Price,
+  type ProviderConfig,
+  type ProviderTimeouts,
+  type RoutingRule,
+} from './config.ts';
 
 /** Stands in place of a secret. */
 const hidden = '[hidden]';
@@ -29,10 +36,13 @@ export function presentConfig(config: Config, secrets: Secrets = 'masked') {
       priorities: { ...jobs.priorities },
       default_provider: jobs.defaultProvider,
     },
-    providers: mapValues(config.providers, (provider) => ({
-      ...presentProvider(provider),
-      base_url: address(provider.baseUrl),
-    })),
+    providers: {
+      ...presentDefaults(config.providerDefaults),
+      ...mapValues(config.providers, (provider) => ({
+        ...presentProvider(provider),
+        base_url: address(provider.baseUrl),
+      })),
+    },
     routing: {
       strategy: routing.strategy,
       chain: routing.chain,
@@ -101,6 +111,10 @@ export function presentTimeouts(timeouts: ProviderTimeouts | undefined) {
     idle_seconds: timeouts.idle ?? null,
     total_seconds: timeouts.total ?? null,
   };
+}
+
+function presentDefaults({ rateLimit }: Config['providerDefaults']) {
+  return rateLimit === null ? {} : { [defaultsKey]: { rate_limit: wireRateLimit(rateLimit) } };
 }
 
 function presentProvider({ rateLimit, model, baseUrl, apiKeyEnv, api, timeouts, breaker }: ProviderConfig) {

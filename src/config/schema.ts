@@ -1,6 +1,6 @@
 import { ValidationError } from 'yup';
 import { tokensMax } from '../domain/limits.ts';
-import { localProviders } from './config.ts';
+import { defaultsKey, localProviders } from './config.ts';
 import {
   above,
   anyNumber,
@@ -177,7 +177,9 @@ export function checkShape(data: Record<string, unknown>): { file: ConfigFile; f
 export function topLevelProviders(data: { providers?: unknown }): string[] {
   const { providers } = data;
   const named = typeof providers === 'object' && providers !== null ? Object.keys(providers) : [];
-  return [...new Set([...localProviders, ...named])].filter((key) => !Object.hasOwn(topFields, key));
+  return [...new Set([...localProviders, ...named])].filter(
+    (key) => key !== defaultsKey && !Object.hasOwn(topFields, key),
+  );
 }
 
 function providerFields(data: Record<string, unknown>): Record<string, ReturnType<typeof shape>> {

@@ -1,11 +1,12 @@
-import { candidatesOf, type JobLife, laneKey, type Target } from '../domain/job.ts';
+import type { Others } from '../domain/failure.ts';
+import { candidatesOf, type JobLife, laneKey, lastAttempt, type Target } from '../domain/job.ts';
 import type { WorkerLife } from '../domain/worker.ts';
 import { own } from '../lib/own.ts';
 import type { Member } from '../routing/member.ts';
 import { strategies } from '../routing/strategies/index.ts';
 import type { Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
-import { type FleetMember, passOver, type Workers } from './workers.ts';
+import { type FleetMember, isAble, isOpen, passOver, type Workers } from './workers.ts';
 
 /** Chains whose turns are remembered; beyond it they start again, which only costs a little evenness. */
 const turnsMax = 10_000;
@@ -19,7 +20,11 @@ export type PriceOf = (provider: string, model: string | null) => number | null;
 export interface Candidate extends Member {
   /** Connected workers that fit, whatever their state; without those that are passed over. */
   fitting: readonly FleetMember[];
+  /** Those that are passed over. */
+  unwell: readonly FleetMember[];
 }
+
+type Fitting = Pick<Candidate, 'fitting' | 'unwell'>;
 
 /** The fleet as the routing sees it: which candidates of a job could run it now, and which one does. */
 export class Candidates {
@@ -30,7 +35,7 @@ export class Candidates {
   /** Assignments of a lane, for strategies that take turns. */
   readonly #turns = new Map<string, number>();
   /** The workers that fit, by target and model, of the fleet that they were chosen from. */
-  readonly #fitting = new Map<string, readonly FleetMember[]>();
+  readonly #fitting = new Map<string, Fitting>();
   #fleet: readonly FleetMember[] = [];
 
   constructor(options: { leases: Leases; providers: Providers; workers: Workers; priceOf: PriceOf }) {
@@ -58,11 +63,22 @@ export class Candidates {
     this.#turns.set(lane, (this.#turns.get(lane) ?? 0) + 1);
   }
 
-  /** The fitting worker with the smallest share of its slots taken; null when none has one free. */
-  leastBusy({ fitting }: Candidate): WorkerLife | null {
+  /**
+   * The fitting worker with the smallest share of its slots taken; null when none has one free.
+   * @param tried workers that are left for the last: the job has failed on them.
+   */
+  leastBusy({ fitting }: Candidate, tried: ReadonlySet<string>): WorkerLife | null {
+    if (tried.size > 0) {
+      const untried = fitting.filter(({ life }) => !tried.has(life.id));
+      return this.#leastBusyOf(untried) ?? this.#leastBusyOf(fitting);
+    }
+    return this.#leastBusyOf(fitting);
+  }
+
+  #leastBusyOf(members: readonly FleetMember[]): WorkerLife | null {
     let best: WorkerLife | null = null;
     let bestLoad = 1;
-    for (const { life, isTaking } of fitting) {
+    for (const { life, isTaking } of members) {
       // A worker without slots has a load of NaN or more.
       const load = isTaking ? this.#leases.held(life.id) / life.concurrency : 1;
       if (load < bestLoad) {
@@ -71,6 +87,22 @@ export class Candidates {
       }
     }
     return best;
+  }
+
+  /** The other workers that fit a job at the provider of its last attempt. */
+  others(life: JobLife): Others {
+    const attempt = lastAttempt(life);
+    const target = candidatesOf(life).find(({ provider }) => provider === attempt?.provider);
+    if (attempt === undefined || target === undefined) return { able: false, untried: false };
+    const { provider, model, workerId } = attempt;
+    const tried = triedAt(life, provider);
+    const others = fittingIn(this.#workers.fleet(), target, model).filter(
+      (member) => member.life.id !== workerId && isOpen(member),
+    );
+    return {
+      able: others.some(({ health }) => health.standing(provider, model) !== 'refused'),
+      untried: others.some((member) => !tried.has(member.life.id) && isAble(member, provider, model)),
+    };
   }
 
   /** Slots of all workers together that could take a job now. */
@@ -83,7 +115,7 @@ export class Candidates {
   #candidate(target: Target, isChain: boolean): Candidate {
     const { provider } = target;
     const model = target.model ?? this.#providers.settings(provider)?.model ?? null;
-    const fitting = this.#fittingOf(target, model);
+    const { fitting, unwell } = this.#fittingOf(target, model);
     const taken = { slots: 0, held: 0, isFull: true };
     for (const { life, isTaking } of fitting) {
       if (!isTaking) continue;
@@ -96,7 +128,8 @@ export class Candidates {
       target,
       model,
       fitting,
-      ...this.#state(provider, fitting.length, taken, isChain),
+      unwell,
+      ...this.#state({ target, model, fitting, unwell }, taken, isChain),
       load: taken.slots === 0 ? 1 : taken.held / taken.slots,
       price: this.#priceOf(provider, model),
       latencyMs: this.#providers.latencyMs(provider),
@@ -104,12 +137,15 @@ export class Candidates {
   }
 
   #state(
-    provider: string,
-    fitting: number,
+    { target: { provider }, model, fitting, unwell }: Pick<Candidate, 'target' | 'model' | keyof Fitting>,
     { slots, isFull }: { slots: number; isFull: boolean },
     isChain: boolean,
   ): Pick<Member, 'state' | 'why' | 'until'> {
-    if (fitting === 0) return { state: 'skipped', why: 'no connected worker fits', until: null };
+    if (slots === 0 && unwell.some(isOpen)) {
+      const why = 'its workers are set aside after failures';
+      return { state: 'skipped', why, until: firstTrial(unwell, provider, model) };
+    }
+    if (fitting.length === 0) return { state: 'skipped', why: 'no connected worker fits', until: null };
     if (slots === 0) {
       return {
         state: 'skipped',
@@ -138,17 +174,39 @@ export class Candidates {
     return { state: 'ready', why: 'a worker has a free slot', until: null };
   }
 
-  #fittingOf(target: Target, model: string | null): readonly FleetMember[] {
+  #fittingOf(target: Target, model: string | null): Fitting {
     const fleet = this.#workers.fleet();
     if (fleet !== this.#fleet || this.#fitting.size >= fittingMax) this.#fitting.clear();
     this.#fleet = fleet;
     const key = `${laneKey(target)} ${model}`;
     const known = this.#fitting.get(key);
     if (known !== undefined) return known;
-    const fitting = passOver(fittingIn(fleet, target, model), target.provider);
-    this.#fitting.set(key, fitting);
-    return fitting;
+    const all = fittingIn(fleet, target, model);
+    const fitting = passOver(all, target.provider, model);
+    const unwell = fitting.length === all.length ? [] : all.filter((member) => !fitting.includes(member));
+    const found = { fitting, unwell };
+    this.#fitting.set(key, found);
+    return found;
   }
+}
+
+/** Workers on which a job has failed at a provider; hardly any job has any. */
+export function triedAt({ attempts }: JobLife, provider: string): ReadonlySet<string> {
+  if (attempts.length === 0) return none;
+  const failed = attempts.filter((attempt) => attempt.outcome === 'failed' && attempt.provider === provider);
+  return new Set(failed.map(({ workerId }) => workerId));
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** Epoch ms when the first of them is tried again; null when that is under way or nobody knows. */
+export function firstTrial(
+  members: readonly FleetMember[],
+  provider: string,
+  model: string | null,
+): number | null {
+  const times = members.flatMap(({ health }) => health.until(provider, model) ?? []);
+  return times.length === 0 ? null : Math.min(...times);
 }
 
 /**

@@ -3,7 +3,7 @@ import { type JobRecord, laneOf, lastAttempt, type RouteStep } from '../domain/j
 import type { Assignment } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Decide, Store } from '../store/store.ts';
-import type { Candidates } from './candidates.ts';
+import { type Candidates, triedAt } from './candidates.ts';
 import { draftOf, type JobHost, type NewJob, type Step } from './jobHost.ts';
 import type { LeaseKeeper } from './leaseKeeper.ts';
 import type { Lease } from './leases.ts';
@@ -195,7 +195,10 @@ export class Dispatcher {
   #claim(job: JobRecord, lane: string): Claim | 'skip' | 'close' {
     const candidates = this.#candidates.of(job.life);
     const picked = this.#candidates.pick(job.life, lane, candidates);
-    const worker = picked?.state === 'ready' ? this.#candidates.leastBusy(picked) : null;
+    const worker =
+      picked?.state === 'ready'
+        ? this.#candidates.leastBusy(picked, triedAt(job.life, picked.target.provider))
+        : null;
     if (picked === null || worker === null) return 'close';
     const { model } = picked;
     const { provider } = picked.target;
@@ -223,7 +226,7 @@ export class Dispatcher {
       skipped,
     });
     if (step === null) return 'skip';
-    const lease = this.#keeper.reserve(job, worker.id, provider);
+    const lease = this.#keeper.reserve(job, { workerId: worker.id, provider, model });
     this.#providers.sent(provider);
     this.#candidates.took(lane);
     return { step, lease, model, release: this.#host.hold(job.id) };

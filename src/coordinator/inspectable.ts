@@ -48,6 +48,9 @@ const shown = new Set([
   'retryAfterMs',
   'next',
   'final',
+  'others',
+  'able',
+  'untried',
   'timeoutMs',
   'maxReaps',
   'latencyMs',
@@ -68,6 +71,10 @@ const shown = new Set([
   'connectedAt',
   'lastHeartbeatAt',
   'hello',
+  // Health of workers.
+  'fault',
+  'inRow',
+  'enough',
   // Providers.
   'until',
   'limitsInRow',
@@ -78,6 +85,7 @@ const shown = new Set([
   'openRatio',
   'openMinimum',
   'openUntil',
+  'workersLeft',
 ]);
 
 const textLengthMax = 200;

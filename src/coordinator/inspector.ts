@@ -10,7 +10,13 @@ import { inspectable } from './inspectable.ts';
  * Events that are remembered for those who come to look, some 2 KB each. Of each machine some: every frame of a worker is
  * an event of its actor, and many workers would leave no room for jobs.
  */
-const eventsMax: Record<MachineName, number> = { job: 150, worker: 60, provider: 60, supervisor: 30 };
+const eventsMax: Record<MachineName, number> = {
+  job: 150,
+  worker: 60,
+  health: 60,
+  provider: 60,
+  supervisor: 30,
+};
 const actorsMax = 200;
 
 /** Events of all machines have one order. */
@@ -33,7 +39,13 @@ export class Inspector {
   readonly #logger: Logger;
   /** In the order of their last event. */
   readonly #actors = new Map<string, InspectedActor>();
-  readonly #events: Record<MachineName, Numbered[]> = { job: [], worker: [], provider: [], supervisor: [] };
+  readonly #events: Record<MachineName, Numbered[]> = {
+    job: [],
+    worker: [],
+    health: [],
+    provider: [],
+    supervisor: [],
+  };
   #number = 0;
   readonly #listeners = new Set<Listener>();
 

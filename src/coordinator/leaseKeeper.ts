@@ -1,7 +1,7 @@
 import type { JobEvent } from '../../machines/events.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
-import { isRefusal, workerKeyRevoked } from '../domain/failure.ts';
+import { isPassing, workerKeyRevoked } from '../domain/failure.ts';
 import { type JobRecord, type LeaseRef, lastAttempt } from '../domain/job.ts';
 import { type Cost, noCost } from '../domain/money.ts';
 import { statusOf } from '../domain/states.ts';
@@ -10,11 +10,16 @@ import type { Deadline, Deadlines } from './deadlines.ts';
 import type { Committed, JobHost } from './jobHost.ts';
 import type { Lease, Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
+import { heartbeatMs, staleMs } from './pulse.ts';
 import { toWireLease } from './workerSession.ts';
 import type { Workers } from './workers.ts';
 
 /** A change that the store refused is tried again after this; the worker keeps its result until it is acked. */
 const storeRetryMs = 500;
+
+type AttemptFailed = Extract<JobEvent, { type: 'job.attemptFailed' }>;
+/** Where an attempt runs. */
+type Place = Pick<Lease, 'workerId' | 'provider' | 'model'>;
 
 /** The life of leases: begin, heartbeats, end, and the deadlines for when the worker's word does not come. */
 export class LeaseKeeper {
@@ -62,8 +67,10 @@ export class LeaseKeeper {
   }
 
   /** Take a slot for an assignment whose commit is about to be made. */
-  reserve(job: JobRecord, workerId: string, provider: string): Lease {
-    return this.#add(job, job.life.lease + 1, workerId, provider, this.timeoutMs(job), 'assigning');
+  reserve(job: JobRecord, place: Place): Lease {
+    const lease = this.#add(job, job.life.lease + 1, place, this.timeoutMs(job), 'assigning');
+    this.#workers.sent(lease);
+    return lease;
   }
 
   /** The commit of the assignment has failed. */
@@ -79,7 +86,7 @@ export class LeaseKeeper {
     // The wall clock may have been set back since.
     const ranMs = Math.max(0, this.#clock.now() - attempt.startedAt);
     const leftMs = timeoutMs === 0 ? 0 : Math.max(1, timeoutMs - ranMs);
-    const lease = this.#add(job, job.life.lease, attempt.workerId, attempt.provider, leftMs, 'running');
+    const lease = this.#add(job, job.life.lease, attempt, leftMs, 'running');
     this.#watch(lease);
   }
 
@@ -100,7 +107,8 @@ export class LeaseKeeper {
   /** A change of a job has been committed: keep slots, deadlines and the provider's state in step with it. */
   follow(committed: Committed): void {
     const { before, after, event } = committed;
-    if (event?.type === 'job.assigned') {
+    // A worker that is back is held to the timeout again.
+    if (event?.type === 'job.assigned' || event?.type === 'job.workerReturned') {
       const lease = this.#leases.get({ jobId: after.id, lease: after.life.lease });
       if (lease === undefined) return;
       lease.phase = 'running';
@@ -117,15 +125,10 @@ export class LeaseKeeper {
 
   #end(lease: Lease, { event, effects }: Committed): void {
     if (event?.type === 'job.completed') {
-      this.#providers.completed(lease.provider, this.#clock.monotonic() - lease.assignedAt);
-      this.#workers.accepted(lease.workerId, lease.provider);
+      this.#providers.completed(lease, this.#clock.monotonic() - lease.assignedAt);
+      this.#workers.succeeded(lease);
     }
-    if (event?.type === 'job.attemptFailed' && !event.final) {
-      const { class: errorClass, message, status, code } = event.error;
-      if (isRefusal(errorClass)) this.#workers.refused(lease.workerId, lease.provider, event.error);
-      const retryAfterMs = event.retryAfterMs ?? null;
-      this.#providers.failed(lease.provider, { class: errorClass, message, status, code, retryAfterMs });
-    }
+    if (event?.type === 'job.attemptFailed' && !event.final) this.#failed(lease, event);
     const abort = effects.find((effect) => effect.type === 'abortWorker');
     const session = this.#workers.session(lease.workerId);
     if (abort !== undefined && session !== null) {
@@ -135,6 +138,13 @@ export class LeaseKeeper {
       return;
     }
     this.#drop(lease);
+  }
+
+  /** What a failure says goes to its worker first, and to the provider unless it says nothing of that. */
+  #failed(lease: Lease, { error, fault, retryAfterMs = null }: AttemptFailed): void {
+    if (fault !== null) this.#workers.failed(lease, fault, error);
+    else if (error.class !== 'rate_limited') this.#workers.succeeded(lease);
+    if (!isPassing(fault)) this.#providers.failed(lease, { ...error, retryAfterMs }, fault);
   }
 
   /** The key of the worker was revoked: its running jobs fail in the spec's words. */
@@ -148,6 +158,8 @@ export class LeaseKeeper {
         usage: null,
         cost: noCost,
         error: workerKeyRevoked(),
+        fault: null,
+        others: { able: false, untried: false },
         rules: { maxAttempts: 1, maxRateLimitRetries: null, fallbackOnTimeout: false },
         retryAt: 0,
         next: null,
@@ -220,8 +232,7 @@ export class LeaseKeeper {
   #add(
     job: JobRecord,
     lease: number,
-    workerId: string,
-    provider: string,
+    { workerId, provider, model }: Place,
     timeoutMs: number,
     phase: Lease['phase'],
   ): Lease {
@@ -231,6 +242,7 @@ export class LeaseKeeper {
       lease,
       workerId,
       provider,
+      model,
       assignedAt: now,
       graceFrom: now,
       beatAt: now,
@@ -249,22 +261,17 @@ export class LeaseKeeper {
     this.#watched.delete(lease);
     this.#leases.remove(lease);
     this.#providers.returned(lease);
+    this.#workers.returned(lease);
     this.#onFree();
   }
 
   /** Set the one deadline of a lease: the earliest of what could end it. */
   #watch(lease: Lease): void {
     this.#deadlines.clear(this.#watched.get(lease) ?? null);
-    const { heartbeatIntervalSeconds, reapStaleAfterSeconds } = this.#config().jobs;
     const at =
       lease.phase === 'ending'
-        ? this.#clock.monotonic() + 2 * heartbeatIntervalSeconds * 1000
-        : Math.min(
-            lease.timeoutAt ?? Number.POSITIVE_INFINITY,
-            reapStaleAfterSeconds === 0
-              ? Number.POSITIVE_INFINITY
-              : lease.beatAt + reapStaleAfterSeconds * 1000,
-          );
+        ? this.#clock.monotonic() + 2 * heartbeatMs(this.#config().jobs)
+        : Math.min(this.#timeoutAt(lease), lease.beatAt + this.#staleMs(lease));
     if (at === Number.POSITIVE_INFINITY) return;
     // One that has passed already (the configuration changed) is no sign that this process stood still.
     const due = Math.max(at, this.#clock.monotonic());
@@ -277,10 +284,9 @@ export class LeaseKeeper {
   /** A deadline of the lease has come; a heartbeat may have moved it meanwhile. */
   #expire(lease: Lease): void {
     const now = this.#clock.monotonic();
-    const staleMs = this.#config().jobs.reapStaleAfterSeconds * 1000;
     if (lease.phase === 'ending') {
       this.#drop(lease);
-    } else if (lease.timeoutAt !== null && lease.timeoutAt <= now) {
+    } else if (this.#timeoutAt(lease) <= now) {
       const { timeoutMs } = lease;
       this.#tryUntold(lease.jobId, {
         type: 'job.timedOut',
@@ -288,11 +294,22 @@ export class LeaseKeeper {
         lease: lease.lease,
         timeoutMs,
       });
-    } else if (staleMs > 0 && lease.beatAt + staleMs <= now) {
+    } else if (lease.beatAt + this.#staleMs(lease) <= now) {
       this.#reap(lease, 'reaped');
     } else {
       this.#watch(lease);
     }
+  }
+
+  /** When its timeout passes. With reaping off nobody but an operator ends a job whose worker is gone. */
+  #timeoutAt({ jobId, timeoutAt }: Lease): number {
+    const isLeftAlone =
+      this.#config().jobs.reapStaleAfterSeconds === 0 && this.#host.liveState(jobId) === 'running.stuck';
+    return timeoutAt === null || isLeftAlone ? Number.POSITIVE_INFINITY : timeoutAt;
+  }
+
+  #staleMs({ workerId }: Lease): number {
+    return staleMs(this.#config().jobs, this.#workers.session(workerId)?.beatMs ?? 0);
   }
 
   #reap(lease: Lease, outcome: 'reaped' | 'lost'): void {

@@ -8,6 +8,7 @@ import type { LeaseRef } from '../domain/job.ts';
 export interface Lease extends LeaseRef {
   readonly workerId: string;
   readonly provider: string;
+  readonly model: string | null;
   /** Monotonic ms: given, and the last heartbeat that listed it. */
   readonly assignedAt: number;
   /** Monotonic ms from which the worker has its time to list it: the assignment, or the end of a stall of our own. */

@@ -1,4 +1,3 @@
-import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
@@ -11,7 +10,6 @@ const goneAfter = 2.5;
 
 /** Watches that every connected worker is heard in time. */
 export class Liveness {
-  readonly #config: () => Config;
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #workers: Workers;
@@ -19,13 +17,11 @@ export class Liveness {
   readonly #watched = new Map<WorkerSession, Deadline>();
 
   constructor(options: {
-    config: () => Config;
     clock: Clock;
     deadlines: Deadlines;
     workers: Workers;
     onGone: (session: WorkerSession) => void;
   }) {
-    this.#config = options.config;
     this.#clock = options.clock;
     this.#deadlines = options.deadlines;
     this.#workers = options.workers;
@@ -48,16 +44,12 @@ export class Liveness {
 
   /** Monotonic ms when nothing was heard of it for so many heartbeat intervals. */
   #silentAt(session: WorkerSession, intervals: number): number {
-    return session.heardAt + intervals * this.#intervalMs();
+    return session.heardAt + intervals * session.beatMs;
   }
 
   /** By the sum that its deadline was set with: a difference may round the other way, and the sweep would never end. */
   #isSilent(session: WorkerSession, intervals: number): boolean {
     return this.#clock.monotonic() >= this.#silentAt(session, intervals);
-  }
-
-  #intervalMs(): number {
-    return this.#config().jobs.heartbeatIntervalSeconds * 1000;
   }
 
   #arm(session: WorkerSession): void {

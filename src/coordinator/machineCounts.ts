@@ -18,6 +18,7 @@ export async function countMachines(parts: {
   return {
     job: byState,
     worker: countStates('worker', parts.workers.states()),
+    health: countStates('health', parts.workers.healthStates()),
     provider: countStates('provider', providers),
     supervisor: countStates('supervisor', [parts.supervisor]),
   };

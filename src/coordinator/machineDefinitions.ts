@@ -1,4 +1,5 @@
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
+import { healthMachine } from '../../machines/healthMachine.ts';
 import { jobMachine } from '../../machines/jobMachine.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
@@ -13,6 +14,7 @@ import type {
 const machines: Record<MachineName, AnyStateMachine> = {
   job: jobMachine,
   worker: workerMachine,
+  health: healthMachine,
   provider: providerMachine,
   supervisor: supervisorMachine,
 };

@@ -2,11 +2,21 @@ import type { JobEvent } from '../../machines/events.ts';
 import type { Config } from '../config/config.ts';
 import type { Pricing } from '../cost/pricing.ts';
 import type { Clock, Random } from '../domain/clock.ts';
-import { type ErrorClass, failureOf, type ReportedFailure } from '../domain/failure.ts';
+import {
+  type ErrorClass,
+  type Failure,
+  type Fault,
+  failureOf,
+  faultOf,
+  isUnrun,
+  type Others,
+  type ReportedFailure,
+} from '../domain/failure.ts';
 import {
   type Attempt,
   type AttemptOutcome,
   candidatesOf,
+  type JobLife,
   type JobRecord,
   type LeaseRef,
   lastAttempt,
@@ -49,22 +59,15 @@ const repeats: Record<Outcome['type'], readonly AttemptOutcome[]> = {
 };
 
 /** The provider turned the request away before it ran anything, and charges nothing for that. */
-const turnedAway: readonly ErrorClass[] = [
-  'rate_limited',
-  'quota_exhausted',
-  'auth',
-  'model_not_found',
-  'model_not_loaded',
-  'context_overflow',
-  'invalid_request',
-];
+const turnedAway: readonly ErrorClass[] = ['rate_limited', 'context_overflow', 'invalid_request'];
 
 /** It did so when it said it with a status; in the middle of an answer it may charge for what it had made of it. */
 const turnedAwayByStatus: readonly ErrorClass[] = ['overloaded', 'server_error'];
 
-function isTurnedAway({ class: errorClass, status, code }: ReportedFailure): boolean {
+function isTurnedAway({ class: errorClass, status, code }: ReportedFailure, fault: Fault | null): boolean {
   // The answer is there, and only too large for a frame.
   if (code === 'result_too_large') return false;
+  if (isUnrun(fault)) return true;
   return turnedAway.includes(errorClass) || (status !== null && turnedAwayByStatus.includes(errorClass));
 }
 
@@ -76,6 +79,10 @@ export class Outcomes {
   readonly #host: JobHost;
   readonly #providers: Providers;
   readonly #pricing: Pricing;
+  /** The other workers that fit a job at the provider of its last attempt. */
+  readonly #others: (life: JobLife) => Others;
+  /** Whether output of a lease has come. */
+  readonly #hasBegun: (ref: LeaseRef) => boolean;
   /** Called when the worker has said its last word on a lease that only waited for it. */
   readonly #letGo: (ref: LeaseRef, workerId: string) => void;
 
@@ -86,6 +93,8 @@ export class Outcomes {
     host: JobHost;
     providers: Providers;
     pricing: Pricing;
+    others: (life: JobLife) => Others;
+    hasBegun: (ref: LeaseRef) => boolean;
     letGo: (ref: LeaseRef, workerId: string) => void;
   }) {
     this.#config = options.config;
@@ -94,6 +103,8 @@ export class Outcomes {
     this.#host = options.host;
     this.#providers = options.providers;
     this.#pricing = options.pricing;
+    this.#others = options.others;
+    this.#hasBegun = options.hasBegun;
     this.#letGo = options.letGo;
   }
 
@@ -154,7 +165,7 @@ export class Outcomes {
   #lateUsage(attempt: Attempt, outcome: Outcome, at: number): JobEvent[] {
     const usage = 'usage' in outcome ? outcome.usage : null;
     if (usage === null || attempt.usage !== null) return [];
-    const cost = this.#costOf(attempt, outcome, at);
+    const cost = this.#costOf(attempt, outcome, null, at);
     return [{ type: 'job.usageReported', at, lease: attempt.lease, usage, cost }];
   }
 
@@ -162,7 +173,8 @@ export class Outcomes {
   #events(job: JobRecord, attempt: Attempt, outcome: Outcome): JobEvent[] {
     const at = this.#clock.now();
     const usage = 'usage' in outcome ? outcome.usage : null;
-    const cost = this.#costOf(attempt, outcome, at);
+    const fault = outcome.type === 'fail' ? this.#faultOf(job, attempt, outcome) : null;
+    const cost = this.#costOf(attempt, outcome, fault, at);
     const spent = { at, lease: attempt.lease, usage, cost };
     const late = this.#lateUsage(attempt, outcome, at);
     switch (outcome.type) {
@@ -184,7 +196,7 @@ export class Outcomes {
         return [{ type: 'job.completed', ...spent, result }, ...late];
       }
       case 'fail':
-        return [this.#attemptFailed(job, attempt, outcome.failure, spent), ...late];
+        return [this.#attemptFailed(job, attempt, outcome.failure, fault, spent), ...late];
       case 'aborted':
         return [
           {
@@ -206,32 +218,42 @@ export class Outcomes {
     job: JobRecord,
     attempt: Attempt,
     failure: ReportedFailure,
+    fault: Fault | null,
     spent: { at: number; lease: number; usage: Usage | null; cost: Cost },
   ): JobEvent {
     const { jobs, routing } = this.#config();
     const tries = job.life.tallies[attempt.provider]?.transient ?? 0;
     const backoffMs = Math.min(backoffMaxMs, backoffBaseMs * 2 ** tries);
+    const maxRateLimitRetries = this.#providers.rateLimit(attempt.provider)?.maxRetries ?? null;
+    const next = candidatesOf(job.life).find(({ provider }) => provider !== attempt.provider) ?? null;
+    const isUnhandled = failure.class === 'rate_limited' && maxRateLimitRetries === null && next === null;
     return {
       type: 'job.attemptFailed',
       ...spent,
-      error: failureOf(failure),
+      error: isUnhandled ? unhandledLimit(failureOf(failure), attempt.provider) : failureOf(failure),
+      fault,
+      others: this.#others(job.life),
       retryAfterMs: failure.retryAfterMs,
       rules: {
         maxAttempts: jobs.maxAttempts,
-        maxRateLimitRetries: this.#providers.settings(attempt.provider)?.rateLimit?.maxRetries ?? null,
+        maxRateLimitRetries,
         fallbackOnTimeout: routing.fallbackOnTimeout,
       },
       retryAt: spent.at + Math.ceil(backoffMs * (0.5 + 0.5 * this.#random.next())),
-      next: candidatesOf(job.life).find(({ provider }) => provider !== attempt.provider) ?? null,
+      next,
       final: false,
     };
   }
 
+  #faultOf(job: JobRecord, { lease }: Attempt, { failure, usage }: Outcome & { type: 'fail' }): Fault | null {
+    return faultOf(failureOf(failure), usage !== null || this.#hasBegun({ jobId: job.id, lease }));
+  }
+
   /** What an attempt costs by its worker's last word. One that has ended is priced by the time of its end. */
-  #costOf({ provider, model, finishedAt }: Attempt, outcome: Outcome, at: number): Cost {
+  #costOf({ provider, model, finishedAt }: Attempt, outcome: Outcome, fault: Fault | null, at: number): Cost {
     const usage = 'usage' in outcome ? outcome.usage : null;
     const isNothing =
-      outcome.type === 'release' || (outcome.type === 'fail' && isTurnedAway(outcome.failure));
+      outcome.type === 'release' || (outcome.type === 'fail' && isTurnedAway(outcome.failure, fault));
     if (usage === null && isNothing) return noCost;
     const reportedModel = outcome.type === 'complete' ? outcome.model : null;
     return this.#pricing.costOf({ provider, model, reportedModel, usage, at: finishedAt ?? at });
@@ -247,4 +269,10 @@ export class Outcomes {
     const { provider, model } = attempt;
     return this.#pricing.costOf({ provider, model, usage: null, at: this.#clock.now() });
   }
+}
+
+/** A 429 that fails its job says which line of the configuration would have made the job wait. */
+function unhandledLimit(failure: Failure, provider: string): Failure {
+  const advice = `Jobs wait for limits with providers.${provider}.rate_limit, or providers.defaults.rate_limit for every provider, in the configuration`;
+  return { ...failure, message: `${failure.message}. ${advice}` };
 }

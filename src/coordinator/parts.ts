@@ -84,8 +84,11 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     logger,
     inspector,
     onNeeded: () => dispatcher.kick(),
+    onWell: (names) => {
+      for (const name of names) providers.workerCame(name);
+    },
   });
-  const providers = new Providers({
+  const providers: Providers = new Providers({
     config,
     clock,
     random,
@@ -95,6 +98,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     leases,
     inspector,
     fleet: (provider) => workers.fleetOf(provider),
+    ableWorkers: (provider, model) => workers.ableFor(provider, model),
     onAvailable: () => dispatcher.kick(),
   });
   const host = new JobHost({
@@ -110,6 +114,8 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     host,
     providers,
     pricing,
+    others: (life) => candidates.others(life),
+    hasBegun: (ref) => leases.get(ref)?.hasStreamed === true,
     letGo: (ref, workerId) => keeper.letGo(ref, workerId),
   });
   const keeper = new LeaseKeeper({
@@ -169,7 +175,6 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     candidates,
     dispatcher,
     liveness: new Liveness({
-      config,
       clock,
       deadlines,
       workers,

@@ -3,8 +3,14 @@ import type { ProviderEvent } from '../../machines/events.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
-import { brief, type Failure, failureOf, type ReportedFailure, tripsBreaker } from '../domain/failure.ts';
-import type { BreakerSettings, BreakerView, ProviderFleet, ProviderView } from '../domain/provider.ts';
+import { brief, type Failure, type Fault, tripsBreaker } from '../domain/failure.ts';
+import type {
+  BreakerSettings,
+  BreakerView,
+  ProviderFleet,
+  ProviderView,
+  RateLimit,
+} from '../domain/provider.ts';
 import type { ProviderStatus } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
 import { own } from '../lib/own.ts';
@@ -18,7 +24,7 @@ type ProviderActor = ReturnType<typeof createActor<typeof providerMachine>>;
 interface Entry {
   readonly actor: ProviderActor;
   /** Ends of attempts inside the breaker's window, oldest first; monotonic ms. */
-  window: { at: number; failed: boolean }[];
+  window: { at: number; failed: boolean; workerId: string }[];
   due: Deadline | null;
   /** The last failure that counted while its breaker was not open: the one that opened it, when it has. */
   openedBy: Failure | null;
@@ -56,6 +62,8 @@ export class Providers {
   readonly #inspector: Inspector | null;
   /** The connected workers that serve a provider. */
   readonly #fleet: (name: string) => ProviderFleet;
+  /** Ids of its workers that are well enough for a job of this model. */
+  readonly #ableWorkers: (name: string, model: string | null) => readonly string[];
   /** Called when a provider may take work again. */
   readonly #onAvailable: () => void;
   readonly #entries = new Map<string, Entry>();
@@ -70,6 +78,7 @@ export class Providers {
     leases: Leases;
     inspector: Inspector | null;
     fleet: (name: string) => ProviderFleet;
+    ableWorkers: (name: string, model: string | null) => readonly string[];
     onAvailable: () => void;
   }) {
     this.#config = options.config;
@@ -81,6 +90,7 @@ export class Providers {
     this.#leases = options.leases;
     this.#inspector = options.inspector;
     this.#fleet = options.fleet;
+    this.#ableWorkers = options.ableWorkers;
     this.#onAvailable = options.onAvailable;
   }
 
@@ -107,7 +117,7 @@ export class Providers {
       maxConcurrent: this.maxConcurrent(name),
       latencyMs: this.latencyMs(name),
       model: settings?.model ?? null,
-      rateLimit: settings?.rateLimit ?? null,
+      rateLimit: this.rateLimit(name),
       limitsInRow: life?.limitsInRow ?? 0,
       breaker: this.#breakerView(name, life?.opensInRow ?? 0),
       fleet: this.#fleet(name),
@@ -137,9 +147,14 @@ export class Providers {
     return own(this.#config().providers, name);
   }
 
+  /** How its limits are waited for: by its own block, else by that for all; null when they fail their jobs. */
+  rateLimit(name: string): RateLimit | null {
+    return this.settings(name)?.rateLimit ?? this.#config().providerDefaults.rateLimit;
+  }
+
   /** The provider's own ceiling of requests under way; null for none. */
   maxConcurrent(name: string): number | null {
-    return this.settings(name)?.rateLimit?.maxConcurrent ?? null;
+    return this.rateLimit(name)?.maxConcurrent ?? null;
   }
 
   /** Requests at once that it may have now: its own ceiling, or fewer while it is coming back. null for any number. */
@@ -167,7 +182,7 @@ export class Providers {
     const entry = this.#entries.get(name);
     if (entry === undefined) return Number.POSITIVE_INFINITY;
     const status = this.status(name);
-    const waitsOutLimits = this.settings(name)?.rateLimit != null;
+    const waitsOutLimits = this.rateLimit(name) !== null;
     if (status === 'open') return 0;
     if (status === 'limited' && waitsOutLimits) return 0;
     if (status === 'probing' && (waitsOutLimits || this.hasOpened(name)))
@@ -197,16 +212,17 @@ export class Providers {
   }
 
   /** An attempt ended well after `tookMs`. */
-  completed(name: string, tookMs: number): void {
-    const entry = this.#entry(name);
+  completed(lease: Lease, tookMs: number): void {
+    const entry = this.#entry(lease.provider);
     entry.latencyMs =
       entry.latencyMs === null ? tookMs : entry.latencyMs + latencyWeight * (tookMs - entry.latencyMs);
-    this.answered(name);
+    this.answered(lease);
   }
 
   /** An attempt ended with a failure that is the job's own: the provider answered. */
-  answered(name: string): void {
-    const entry = this.#remember(name, false);
+  answered(lease: Lease): void {
+    const name = lease.provider;
+    const entry = this.#remember(lease, false);
     this.#climb(entry);
     const { context, value } = entry.actor.getSnapshot();
     // Nothing to forgive it, as after nearly every attempt.
@@ -233,19 +249,25 @@ export class Providers {
     this.#onAvailable();
   }
 
-  /** An attempt failed. */
-  failed(name: string, failure: ReportedFailure): void {
-    if (failure.class === 'rate_limited') this.#limit(name, failure.retryAfterMs);
-    else if (tripsBreaker(failure.class)) this.#stumbled(name, failure);
-    else this.answered(name);
+  /** An attempt failed; `fault` is what that says of its worker. */
+  failed(lease: Lease, failure: Failure & { retryAfterMs: number | null }, fault: Fault | null): void {
+    if (failure.class === 'rate_limited') this.#limit(lease.provider, failure.retryAfterMs);
+    else if (tripsBreaker(failure.class, fault)) this.#stumbled(lease, failure);
+    else this.answered(lease);
+  }
+
+  /** A worker of its has come, or is well again: an open breaker need not wait for its time. */
+  workerCame(name: string): void {
+    if (this.status(name) === 'open') this.#send(name, { type: 'provider.due', at: this.#clock.now() });
   }
 
   /** A failure that counts for the breaker. */
-  #stumbled(name: string, failure: ReportedFailure): void {
-    const entry = this.#remember(name, true);
+  #stumbled(lease: Lease, { class: errorClass, code, message, status }: Failure): void {
+    const { provider: name, model } = lease;
+    const entry = this.#remember(lease, true);
     const { window } = entry;
     if (this.status(name) !== 'open') {
-      entry.openedBy = brief(failureOf(failure));
+      entry.openedBy = brief({ class: errorClass, code, message, status });
     }
     const breaker = this.settings(name)?.breaker ?? defaultBreaker;
     const at = this.#clock.now();
@@ -257,8 +279,18 @@ export class Providers {
       openRatio: breaker.ratio,
       openMinimum: breaker.minimum,
       openUntil: at + breaker.openSeconds * 1000,
+      workersLeft: this.#workersLeft(name, model, breaker.ratio),
     });
     if (this.status(name) === 'probing') this.#onAvailable();
+  }
+
+  /** Workers that are not set aside, and of whose recent attempts fewer failed than the breaker allows. */
+  #workersLeft(name: string, model: string | null, ratio: number): number {
+    const ends = Map.groupBy(this.#entry(name).window, ({ workerId }) => workerId);
+    return this.#ableWorkers(name, model).filter((id) => {
+      const own = ends.get(id) ?? [];
+      return own.filter(({ failed }) => failed).length < Math.max(ratio * own.length, Number.MIN_VALUE);
+    }).length;
   }
 
   /** A request got through. @returns whether one more may be under way now. */
@@ -269,7 +301,7 @@ export class Providers {
   }
 
   #limit(name: string, askedMs: number | null): void {
-    const limit = this.settings(name)?.rateLimit;
+    const limit = this.rateLimit(name);
     const limitsInRow = this.#entries.get(name)?.actor.getSnapshot().context.limitsInRow ?? 0;
     const ownMs = (limit?.retryAfterSeconds ?? 30) * 1000 * 2 ** Math.min(limitsInRow, 10);
     const capMs = (limit?.retryAfterMaxSeconds ?? 300) * 1000;
@@ -278,12 +310,12 @@ export class Providers {
     this.#send(name, { type: 'provider.limited', until, at: this.#clock.now() });
   }
 
-  #remember(name: string, failed: boolean): Entry {
+  #remember({ provider: name, workerId }: Lease, failed: boolean): Entry {
     const entry = this.#entry(name);
     const windowMs = (this.settings(name)?.breaker ?? defaultBreaker).windowSeconds * 1000;
     const now = this.#clock.monotonic();
     const { window } = entry;
-    window.push({ at: now, failed });
+    window.push({ at: now, failed, workerId });
     while (window.length > windowSizeMax || (window[0]?.at ?? now) <= now - windowMs) window.shift();
     return entry;
   }
@@ -292,7 +324,7 @@ export class Providers {
     const entry = this.#entry(name);
     const before = this.status(name);
     const untilBefore = this.until(name);
-    const isHeldBack = this.settings(name)?.rateLimit != null || this.hasOpened(name);
+    const isHeldBack = this.rateLimit(name) !== null || this.hasOpened(name);
     entry.actor.send(event);
     const after = this.status(name);
     if (this.until(name) !== untilBefore) this.#arm(name, entry);

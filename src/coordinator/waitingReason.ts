@@ -1,10 +1,10 @@
-import { lineOf } from '../domain/failure.ts';
+import { faultText, lineOf } from '../domain/failure.ts';
 import type { JobRecord, Target } from '../domain/job.ts';
 import type { Waiting } from '../domain/waiting.ts';
-import type { Candidate, Candidates } from './candidates.ts';
+import { type Candidate, type Candidates, firstTrial } from './candidates.ts';
 import type { Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
-import type { FleetMember, Workers } from './workers.ts';
+import { type FleetMember, isOpen, type Workers } from './workers.ts';
 
 type Reason = Omit<Waiting, 'position'>;
 
@@ -48,8 +48,10 @@ export class WaitingReasons {
     return this.#ofCandidate(this.#candidates.pick(life, '', candidates) ?? firstBack(candidates));
   }
 
-  #ofCandidate({ target, fitting, until }: Candidate): Reason {
+  #ofCandidate({ target, model, fitting, unwell, until }: Candidate): Reason {
     const { provider } = target;
+    if (!fitting.some(isOpen) && unwell.some(isOpen))
+      return unhealthy(unwell.filter(isOpen), provider, model);
     if (fitting.length === 0) return reason('no_worker', noWorker(target));
     if (this.#providers.allowance(provider) <= 0) return this.#ofProvider(provider, until);
     const ceiling = this.#providers.ceiling(provider);
@@ -62,7 +64,7 @@ export class WaitingReasons {
           : `${provider} is just back: it has ${ceiling} requests under way, and gets more with each one that gets through`,
       );
     }
-    return this.#ofWorkers(fitting, provider);
+    return this.#ofWorkers(fitting, unwell, provider, model);
   }
 
   #ofProvider(provider: string, until: number | null): Reason {
@@ -88,7 +90,12 @@ export class WaitingReasons {
         );
   }
 
-  #ofWorkers(fitting: readonly FleetMember[], provider: string): Reason {
+  #ofWorkers(
+    fitting: readonly FleetMember[],
+    unwell: readonly FleetMember[],
+    provider: string,
+    model: string | null,
+  ): Reason {
     const taking = fitting.filter(({ isTaking }) => isTaking);
     if (taking.length === 0) {
       return reason(
@@ -102,10 +109,7 @@ export class WaitingReasons {
     if (taking.some(({ life }) => this.#workers.freeSlots(life) > 0)) {
       return reason('workers_busy', 'A slot is free; it is handed out in its turn, within moments');
     }
-    const refused = this.#workers
-      .fleet()
-      .filter((member) => member.refusals.isHeld(provider) && !fitting.includes(member));
-    const others = refused.length > 0 ? `. ${provider} refuses the keys of others: ${namesOf(refused)}` : '';
+    const others = unwell.length > 0 ? `. Set aside: ${faultsOf(unwell, provider, model)}` : '';
     return reason(
       'workers_busy',
       `Every slot of the workers that fit is taken: ${namesOf(fitting)}${others}`,
@@ -118,6 +122,24 @@ function namesOf(members: readonly FleetMember[]): string {
   const names = members.slice(0, namesMax).map(({ life }) => life.name);
   const more = members.length - names.length;
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** The names of the first of them, each with what is wrong. */
+function faultsOf(members: readonly FleetMember[], provider: string, model: string | null): string {
+  const lines = members.slice(0, namesMax).map(({ life, health }) => {
+    const faults = health
+      .heldFor(provider, model)
+      .map((held) => `${faultText(held)}: ${lineOf(held.failure)}`);
+    return `${life.name} ${faults.join(' and ')}`;
+  });
+  const more = members.length - lines.length;
+  return `${lines.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+}
+
+function unhealthy(members: readonly FleetMember[], provider: string, model: string | null): Reason {
+  const until = firstTrial(members, provider, model);
+  const next = until === null ? 'one job is sent to see whether it can again' : 'one job tries it again then';
+  return reason('workers_unhealthy', `${faultsOf(members, provider, model)}; ${next}`, until);
 }
 
 function reason(word: Waiting['reason'], detail: string, until: number | null = null): Reason {

@@ -17,6 +17,7 @@ import type { Leases } from './leases.ts';
 import type { Liveness } from './liveness.ts';
 import type { Outcome, Outcomes } from './outcomes.ts';
 import type { Providers } from './providers.ts';
+import { heartbeatMs } from './pulse.ts';
 import { toWireLease, type WorkerLink, WorkerSession } from './workerSession.ts';
 import type { Workers } from './workers.ts';
 
@@ -110,12 +111,13 @@ export class WorkerConnection {
     }
     const lost = keeper.heartbeat(workerId, running, 0);
     const life = workers.life(workerId);
+    session.beatMs = heartbeatMs(config().jobs);
     session.send({
       type: 'welcome',
       worker_id: workerId,
       paused: life?.paused ?? false,
       concurrency: life?.concurrency ?? hello.concurrency,
-      heartbeat_interval_seconds: config().jobs.heartbeatIntervalSeconds,
+      heartbeat_interval_seconds: session.beatMs / 1000,
       server_time: iso(clock.now()),
       lost: lost.map(toWireLease),
     });
@@ -140,8 +142,8 @@ export class WorkerConnection {
   }
 
   heartbeat(running: readonly LeaseRef[], models: Record<string, string[]> | undefined): void {
-    const { keeper, config, workers, clock, dispatcher } = this.#parts;
-    const graceMs = graceIntervals * config().jobs.heartbeatIntervalSeconds * 1000;
+    const { keeper, workers, clock, dispatcher } = this.#parts;
+    const graceMs = graceIntervals * this.#session.beatMs;
     const lost = keeper.heartbeat(this.workerId, running, graceMs);
     const life = workers.life(this.workerId);
     // Of other providers than those of its hello it says nothing that counts.
@@ -169,9 +171,10 @@ export class WorkerConnection {
 
   /** Output as it streams: shown, never stored. A chunk of a lease that is not this worker's is dropped. */
   chunk(ref: LeaseRef, seq: number, text: string): void {
-    const { leases, providers, bus, clock } = this.#parts;
+    const { leases, providers, workers, bus, clock } = this.#parts;
     const lease = leases.get(ref);
     if (lease?.workerId !== this.workerId || lease.phase !== 'running') return;
+    if (!lease.hasStreamed) workers.streamed(lease);
     providers.streamed(lease);
     bus.publish({ type: 'job.progress', at: clock.now(), ...ref, seq, text });
   }

@@ -27,6 +27,8 @@ export class WorkerSession {
   heardAt: number;
   /** The key that it came with; its bounds may change. */
   key: WorkerKey;
+  /** The interval at which its worker was asked to send heartbeats, ms; 0 before the welcome. */
+  beatMs = 0;
 
   constructor(options: { link: WorkerLink; key: WorkerKey; heardAt: number; onReplaced: () => void }) {
     this.key = options.key;

@@ -4,7 +4,7 @@ import { workerMachine } from '../../machines/workerMachine.ts';
 import type { AuditNote, Doer } from '../domain/audit.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
-import type { Failure } from '../domain/failure.ts';
+import { type Failure, type Fault, faultText } from '../domain/failure.ts';
 import type { ProviderFleet } from '../domain/provider.ts';
 import type { WorkerStatus } from '../domain/states.ts';
 import {
@@ -23,11 +23,11 @@ import type { Audit } from './audit.ts';
 import { boundedWorker } from './boundedWorker.ts';
 import type { Deadlines } from './deadlines.ts';
 import { type EventBus, pathOf, type WorkerEventType } from './eventBus.ts';
+import { Health } from './health.ts';
 import { uuidv7 } from './ids.ts';
 import { type Inspector, inspectOption } from './inspector.ts';
 import { slotsOf } from './keyFit.ts';
-import type { Leases } from './leases.ts';
-import { Refusals } from './refusals.ts';
+import type { Lease, Leases } from './leases.ts';
 import type { WorkerSession } from './workerSession.ts';
 
 type WorkerActor = ReturnType<typeof createActor<typeof workerMachine>>;
@@ -37,7 +37,7 @@ export interface FleetMember {
   readonly life: WorkerLife;
   /** Whether it may be given new work now, free slots apart. */
   readonly isTaking: boolean;
-  readonly refusals: Pick<Refusals, 'isHeld'>;
+  readonly health: Pick<Health, 'standing' | 'until' | 'heldFor'>;
 }
 
 interface Entry {
@@ -49,7 +49,7 @@ interface Entry {
   joining: boolean;
   /** Resolves when its removal has been made durable, or refused; null while nobody removes it. */
   forgetting: Promise<void> | null;
-  readonly refusals: Refusals;
+  readonly health: Health;
 }
 
 /** What became of a hello. `nameTakenByKey`: the name belongs to another key. */
@@ -71,6 +71,8 @@ export class Workers {
   readonly #inspector: Inspector | null;
   /** Called when one that was passed over may be needed: another takes no more work, or its time is over. */
   readonly #onNeeded: () => void;
+  /** Called when a worker has come, or nothing is held against it any more. */
+  readonly #onWell: (providers: readonly string[]) => void;
   readonly #byId = new Map<string, Entry>();
   readonly #idByName = new Map<string, string>();
   /** null when something of a worker has changed since it was asked for. */
@@ -87,6 +89,7 @@ export class Workers {
     logger: Logger;
     inspector: Inspector | null;
     onNeeded: () => void;
+    onWell: (providers: readonly string[]) => void;
   }) {
     this.#store = options.store;
     this.#audit = options.audit;
@@ -98,6 +101,7 @@ export class Workers {
     this.#logger = options.logger;
     this.#inspector = options.inspector;
     this.#onNeeded = options.onNeeded;
+    this.#onWell = options.onWell;
   }
 
   /** Bring back the workers that the store knows; all of them are disconnected. @throws StoreUnavailable. */
@@ -116,7 +120,10 @@ export class Workers {
   }
 
   close(): void {
-    for (const { actor } of this.#byId.values()) actor.stop();
+    for (const { actor, health } of this.#byId.values()) {
+      health.close();
+      actor.stop();
+    }
   }
 
   /**
@@ -148,11 +155,12 @@ export class Workers {
     }
     older?.replaced();
     entry.session = session;
-    // Whoever mends a key starts the worker anew.
-    entry.refusals.endAll();
+    // Keys and servers are repaired by a restart.
+    entry.health.endAll();
     this.#fleet = null;
     this.#divideSlots(session.key, entry);
     this.#publish('worker.connected', entry);
+    this.#onWell(hello.providers);
     return { kind: 'joined', id };
   }
 
@@ -194,38 +202,65 @@ export class Workers {
     if (entry === undefined) return;
     const before = this.#status(entry);
     this.#send(entry, event);
+    if (event.type === 'worker.modelsChanged' && entry.health.serverReached()) {
+      this.#onWell(this.#life(entry).providers);
+    }
     if (this.#status(entry) !== before || event.type === 'worker.modelsChanged') {
       this.#publish('worker.updated', entry);
     }
   }
 
-  /** A provider has turned the worker away: for a while it is passed over where another one can take the job. */
-  refused(workerId: string, provider: string, failure: Failure): void {
-    const entry = this.#byId.get(workerId);
-    const refusal = entry?.refusals.add(provider, failure) ?? null;
+  /** An attempt failed by a fault of its worker: for a while that is passed over where another one can take the job. */
+  failed(lease: Lease, fault: Fault, failure: Failure): void {
+    const entry = this.#byId.get(lease.workerId);
+    const refusal = entry?.health.failed(lease, fault, failure) ?? null;
     if (entry === undefined || refusal === null) return;
-    this.#refusalsChanged(entry);
-    const { name } = this.#life(entry);
+    this.#healthChanged(entry);
+    const { id, name } = this.#life(entry);
+    const { provider, model, until } = refusal;
     this.#logger.warn(
       {
-        worker_id: workerId,
+        worker_id: id,
         name,
         provider,
+        model,
         class: failure.class,
         error: refusal.failure.message,
-        until: refusal.until,
+        until,
       },
-      'a provider refuses the key of a worker, which is passed over while others serve it; mend the key and start the worker anew',
+      `a worker ${faultText(refusal)}; jobs go to others until it is tried again`,
     );
   }
 
-  /** A job of the worker ended well at the provider. */
-  accepted(workerId: string, provider: string): void {
-    const entry = this.#byId.get(workerId);
-    if (entry?.refusals.end(provider) === true) this.#refusalsChanged(entry);
+  /** A job of the worker got an answer from its provider. */
+  succeeded(lease: Lease): void {
+    const entry = this.#byId.get(lease.workerId);
+    if (entry?.health.succeeded(lease) !== true) return;
+    this.#healthChanged(entry);
+    this.#onNeeded();
   }
 
-  #refusalsChanged(entry: Entry): void {
+  /** The first output of an attempt has come. */
+  streamed(lease: Lease): void {
+    const entry = this.#byId.get(lease.workerId);
+    if (entry?.health.streamed(lease) !== true) return;
+    this.#healthChanged(entry);
+    this.#onNeeded();
+  }
+
+  /** A job was given to the worker. */
+  sent(lease: Lease): void {
+    const entry = this.#byId.get(lease.workerId);
+    if (entry?.health.sent(lease) === true) this.#fleet = null;
+  }
+
+  /** An attempt of the worker has ended. */
+  returned(lease: Lease): void {
+    const entry = this.#byId.get(lease.workerId);
+    if (entry?.health.returned(lease) === true) this.#fleet = null;
+  }
+
+  #healthChanged(entry: Entry): void {
     this.#fleet = null;
     this.#publish('worker.updated', entry);
   }
@@ -233,7 +268,10 @@ export class Workers {
   /** @param by for the audit log; null keeps it out of it. @throws CoordinatorError worker_not_found; StoreUnavailable. */
   async setPaused(id: string, paused: boolean, by: Doer | null): Promise<WorkerView> {
     const entry = this.#entry(id);
-    if (!paused && entry.refusals.endAll()) this.#refusalsChanged(entry);
+    if (!paused && entry.health.endAll()) {
+      this.#healthChanged(entry);
+      this.#onWell(this.#life(entry).providers);
+    }
     if (this.#life(entry).paused !== paused) {
       const type = paused ? 'worker.paused' : 'worker.resumed';
       await this.#commit(entry, { type, at: this.#clock.now() }, this.#note(entry, by, type));
@@ -426,8 +464,8 @@ export class Workers {
   fleet(): readonly FleetMember[] {
     this.#fleet ??= [...this.#byId.values()].flatMap((entry) => {
       if (entry.session === null) return [];
-      const { refusals } = entry;
-      return [{ life: this.#life(entry), isTaking: isAssignable(entry), refusals }];
+      const { health } = entry;
+      return [{ life: this.#life(entry), isTaking: isAssignable(entry), health }];
     });
     return this.#fleet;
   }
@@ -437,10 +475,23 @@ export class Workers {
     return [...this.#byId.values()].map(({ actor }) => pathOf(actor.getSnapshot().value));
   }
 
+  /** The state of every fault that is remembered of a worker. */
+  healthStates(): string[] {
+    return [...this.#byId.values()].flatMap(({ health }) => health.states());
+  }
+
+  /** Ids of the workers of a provider that are well enough for a job of this model. */
+  ableFor(provider: string, model: string | null): string[] {
+    return this.fleet()
+      .filter(({ life }) => life.providers.includes(provider))
+      .filter((member) => isOpen(member) && isAble(member, provider, model))
+      .map(({ life }) => life.id);
+  }
+
   /** The connected workers that serve a provider, together. */
   fleetOf(provider: string): ProviderFleet {
     const serving = this.fleet().filter(({ life }) => life.providers.includes(provider));
-    const taking = passOver(serving, provider).filter(({ isTaking }) => isTaking);
+    const taking = passOver(serving, provider, null).filter(({ isTaking }) => isTaking);
     return {
       workers: serving.length,
       slots: serving.reduce((sum, { life }) => sum + life.concurrency, 0),
@@ -472,7 +523,7 @@ export class Workers {
       status: this.#status(entry),
       connected: entry.session !== null,
       runningJobs: this.#leases.ofWorker(life.id).map(({ jobId }) => jobId),
-      refusals: entry.refusals.list(),
+      refusals: entry.health.list(),
     };
   }
 
@@ -514,11 +565,15 @@ export class Workers {
       tail: Promise.resolve(),
       joining: false,
       forgetting: null,
-      refusals: new Refusals({
+      health: new Health({
+        workerId: life.id,
         clock: this.#clock,
+        random: this.#random,
         deadlines: this.#deadlines,
-        onOver: () => {
-          this.#refusalsChanged(entry);
+        bus: this.#bus,
+        inspector: this.#inspector,
+        onDue: () => {
+          this.#healthChanged(entry);
           this.#onNeeded();
         },
       }),
@@ -530,6 +585,7 @@ export class Workers {
 
   #drop(entry: Entry): void {
     const { id, name } = this.#life(entry);
+    entry.health.close();
     entry.actor.stop();
     this.#byId.delete(id);
     this.#idByName.delete(name);
@@ -603,13 +659,34 @@ export class Workers {
   }
 }
 
+/** Whether it takes jobs at all. */
+export function isOpen({ isTaking, life }: FleetMember): boolean {
+  return isTaking && life.concurrency > 0;
+}
+
+/** Whether it may be given such a job, be it as a trial. */
+export function isAble({ health }: FleetMember, provider: string, model: string | null): boolean {
+  const standing = health.standing(provider, model);
+  return standing === 'well' || standing === 'due';
+}
+
 /**
- * Of workers that fit, those that the provider has turned away are passed over while another one takes its jobs. One whose
- * key is refused fails a job at once, is free again at once, and would else fail the whole queue.
+ * Of workers that fit, those that may be given a job: one that fails at once is free at once, the least busy of all, and
+ * would fail the whole queue. While none is able, jobs wait for those that cannot reach their provider now; when there
+ * are none of these either, jobs go to the others, the one whose trial is due first ahead, and fail in plain words.
  */
-export function passOver(fitting: readonly FleetMember[], provider: string): readonly FleetMember[] {
-  const accepted = fitting.filter(({ refusals }) => !refusals.isHeld(provider));
-  return accepted.some(({ isTaking, life }) => isTaking && life.concurrency > 0) ? accepted : fitting;
+export function passOver(
+  fitting: readonly FleetMember[],
+  provider: string,
+  model: string | null,
+): readonly FleetMember[] {
+  const able = fitting.filter((member) => isAble(member, provider, model));
+  if (able.length === fitting.length || able.some(isOpen)) return able;
+  const isWaitedFor = (member: FleetMember) =>
+    isOpen(member) && member.health.standing(provider, model) === 'waits';
+  if (fitting.some(isWaitedFor)) return able;
+  const triedAt = ({ health }: FleetMember) => health.until(provider, model) ?? Number.POSITIVE_INFINITY;
+  return fitting.toSorted((a, b) => (triedAt(a) < triedAt(b) ? -1 : triedAt(a) > triedAt(b) ? 1 : 0));
 }
 
 function isAssignable({ session, actor }: Entry): boolean {

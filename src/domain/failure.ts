@@ -150,18 +150,86 @@ export function brief(failure: Failure): Failure {
   return { ...failure, message: failure.message.slice(0, briefMax) };
 }
 
-/** The provider turned the worker away for the worker's own key, not the job. */
-export function isRefusal(errorClass: ErrorClass): boolean {
-  return errorClass === 'auth' || errorClass === 'quota_exhausted';
+/**
+ * What a failure says of the worker that it came from. It puts that worker aside for the provider; `loading`, `missing`
+ * and `failing` do so for the one model.
+ * - `unreachable`  the worker cannot reach the provider: nothing was asked.
+ * - `loading`      the provider loads the model: nothing was run.
+ * - `refused`      the provider refuses the worker's key, or the key has no quota left.
+ * - `missing`      the provider of this worker does not have the model.
+ * - `failing`      the provider failed at the job. That may be the job's fault too, so one failure is no proof.
+ */
+export const faults = ['unreachable', 'loading', 'refused', 'missing', 'failing'] as const;
+export type Fault = (typeof faults)[number];
+
+/** The connection was there and broke before the answer was complete: the request itself may have done that. */
+const brokenCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'connection_broken'];
+/** The code of a `model_not_loaded` that passes by itself. */
+export const modelLoadingCode = 'model_loading';
+
+/** Also a peer that answers with something that is no HTTP: it was reached. */
+function isBroken(code: string): boolean {
+  return brokenCodes.includes(code) || code.startsWith('HPE_');
+}
+
+const faultByClass: Partial<Record<ErrorClass, Fault>> = {
+  quota_exhausted: 'refused',
+  auth: 'refused',
+  overloaded: 'failing',
+  server_error: 'failing',
+  model_not_found: 'missing',
+  model_not_loaded: 'missing',
+  timeout: 'failing',
+  unknown: 'failing',
+};
+
+/**
+ * The fault of the worker in a failure; null when the failure is the job's own, or a limit of the provider.
+ * @param hasBegun whether output or usage of the attempt was reported: then the provider was reached.
+ */
+export function faultOf({ class: errorClass, code, status }: Failure, hasBegun: boolean): Fault | null {
+  if (errorClass === 'network') {
+    return hasBegun || status !== null || isBroken(code) ? 'failing' : 'unreachable';
+  }
+  if (errorClass === 'model_not_loaded' && code === modelLoadingCode) return 'loading';
+  return faultByClass[errorClass] ?? null;
+}
+
+/** What is wrong with a worker at a provider, after its name: "box cannot reach vllm". */
+export function faultText(of: { provider: string; model: string | null; fault: Fault }): string {
+  const { provider, model, fault } = of;
+  const what = model ?? 'the model';
+  switch (fault) {
+    case 'unreachable':
+      return `cannot reach ${provider}`;
+    case 'loading':
+      return `waits until ${provider} has loaded ${what}`;
+    case 'refused':
+      return `has a key that ${provider} refuses`;
+    case 'missing':
+      return `does not have ${what} at ${provider}`;
+    case 'failing':
+      return `fails at ${model === null ? provider : `${model} of ${provider}`}`;
+  }
+}
+
+/** The worker could not ask the provider at all. It passes without anybody's help, so jobs wait for it. */
+export function isPassing(fault: Fault | null): boolean {
+  return fault === 'unreachable' || fault === 'loading';
+}
+
+/** Nothing was run, so the attempt does not count against `max_attempts`. */
+export function isUnrun(fault: Fault | null): boolean {
+  return fault !== null && fault !== 'failing';
 }
 
 const transientClasses: readonly ErrorClass[] = ['overloaded', 'server_error', 'network'];
 /** Nothing else would help: no other provider is tried. */
 const hopelessClasses: readonly ErrorClass[] = ['context_overflow', 'content_filtered', 'invalid_request'];
 
-/** Counts for the provider's circuit breaker. */
-export function tripsBreaker(errorClass: ErrorClass): boolean {
-  return transientClasses.includes(errorClass);
+/** Counts for the provider's circuit breaker. What only tells of one worker does not: see `faultOf`. */
+export function tripsBreaker(errorClass: ErrorClass, fault: Fault | null): boolean {
+  return transientClasses.includes(errorClass) && !isPassing(fault);
 }
 
 /** What a failed attempt is judged by. */
@@ -175,7 +243,7 @@ export interface FailureRules {
 
 /** What this job has met so far at one provider. */
 export interface ProviderTally {
-  /** Attempts that count against `maxAttempts`: all that failed, but those it answered with 429. */
+  /** Attempts that count against `maxAttempts`: all that failed, but for 429 answers and what was never run. */
   transient: number;
   /** Attempts that it answered with 429. */
   rateLimited: number;
@@ -189,31 +257,59 @@ export function mayWaitForLimit(tally: ProviderTally, rules: FailureRules): bool
   return rules.maxRateLimitRetries !== null && tally.rateLimited < rules.maxRateLimitRetries;
 }
 
-/**
- * - `next`  go to the next member of the chain.
- * - `wait`  stay in the lane until the provider's limit ends; no attempt is burnt.
- * - `again` the same provider, after a back-off.
- * - `fail`  nothing left to try.
- */
-export type Verdict = 'next' | 'wait' | 'again' | 'fail';
+/** The other connected workers that fit a job at the provider whose attempt has failed, as they are now. */
+export interface Others {
+  /** Whether one may still take it: one that is well, or that only waits until it reaches its provider again. */
+  able: boolean;
+  /** Whether one is well on which this job has not failed yet. */
+  untried: boolean;
+}
 
 /**
- * Decide what follows a failed attempt.
- * @param tally what the job met at this provider before this failure.
- * @param hasNext whether the routing has another member to go to.
+ * - `next`      go to the next member of the chain.
+ * - `wait`      stay in the lane until the provider's limit ends; no attempt is burnt.
+ * - `elsewhere` back to the lane at once: another worker takes it, or it waits until one can.
+ * - `again`     the same provider, after a back-off.
+ * - `fail`      nothing left to try.
  */
-export function verdictOn(
-  errorClass: ErrorClass,
-  tally: ProviderTally,
-  rules: FailureRules,
-  hasNext: boolean,
-): Verdict {
+export type Verdict = 'next' | 'wait' | 'elsewhere' | 'again' | 'fail';
+
+/** What a failed attempt is judged by, beside its error. */
+export interface Situation {
+  fault: Fault | null;
+  /** What the job met at this provider before this failure. */
+  tally: ProviderTally;
+  rules: FailureRules;
+  /** Whether the routing has another member to go to. */
+  hasNext: boolean;
+  others: Others;
+  /** Whether every failure of the job at this provider was that of one worker. */
+  isOfOneWorker: boolean;
+}
+
+/** Decide what follows a failed attempt. */
+export function verdictOn(errorClass: ErrorClass, situation: Situation): Verdict {
+  const { fault, tally, rules, hasNext, others } = situation;
+  const nextOrFail = hasNext ? 'next' : 'fail';
   if (hopelessClasses.includes(errorClass)) return 'fail';
   if (errorClass === 'rate_limited') {
     if (hasNext) return 'next';
     return mayWaitForLimit(tally, rules) ? 'wait' : 'fail';
   }
-  if (transientClasses.includes(errorClass) && tally.transient + 1 < rules.maxAttempts) return 'again';
+  if (isPassing(fault)) return 'elsewhere';
+  if (isUnrun(fault)) return others.able ? 'elsewhere' : nextOrFail;
+  if (transientClasses.includes(errorClass)) return mayTryAgain(situation) ? 'again' : nextOrFail;
   if (errorClass === 'timeout' && !rules.fallbackOnTimeout) return 'fail';
-  return hasNext ? 'next' : 'fail';
+  const isTriedOn = fault === 'failing' && others.untried;
+  return isTriedOn && tally.transient + 1 < rules.maxAttempts ? 'elsewhere' : nextOrFail;
+}
+
+/**
+ * A job that has only failed on one worker gets up to as many attempts more while another one is well: it prefers that
+ * one, and takes the first again only when the other has no free slot. With `max_attempts: 1` nothing is run twice.
+ */
+function mayTryAgain({ tally, rules: { maxAttempts }, others, isOfOneWorker }: Situation): boolean {
+  const attempts = tally.transient + 1;
+  if (attempts < maxAttempts) return true;
+  return maxAttempts > 1 && isOfOneWorker && others.untried && attempts < 2 * maxAttempts;
 }

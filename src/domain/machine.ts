@@ -1,5 +1,5 @@
-/** The machines of the coordinator: every job, worker and provider is an actor of one, and so is the whole. */
-export const machineNames = ['job', 'worker', 'provider', 'supervisor'] as const;
+/** The machines of the coordinator: every job, worker, fault of a worker and provider is an actor of one, and so is the whole. */
+export const machineNames = ['job', 'worker', 'health', 'provider', 'supervisor'] as const;
 export type MachineName = (typeof machineNames)[number];
 
 /** A machine as data: what may happen, for pages and programs that show it. */

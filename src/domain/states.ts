@@ -58,6 +58,15 @@ export const providerStatuses = ['available', 'limited', 'open', 'probing'] as c
 export type ProviderStatus = (typeof providerStatuses)[number];
 
 /**
+ * One fault of a worker, at a provider or at one of its models.
+ * - `well`    nothing is held against it.
+ * - `aside`   passed over until a time: other workers go first.
+ * - `due`     its next job is a trial.
+ * - `trying`  the trial is under way.
+ */
+export const healthStatuses = ['well', 'aside', 'due', 'trying'] as const;
+
+/**
  * - `starting`    the process is up, the store is not open.
  * - `recovering`  the journal is replayed, leases get fresh grace; nothing is accepted.
  * - `accepting`   dispatch and assignments.

@@ -3,6 +3,7 @@
  * - `no_worker`         no connected worker fits its provider, model and pin.
  * - `workers_paused`    those that fit are paused or draining.
  * - `concurrency_zero`  those that fit have a concurrency of 0.
+ * - `workers_unhealthy` those that fit cannot reach their provider now, or wait until it has loaded the model; until `until`.
  * - `workers_busy`      those that fit have no free slot.
  * - `provider_limited`  the provider answered 429; until `until`.
  * - `provider_open`     the provider's circuit breaker is open; until `until`.
@@ -13,6 +14,7 @@
 export type WaitingReason =
   | 'no_worker'
   | 'workers_paused'
+  | 'workers_unhealthy'
   | 'workers_busy'
   | 'concurrency_zero'
   | 'provider_limited'

@@ -1,4 +1,4 @@
-import type { Failure } from './failure.ts';
+import type { Failure, Fault } from './failure.ts';
 import type { KeyBounds } from './key.ts';
 import type { WorkerStatus } from './states.ts';
 
@@ -73,13 +73,16 @@ export interface WorkerHello {
   instance: string | null;
 }
 
-/** A provider has turned a worker away for the worker's own key: it is wrong, or has no money or quota left. */
+/** Why a worker is passed over at a provider, or at one model of it. */
 export interface Refusal {
   provider: string;
+  /** null: jobs that name none, or every model when the fault is the provider's. */
+  model: string | null;
+  fault: Fault;
   failure: Failure;
   /** Of the last one, epoch ms. */
   at: number;
-  /** Until when the worker is passed over, epoch ms; null when its next job shows whether it still is refused. */
+  /** Until when the worker is passed over, epoch ms; null when its next job, or the one under way, is a trial. */
   until: number | null;
   /** How many since the last success, those that came while it was passed over apart. */
   inRow: number;
@@ -90,6 +93,6 @@ export interface WorkerView extends WorkerRecord {
   status: WorkerStatus;
   connected: boolean;
   runningJobs: string[];
-  /** One a provider, until a job of the worker ends well there. */
+  /** Each until a job of the worker ends well there. */
   refusals: readonly Refusal[];
 }

@@ -1,5 +1,6 @@
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import type { AnyStateMachine } from 'xstate';
+import { healthMachine } from '../../machines/healthMachine.ts';
 import { jobMachine } from '../../machines/jobMachine.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
@@ -14,6 +15,7 @@ import { StatelyBridge } from './statelyBridge.ts';
 const machines: Record<MachineName, AnyStateMachine> = {
   job: jobMachine,
   worker: workerMachine,
+  health: healthMachine,
   provider: providerMachine,
   supervisor: supervisorMachine,
 };

@@ -32,10 +32,13 @@ export function presentWorker({
     last_heartbeat_at: iso(life.lastHeartbeatAt),
     completed,
     failed,
-    refusals: refusals.map(({ provider, at, until, failure }) => ({
+    refusals: refusals.map(({ provider, model, fault, at, until, inRow, failure }) => ({
       provider,
+      model,
+      fault,
       at: iso(at),
       until: iso(until),
+      in_row: inRow,
       error: failure,
     })),
   };

@@ -58,14 +58,26 @@ export class ProviderUnreachable extends Error {
   /** What happened. */
   readonly problem: string;
   readonly advice: string;
+  /** What a job that needed the server is failed with. */
+  readonly failure: WireFailure;
 
   /** @param address scheme, host and port. @param advice what the operator can do, in sentences. */
-  constructor(provider: string, address: string, problem: string, advice: string, cause?: unknown) {
+  constructor(
+    provider: string,
+    address: string,
+    problem: string,
+    advice: string,
+    { cause, failure }: { cause?: unknown; failure?: WireFailure } = {},
+  ) {
     super(`could not connect to the ${provider} server at ${address}: ${problem}. ${advice}`, { cause });
     this.name = 'ProviderUnreachable';
     this.address = address;
     this.problem = problem;
     this.advice = advice;
+    this.failure = failure ?? {
+      class: 'network',
+      message: `could not reach the ${provider} server at ${address}: ${problem}`,
+    };
   }
 }
 

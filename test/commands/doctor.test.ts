@@ -1,6 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import type { WireRefusal } from '../../src/domain/wire/worker.ts';
 import { version } from '../../src/lib/version.ts';
 import { type Answer, deadUrl, type Fixture, problem, serve, wireWorker } from '../client/server.ts';
 import { serve as serveProvider } from '../conformance/providerWire.ts';
@@ -119,15 +120,21 @@ test('a paused fleet and another version are warnings, not faults', async (t) =>
   t.regex(stdout, /none takes work\n +mend it: svc workers resume box-1/);
 });
 
-test('a worker whose key a provider refuses is a warning', async (t) => {
+test('a worker that is set aside is a warning, with the reason', async (t) => {
   const error = { class: 'auth', code: 'invalid_api_key', message: '401 Unauthorized', status: 401 } as const;
-  const refusals = [{ provider: 'openai', at: '2026-11-21T08:59:00.000Z', until: null, error }];
+  const gone = { class: 'network', code: 'network', message: 'connection refused', status: null } as const;
+  const at = '2026-11-21T08:59:00.000Z';
+  const refusals: WireRefusal[] = [
+    { provider: 'openai', model: null, fault: 'refused', in_row: 1, at, until: null, error },
+    { provider: 'vllm', model: null, fault: 'unreachable', in_row: 3, at, until: at, error: gone },
+  ];
   const { url } = await serveHealthy(t, {
     '/api/workers': { json: { workers: [wireWorker({ refusals })], total: 1 } },
   });
   const { code, stdout } = await svc(t, ['doctor', '--url', url]);
   t.is(code, 0);
-  t.regex(stdout, /^warn +Workers +openai refuses the key of box-1: 401 Unauthorized \(auth\)$/m);
+  t.regex(stdout, /^warn +Workers +box-1 has a key that openai refuses: 401 Unauthorized \(auth\)$/m);
+  t.regex(stdout, /^warn +Workers +box-1 cannot reach vllm: connection refused \(network\)$/m);
 });
 
 test('jobs for a provider that no connected worker serves are told with their number', async (t) => {

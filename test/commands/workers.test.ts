@@ -61,10 +61,15 @@ test('a worker that a provider has turned away says by whom and why', async (t) 
   const error = { class: 'auth', code: 'invalid_api_key', message: '401 \u001b[2Jno', status: 401 } as const;
   const at = '2026-11-21T08:59:00.000Z';
   const { url } = await serveWorkers(t, [
-    wireWorker({ refusals: [{ provider: 'openai', at, until: null, error }] }),
+    wireWorker({
+      refusals: [{ provider: 'openai', model: null, fault: 'refused', in_row: 1, at, until: null, error }],
+    }),
   ]);
   const { stdout } = await svc(t, ['workers', 'get', 'box-1', '--url', url]);
-  t.regex(stdout, /^Refused +by openai, .+ ago: 401 no \(auth\)$/m);
+  t.regex(
+    stdout,
+    /^Set aside +has a key that openai refuses, .+ ago, its next job is a trial: 401 no \(auth\)$/m,
+  );
 });
 
 test('resize says how many jobs a worker runs at a time', async (t) => {

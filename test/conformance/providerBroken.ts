@@ -225,7 +225,7 @@ export function testBrokenAnswers(subject: WireSubject, test: WireTest): void {
     await connected;
     clock.advance(10_001);
     const { error } = failureOf(await run.outcome);
-    t.is(error.class, 'timeout', error.message);
+    t.is(error.class, 'network', error.message);
     t.regex(error.message, /no connection within 10 s/);
     t.is(clock.untilNext, null, 'no timer is left');
   });

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Candidate } from '../../src/coordinator/candidates.ts';
+import type { Lease } from '../../src/coordinator/leases.ts';
 import { createParts } from '../../src/coordinator/parts.ts';
 import { createPricing } from '../../src/cost/pricing.ts';
 import { silent } from '../../src/lib/log.ts';
@@ -33,19 +34,20 @@ function partsOf(t: ExecutionContext) {
 
 test('a circuit breaker remembers 1,000 attempts, the last ones, however many end within its window', (t) => {
   const { providers } = partsOf(t);
-  for (let count = 0; count < 1_500; count += 1) providers.answered('echo');
+  const lease = { provider: 'echo', model: null, workerId: 'w1' } as Lease;
+  for (let count = 0; count < 1_500; count += 1) providers.answered(lease);
   t.like(providers.view('echo').breaker, { attempts: 1_000, failed: 0 });
   const failure = {
     class: 'server_error',
     message: 'no',
     status: 500,
-    code: null,
+    code: 'server_error',
     retryAfterMs: null,
   } as const;
-  for (let count = 0; count < 400; count += 1) providers.failed('echo', failure);
+  for (let count = 0; count < 400; count += 1) providers.failed(lease, failure, 'failing');
   t.like(providers.view('echo').breaker, { attempts: 1_000, failed: 400 });
   t.is(providers.status('echo'), 'available');
-  for (let count = 0; count < 100; count += 1) providers.failed('echo', failure);
+  for (let count = 0; count < 100; count += 1) providers.failed(lease, failure, 'failing');
   t.like(providers.view('echo').breaker, { attempts: 1_000, failed: 500 });
   t.is(providers.status('echo'), 'open');
 });
@@ -54,7 +56,7 @@ test('the turns of 10,000 lanes are remembered; with one more all of them begin 
   const { candidates } = partsOf(t);
   const members = ['first', 'second'].map((provider): Candidate => {
     const free = { state: 'ready', why: 'free', until: null, load: 0, price: null, latencyMs: null } as const;
-    return { target: targetOf(provider), model: null, fitting: [], ...free };
+    return { target: targetOf(provider), model: null, fitting: [], unwell: [], ...free };
   });
   const turnOf = (lane: number) =>
     candidates.pick({ strategy: 'round_robin' }, `lane-${lane}`, members)?.target.provider;

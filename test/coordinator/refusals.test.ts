@@ -34,9 +34,10 @@ for (const errorClass of ['auth', 'quota_exhausted'] as const) {
       ],
     });
     t.is(coordinator.providers().find(({ name }) => name === 'echo')?.fleet.freeSlots, 0);
+    const said = errorClass === 'auth' ? '401 Unauthorized: Authentication failed: bad key' : 'bad key';
     t.like((await coordinator.job(last)).waiting, {
       reason: 'workers_busy',
-      detail: 'Every slot of the workers that fit is taken: good. echo refuses the keys of others: bad',
+      detail: `Every slot of the workers that fit is taken: good. Set aside: bad has a key that echo refuses: ${said} (${errorClass})`,
     });
   });
 }

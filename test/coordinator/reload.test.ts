@@ -22,17 +22,19 @@ test('a ceiling that was raised lets waiting jobs start, without anything else h
   t.is(hand.jobs.length, 3);
 });
 
-test('a shorter time to reap holds for leases that are running already', async (t) => {
+test('a shorter time to reap holds for leases that are running, but for workers that were asked for fewer heartbeats', async (t) => {
   const { coordinator, config, clock, worker, jobWhen } = await setup(t, {
-    jobs: { reapStaleAfterSeconds: 0, heartbeatIntervalSeconds: 3600 },
+    jobs: { reapStaleAfterSeconds: 0, heartbeatIntervalSeconds: 20 },
   });
   const hand = await worker();
   const { job } = await coordinator.dispatch(request());
   await hand.job();
-  clock.advance(60_000);
+  clock.advance(45_000);
   config.jobs = { ...config.jobs, reapStaleAfterSeconds: 30 };
   coordinator.configChanged();
   clock.advance(1);
+  t.is((await coordinator.job(job.id)).job.state, 'running.active', 'its next beat may come after 20 s');
+  clock.advance(16_000);
   const reaped = await jobWhen(job.id, ({ life }) => life.reapCount === 1);
   t.is(reaped.life.reapCount, 1);
 });

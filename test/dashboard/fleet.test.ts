@@ -14,6 +14,7 @@ const worker = (name: string, more: Partial<WireWorker> = {}): WireWorker => ({
   providers: ['echo'],
   models: {},
   tags: [],
+  key: null,
   concurrency: 4,
   connected: true,
   paused: false,

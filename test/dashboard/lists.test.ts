@@ -1,8 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
-import type { JobFilters } from '../../src/client/client.ts';
+import { bulkFilter, type JobFilters } from '../../src/client/client.ts';
 import { ApiError } from '../../src/client/errors.ts';
-import { askFor, bulkFilter, isMatch, readFilters } from '../../src/dashboard/pages/jobs/filters.ts';
+import { askFor, isMatch, readFilters } from '../../src/dashboard/pages/jobs/filters.ts';
 import { JobList } from '../../src/dashboard/pages/jobs/jobList.ts';
 import { Selection } from '../../src/dashboard/pages/jobs/selection.ts';
 import type { WireJob } from '../../src/domain/wire/job.ts';

@@ -58,6 +58,7 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
   for (const [name, path] of [
     ['job', 'running.stuck'],
     ['worker', 'active.responsive'],
+    ['health', 'aside'],
     ['provider', 'available'],
     ['supervisor', 'accepting'],
   ]) {

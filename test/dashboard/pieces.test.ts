@@ -66,6 +66,7 @@ const worker = (more: Partial<WireWorker>): WireWorker => ({
   providers: ['echo'],
   models: {},
   tags: [],
+  key: null,
   concurrency: 1,
   connected: true,
   paused: false,
@@ -98,8 +99,18 @@ test('attention is asked for by what is in the way, the worst first, and by noth
   t.deepEqual(keys(figures({ pending }), [worker({ concurrency: 0 })], [], ms(0)), ['paused echo']);
   t.deepEqual(keys(figures(), [worker({ connected: false })], [], ms(86_400)), []);
   const error = { class: 'auth', code: 'auth', message: 'bad key', status: 401 } as const;
-  const refusals = [{ provider: 'openai', at: at(0), until: at(60), error }];
-  t.deepEqual(keys(figures(), [worker({ refusals })], [], ms(0)), ['refused w openai']);
+  const refusals = [
+    {
+      provider: 'openai',
+      model: null,
+      fault: 'refused',
+      in_row: 1,
+      at: at(0),
+      until: at(60),
+      error,
+    } as const,
+  ];
+  t.deepEqual(keys(figures(), [worker({ refusals })], [], ms(0)), ['aside w openai refused null']);
   const both = [provider('a', 'limited'), provider('b', 'open'), provider('c', 'probing')];
   t.deepEqual(keys(figures(), [], both, ms(0)), ['open b', 'limited a']);
   const long = [{ provider: 'echo', priority: 'normal', ready: 3, oldest_wait_ms: 600_000 }];

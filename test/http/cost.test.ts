@@ -308,7 +308,7 @@ test('a failure costs what its worker says; without a word it depends on whether
     ['auth', null, null],
     ['invalid_request', null, null, 'result_too_large'],
     ['timeout', null, null],
-    ['network', null, null],
+    ['network', null, null, 'ECONNRESET'],
   ] as const;
   for (const [i, [errorClass, status, told, code = null]] of kinds.entries()) {
     const { job } = await bundle.coordinator.dispatch(request({ provider: 'gold', model: 'gold-1' }));

@@ -1,5 +1,11 @@
 import test from 'ava';
-import { jobStates, providerStatuses, supervisorStatuses, workerStatuses } from '../../src/domain/states.ts';
+import {
+  healthStatuses,
+  jobStates,
+  providerStatuses,
+  supervisorStatuses,
+  workerStatuses,
+} from '../../src/domain/states.ts';
 import type { WireMachine } from '../../src/domain/wire/machine.ts';
 import { type ApiBundle, setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
@@ -14,10 +20,11 @@ test('the machines are those of the dictionary of states, and every target is a 
     machines: WireMachine[];
     total: number;
   };
-  t.is(total, 4);
+  t.is(total, 5);
   const dictionary: Record<string, readonly string[]> = {
     job: jobStates,
     worker: workerStatuses,
+    health: healthStatuses,
     provider: providerStatuses,
     supervisor: supervisorStatuses,
   };

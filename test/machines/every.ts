@@ -1,16 +1,22 @@
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
+import { healthMachine } from '../../machines/healthMachine.ts';
 import { jobMachine } from '../../machines/jobMachine.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
 import type { JobLife } from '../../src/domain/job.ts';
+import type { MachineName } from '../../src/domain/machine.ts';
 import {
+  healthStatuses,
   jobStatuses,
   providerStatuses,
   supervisorStatuses,
   workerStatuses,
 } from '../../src/domain/states.ts';
 import {
+  health,
+  healthInEveryState,
+  newHealth,
   newProvider,
   newSupervisor,
   newWorker,
@@ -47,7 +53,8 @@ const jobEvents = [
   make.failed('auth', { next }),
   make.failed('rate_limited'),
   make.failed('network'),
-  make.failed('network', { final: true }),
+  make.failed('server_error'),
+  make.failed('overloaded', { final: true }),
   make.workerLost,
   make.workerReturned,
   make.timedOut(),
@@ -58,7 +65,7 @@ const jobEvents = [
   make.usageReported({ lease: 1 }),
 ];
 
-export const walks: Record<'job' | 'worker' | 'provider' | 'supervisor', Walk> = {
+export const walks: Record<MachineName, Walk> = {
   job: {
     machine: jobMachine,
     statuses: jobStatuses,
@@ -74,6 +81,14 @@ export const walks: Record<'job' | 'worker' | 'provider' | 'supervisor', Walk> =
     initial: newWorker(),
     situations: workersInEveryState(),
     events: () => Object.values(worker).map((event) => (typeof event === 'function' ? event() : event)),
+  },
+  health: {
+    machine: healthMachine,
+    statuses: healthStatuses,
+    ends: ['well'],
+    initial: newHealth(),
+    situations: healthInEveryState(),
+    events: () => Object.values(health).map((event) => (typeof event === 'function' ? event() : event)),
   },
   provider: {
     machine: providerMachine,

@@ -4,9 +4,12 @@ import {
   errorClasses,
   type FailureRules,
   failureOf,
+  faultOf,
   jobTimeout,
   mayWaitForLimit,
+  modelLoadingCode,
   type ReportedFailure,
+  type Situation,
   tripsBreaker,
   type Verdict,
   verdictOn,
@@ -14,8 +17,8 @@ import {
   workerLost,
 } from '../../src/domain/failure.ts';
 
+/** By situation: with a next member of the chain, and without one. */
 interface Row {
-  /** With a next member of the chain, and without one. */
   first: [Verdict, Verdict];
   /** After three failures at this provider that may pass. */
   tried: [Verdict, Verdict];
@@ -25,6 +28,13 @@ interface Row {
   noFallback: [Verdict, Verdict];
   /** With no `rate_limit` configured for the provider. */
   noLimit: [Verdict, Verdict];
+  /** While another worker of the provider is well. */
+  others: [Verdict, Verdict];
+  /** The same after three failures, all of them of this worker; and when another worker has failed at it too. */
+  othersLast: [Verdict, Verdict];
+  othersToo: [Verdict, Verdict];
+  /** While another worker waits until it reaches its provider again. */
+  waiting: [Verdict, Verdict];
   breaker: boolean;
 }
 
@@ -34,65 +44,122 @@ const same = (row: [Verdict, Verdict], breaker: boolean): Row => ({
   limited: row,
   noFallback: row,
   noLimit: row,
+  others: row,
+  othersLast: row,
+  othersToo: row,
+  waiting: row,
   breaker,
 });
+const elsewhere: [Verdict, Verdict] = ['elsewhere', 'elsewhere'];
 const nextOrFail = same(['next', 'fail'], false);
+/** The provider of this worker alone. */
+const workers = {
+  ...nextOrFail,
+  others: elsewhere,
+  othersLast: elsewhere,
+  othersToo: elsewhere,
+  waiting: elsewhere,
+};
 const hopeless = same(['fail', 'fail'], false);
-const transient: Row = { ...same(['again', 'again'], true), tried: ['next', 'fail'] };
+const transient: Row = {
+  ...same(['again', 'again'], true),
+  tried: ['next', 'fail'],
+  othersToo: ['next', 'fail'],
+};
+/** One more worker is tried, within `max_attempts`. */
+const unsure: Row = { ...nextOrFail, others: elsewhere };
 
 /** "When an attempt fails: the error class decides." */
 const table: Record<ErrorClass, Row> = {
   rate_limited: { ...same(['next', 'wait'], false), limited: ['next', 'fail'], noLimit: ['next', 'fail'] },
-  quota_exhausted: nextOrFail,
-  auth: nextOrFail,
+  quota_exhausted: workers,
+  auth: workers,
   overloaded: transient,
   server_error: transient,
-  network: transient,
-  model_not_found: nextOrFail,
-  model_not_loaded: nextOrFail,
+  network: same(elsewhere, false),
+  model_not_found: workers,
+  model_not_loaded: workers,
   context_overflow: hopeless,
   content_filtered: hopeless,
   invalid_request: hopeless,
-  timeout: { ...nextOrFail, noFallback: ['fail', 'fail'] },
-  unknown: nextOrFail,
+  timeout: { ...unsure, noFallback: ['fail', 'fail'] },
+  unknown: unsure,
   worker_lost: nextOrFail,
 };
 
 const rules: FailureRules = { maxAttempts: 3, maxRateLimitRetries: 5, fallbackOnTimeout: true };
-const situations = {
-  first: [{ transient: 0, rateLimited: 0 }, rules],
-  tried: [{ transient: 2, rateLimited: 0 }, rules],
-  limited: [{ transient: 0, rateLimited: 5 }, rules],
-  noFallback: [
-    { transient: 0, rateLimited: 0 },
-    { ...rules, fallbackOnTimeout: false },
-  ],
-  noLimit: [
-    { transient: 0, rateLimited: 0 },
-    { ...rules, maxRateLimitRetries: null },
-  ],
-} as const;
+const none = { able: false, untried: false };
+const well = { able: true, untried: true };
+const plain = { tally: { transient: 0, rateLimited: 0 }, rules, others: none, isOfOneWorker: true };
+const after2 = { ...plain, tally: { transient: 2, rateLimited: 0 } };
+const situations: Record<Exclude<keyof Row, 'breaker'>, Omit<Situation, 'fault' | 'hasNext'>> = {
+  first: plain,
+  tried: after2,
+  limited: { ...plain, tally: { transient: 0, rateLimited: 5 } },
+  noFallback: { ...plain, rules: { ...rules, fallbackOnTimeout: false } },
+  noLimit: { ...plain, rules: { ...rules, maxRateLimitRetries: null } },
+  others: { ...plain, others: well },
+  othersLast: { ...after2, others: well },
+  othersToo: { ...after2, others: well, isOfOneWorker: false },
+  waiting: { ...plain, others: { able: true, untried: false } },
+};
+
+const faultIn = (errorClass: ErrorClass) => faultOf(failureOf(reported(errorClass)), false);
 
 for (const errorClass of errorClasses) {
-  for (const [name, [tally, given]] of Object.entries(situations)) {
+  for (const [name, situation] of Object.entries(situations)) {
     const [withNext, alone] = table[errorClass][name as keyof typeof situations];
     test(`${errorClass} (${name}): ${withNext} when there is a next provider, ${alone} when there is none`, (t) => {
-      t.is(verdictOn(errorClass, tally, given, true), withNext);
-      t.is(verdictOn(errorClass, tally, given, false), alone);
+      const fault = faultIn(errorClass);
+      t.is(verdictOn(errorClass, { ...situation, fault, hasNext: true }), withNext);
+      t.is(verdictOn(errorClass, { ...situation, fault, hasNext: false }), alone);
     });
   }
 
   test(`${errorClass} ${table[errorClass].breaker ? 'counts' : 'does not count'} for the breaker`, (t) => {
-    t.is(tripsBreaker(errorClass), table[errorClass].breaker);
+    t.is(tripsBreaker(errorClass, faultIn(errorClass)), table[errorClass].breaker);
   });
 }
 
 test('a failure that may pass is tried until max_attempts, the first included', (t) => {
-  const verdicts = [0, 1, 2, 3].map((failed) =>
-    verdictOn('network', { transient: failed, rateLimited: 9 }, { ...rules, maxAttempts: 3 }, false),
+  const after = (failed: number, maxAttempts: number, others = none): Verdict =>
+    verdictOn('server_error', {
+      ...plain,
+      fault: 'failing',
+      tally: { transient: failed, rateLimited: 9 },
+      rules: { ...rules, maxAttempts },
+      hasNext: false,
+      others,
+    });
+  t.deepEqual(
+    [0, 1, 2, 3].map((failed) => after(failed, 3)),
+    ['again', 'again', 'fail', 'fail'],
   );
-  t.deepEqual(verdicts, ['again', 'again', 'fail', 'fail']);
-  t.is(verdictOn('network', situations.first[0], { ...rules, maxAttempts: 1 }, true), 'next');
+  t.deepEqual(
+    [2, 4, 5].map((failed) => after(failed, 3, well)),
+    ['again', 'again', 'fail'],
+    'one worker alone is no proof against the job while another is well',
+  );
+  t.is(after(0, 1, well), 'fail', 'max_attempts of 1 runs nothing twice');
+});
+
+test('a network failure is the worker’s before the provider was reached, and may be the job’s afterwards', (t) => {
+  const network = (fields: Partial<ReportedFailure>) => failureOf(reported('network', fields));
+  t.is(faultOf(network({ message: 'connect ECONNREFUSED' }), false), 'unreachable');
+  t.is(faultOf(network({ code: 'ECONNREFUSED' }), false), 'unreachable');
+  for (const fields of [{ code: 'ECONNRESET' }, { code: 'connection_broken' }, { status: 502 }]) {
+    t.is(faultOf(network(fields), false), 'failing');
+    t.true(tripsBreaker('network', faultOf(network(fields), false)));
+  }
+  t.is(faultOf(network({ code: 'ECONNREFUSED' }), true), 'failing');
+});
+
+test('a model that loads is waited for, whoever else could take the job', (t) => {
+  const failure = failureOf(reported('model_not_loaded', { code: modelLoadingCode }));
+  const fault = faultOf(failure, false);
+  t.is(fault, 'loading');
+  t.is(verdictOn(failure.class, { ...plain, fault, hasNext: false }), 'elsewhere');
+  t.regex(failure.message, /^No model loaded/);
 });
 
 test('a limit is waited out max_retries times, whatever else failed', (t) => {

@@ -1,11 +1,14 @@
 import { type EventObject, getInitialSnapshot, type SnapshotFrom, transition } from 'xstate';
-import type { ProviderEvent, SupervisorEvent, WorkerEvent } from '../../machines/events.ts';
+import type { HealthEvent, ProviderEvent, SupervisorEvent, WorkerEvent } from '../../machines/events.ts';
+import { healthMachine } from '../../machines/healthMachine.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
+import type { Failure } from '../../src/domain/failure.ts';
 import type { WorkerHello, WorkerLife } from '../../src/domain/worker.ts';
 
 export type WorkerSnapshot = SnapshotFrom<typeof workerMachine>;
+export type HealthSnapshot = SnapshotFrom<typeof healthMachine>;
 export type ProviderSnapshot = SnapshotFrom<typeof providerMachine>;
 export type SupervisorSnapshot = SnapshotFrom<typeof supervisorMachine>;
 
@@ -50,6 +53,32 @@ export const worker = {
   modelsChanged: { type: 'worker.modelsChanged', at: 90, models: { ollama: ['llama', 'qwen'] } },
 } as const satisfies Record<string, WorkerEvent | ((...rest: never[]) => WorkerEvent)>;
 
+export function newHealth(): HealthSnapshot {
+  const input = { workerId: 'w1', provider: 'vllm', model: null, fault: 'unreachable', at: 1 } as const;
+  return getInitialSnapshot(healthMachine, input);
+}
+
+export const refused: Failure = {
+  class: 'network',
+  code: 'network',
+  message: 'connect ECONNREFUSED',
+  status: null,
+};
+
+export const health = {
+  failed: (enough = 1, at = 10, until = 1_010): HealthEvent => ({
+    type: 'health.failed',
+    at,
+    failure: refused,
+    enough,
+    until,
+  }),
+  due: { type: 'health.due', at: 20 },
+  trialSent: { type: 'health.trialSent', at: 30 },
+  trialReturned: { type: 'health.trialReturned', at: 40 },
+  succeeded: { type: 'health.succeeded', at: 50 },
+} as const satisfies Record<string, HealthEvent | ((...rest: never[]) => HealthEvent)>;
+
 export function newProvider(): ProviderSnapshot {
   return getInitialSnapshot(providerMachine, { name: 'openai', at: 1 });
 }
@@ -57,7 +86,7 @@ export function newProvider(): ProviderSnapshot {
 export const provider = {
   limited: (until = 1_000, at = 10): ProviderEvent => ({ type: 'provider.limited', at, until }),
   /** `attempts` of 10 that make a verdict, `failureRatio` of the 0.5 that is too much. */
-  failed: (failureRatio = 0.9, attempts = 20, at = 20): ProviderEvent => ({
+  failed: (failureRatio = 0.9, attempts = 20, at = 20, workersLeft = 0): ProviderEvent => ({
     type: 'provider.failed',
     at,
     failureRatio,
@@ -65,6 +94,7 @@ export const provider = {
     openRatio: 0.5,
     openMinimum: 10,
     openUntil: at + 500,
+    workersLeft,
   }),
   succeeded: { type: 'provider.succeeded', at: 30 },
   due: { type: 'provider.due', at: 40 },
@@ -86,6 +116,14 @@ export function workerAfter(snapshot: WorkerSnapshot, ...events: WorkerEvent[]):
   return events.reduce((now, event) => {
     accepted(now.can(event), event);
     return transition(workerMachine, now, event)[0];
+  }, snapshot);
+}
+
+/** The health after these events, each of which it must accept. */
+export function healthAfter(snapshot: HealthSnapshot, ...events: HealthEvent[]): HealthSnapshot {
+  return events.reduce((now, event) => {
+    accepted(now.can(event), event);
+    return transition(healthMachine, now, event)[0];
   }, snapshot);
 }
 
@@ -116,6 +154,12 @@ export function workersInEveryState(): Record<string, WorkerSnapshot> {
     'paused.late': workerAfter(late, worker.paused),
     draining: workerAfter(active, worker.draining),
   };
+}
+
+export function healthInEveryState(): Record<string, HealthSnapshot> {
+  const aside = healthAfter(newHealth(), health.failed());
+  const due = healthAfter(aside, health.due);
+  return { well: newHealth(), aside, due, trying: healthAfter(due, health.trialSent) };
 }
 
 export function providersInEveryState(): Record<string, ProviderSnapshot> {

@@ -82,6 +82,7 @@ const providerRows = {
   'provider.failed too often': () => provider.failed(0.5, 10),
   'provider.failed at a good ratio': () => provider.failed(0.49, 1_000),
   'provider.failed in few attempts': () => provider.failed(1, 9),
+  'provider.failed too often at one worker': () => provider.failed(0.9, 20, 20, 1),
   'provider.succeeded': () => provider.succeeded,
   'provider.due': () => provider.due,
   'provider.probeSent': () => provider.probeSent,
@@ -102,6 +103,7 @@ provider.limited for a shorter time   | limited   | -         | -         | limi
 provider.failed too often             | open      | -         | -         | open
 provider.failed at a good ratio       | -         | -         | -         | probing
 provider.failed in few attempts       | -         | -         | -         | probing
+provider.failed too often at one worker | -       | -         | -         | probing
 provider.succeeded                    | available | -         | -         | available
 provider.due                          | -         | probing   | probing   | -
 provider.probeSent                    | -         | -         | -         | probing
@@ -128,6 +130,7 @@ provider.limited for a shorter time   | limited    | limited
 provider.failed too often             | open       | open
 provider.failed at a good ratio       | open       | probing
 provider.failed in few attempts       | open       | probing
+provider.failed too often at one worker | probing  | probing
 provider.succeeded                    | available  | available
 provider.due                          | -          | -
 provider.probeSent                    | probing    | probing

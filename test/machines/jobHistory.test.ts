@@ -82,7 +82,7 @@ const others: Make[] = [
   make.assigned,
   make.failed('auth', { next: targetOf('b') }),
   make.failed('rate_limited'),
-  make.failed('network'),
+  make.failed('overloaded'),
   make.failed('invalid_request'),
   make.workerLost,
   make.workerReturned,

@@ -109,7 +109,7 @@ const endings: Record<string, Ending> = {
     outcome: 'failed',
     ends: false,
   },
-  'a failure that may pass': { event: make.failed('network'), outcome: 'failed', ends: false },
+  'a failure that may pass': { event: make.failed('overloaded'), outcome: 'failed', ends: false },
   'a limit that is waited out': { event: make.failed('rate_limited'), outcome: 'rate_limited', ends: false },
   'a limit that ends the job': {
     event: make.failed('rate_limited', { rules: { ...rules, maxRateLimitRetries: null } }),
@@ -235,7 +235,7 @@ test('a provider is counted by its own name, also when every object has a proper
     const { context, value } = after(
       newJob({ target: targetOf(name) }),
       make.assigned,
-      make.failed('network'),
+      make.failed('overloaded'),
     );
     t.deepEqual(value, { pending: 'delayed' });
     t.deepEqual(Object.entries(context.tallies), [[name, { transient: 1, rateLimited: 0 }]]);

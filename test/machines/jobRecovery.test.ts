@@ -39,7 +39,7 @@ test('each attempt has the next number and a lease that is higher by one', (t) =
     make.assigned,
     make.released,
     make.assigned,
-    make.failed('network'),
+    make.failed('overloaded'),
   );
   t.deepEqual(
     context.attempts.map(({ number, lease }) => [number, lease]),
@@ -62,7 +62,7 @@ test('a retry starts the automatic counters again and keeps the history', (t) =>
     active,
     reap,
     make.assigned,
-    make.failed('network'),
+    make.failed('overloaded'),
     make.due,
     make.assigned,
     make.failed('auth'),
@@ -97,7 +97,7 @@ test('a late result makes the attempt that was taken back the completed one', (t
 });
 
 test('what a cancelled job still cost is recorded on its attempt and nowhere else', (t) => {
-  const job = after(active, make.failed('network'), make.due, make.assigned, make.cancelled);
+  const job = after(active, make.failed('overloaded'), make.due, make.assigned, make.cancelled);
   const late = { lease: 2, usage: usageOf(3), cost: dollar };
   const { context, value } = after(job, make.usageReported(late));
   t.is(value, 'cancelled');

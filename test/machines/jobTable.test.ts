@@ -22,7 +22,12 @@ const rows = {
     rules: { maxAttempts: 3, maxRateLimitRetries: null, fallbackOnTimeout: true },
   }),
   'job.attemptFailed that may pass': make.failed('overloaded'),
-  'job.attemptFailed that may pass, next one too': make.failed('network', { next }),
+  'job.attemptFailed that may pass, next one too': make.failed('overloaded', { next }),
+  'job.attemptFailed and the server not reached': make.failed('network'),
+  'job.attemptFailed and the key refused, others well': make.failed('auth', {
+    next,
+    others: { able: true, untried: true },
+  }),
   'job.attemptFailed and the key revoked': make.failed('overloaded', { next, final: true }),
   'job.attemptFailed of an older lease': (life) =>
     make.failed('overloaded', { lease: life.lease - 1, next })(life),
@@ -70,6 +75,8 @@ job.attemptFailed with 429 that is waited out | -               | -             
 job.attemptFailed with 429 and no rate_limit  | -               | -               | failed          | failed          | -         | -             | -
 job.attemptFailed that may pass               | -               | -               | pending.delayed | pending.delayed | -         | -             | -
 job.attemptFailed that may pass, next one too | -               | -               | pending.delayed | pending.delayed | -         | -             | -
+job.attemptFailed and the server not reached  | -               | -               | pending.ready   | pending.ready   | -         | -             | -
+job.attemptFailed and the key refused, others well | -               | -               | pending.ready   | pending.ready   | -         | -             | -
 job.attemptFailed and the key revoked         | -               | -               | failed          | failed          | -         | -             | -
 job.attemptFailed of an older lease           | -               | -               | -               | -               | -         | -             | -
 job.attemptFailed of a lease never given      | -               | -               | -               | -               | -         | -             | -

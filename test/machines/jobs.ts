@@ -2,7 +2,7 @@ import { getInitialSnapshot, type SnapshotFrom, transition } from 'xstate';
 import type { JobEvent } from '../../machines/events.ts';
 import type { JobInput } from '../../machines/jobLife.ts';
 import { jobMachine } from '../../machines/jobMachine.ts';
-import type { ErrorClass, Failure, FailureRules } from '../../src/domain/failure.ts';
+import { type ErrorClass, type Failure, type FailureRules, faultOf } from '../../src/domain/failure.ts';
 import type { JobLife, JobResult, Target } from '../../src/domain/job.ts';
 import type { Cost } from '../../src/domain/money.ts';
 import type { Usage } from '../../src/domain/usage.ts';
@@ -42,7 +42,7 @@ export const result: JobResult = {
 export const rules: FailureRules = { maxAttempts: 3, maxRateLimitRetries: 2, fallbackOnTimeout: true };
 
 export function failure(errorClass: ErrorClass, message = 'it broke'): Failure {
-  return { class: errorClass, code: errorClass, message, status: 500 };
+  return { class: errorClass, code: errorClass, message, status: errorClass === 'network' ? null : 500 };
 }
 
 export function newJob(input: Partial<JobInput> = {}): JobSnapshot {
@@ -106,6 +106,8 @@ export const make = {
       at: now(life),
       lease: life.lease,
       error: failure(errorClass),
+      fault: faultOf(failure(errorClass), false),
+      others: { able: false, untried: false },
       rules,
       retryAt: now(life) + 50,
       next: null,

@@ -10,6 +10,7 @@ export function testConfig(
     publicUrl: null,
     store: { kind: 'json', path: 'unset' },
     providers: {},
+    providerDefaults: { rateLimit: null },
     routing: { strategy: 'direct', chain: [], rules: [], fallbackOnTimeout: true },
     pricing: {},
     retention: { keepDays: 30, keepJobs: 100_000, auditDays: 400 },

@@ -13,10 +13,10 @@ test('JSON and YAML are read with the keys of the file; warnings come along', as
   );
   const read = await reader(server).read();
   t.like(read?.file, { worker: { concurrency: 3, tags: ['gpu'] }, ollama: { model: 'llama3.2' } });
-  server.answer = '{"jobs": {"reap_stale_after_seconds": 1}}';
+  server.answer = '{"routing": {"strategy": "fallback"}}';
   const json = await reader(server).read();
-  t.deepEqual(json?.file, { jobs: { reap_stale_after_seconds: 1 } });
-  t.regex(json?.warnings.join() ?? '', /less than two heartbeats/);
+  t.deepEqual(json?.file, { routing: { strategy: 'fallback' } });
+  t.regex(json?.warnings.join() ?? '', /names no provider to try/);
 });
 
 test('the ETag is sent back, and 304 means that nothing has changed', async (t) => {

@@ -1,4 +1,4 @@
-import type { Failure } from '../failure.ts';
+import type { Failure, Fault } from '../failure.ts';
 import type { WorkerStatus } from '../states.ts';
 import type { WorkerKind } from '../worker.ts';
 import type { Iso } from './iso.ts';
@@ -24,8 +24,19 @@ export interface WireWorker {
   last_heartbeat_at: Iso | null;
   completed: number;
   failed: number;
-  /** Providers that have turned the worker away for its own key; until then it is passed over there while others serve them. */
-  refusals: { provider: string; at: Iso; until: Iso | null; error: Failure }[];
+  /** Why it is passed over at a provider, or at one model of it. */
+  refusals: WireRefusal[];
+}
+
+export interface WireRefusal {
+  provider: string;
+  model: string | null;
+  fault: Fault;
+  at: Iso;
+  /** Until then others get its jobs; null: its next job is a trial. */
+  until: Iso | null;
+  in_row: number;
+  error: Failure;
 }
 
 export interface WireWorkerList {

@@ -95,6 +95,30 @@ test('a job that names no model gets the only one that a local server has', asyn
   });
 });
 
+test('a job that names no model is not told that there is none while nobody answers, or the model loads', async (t) => {
+  t.like(await run(make('llamacpp', 'http://127.0.0.1:9'), null), {
+    class: 'network',
+    message:
+      'could not reach the llamacpp server at http://127.0.0.1:9/v1: the connection was refused (ECONNREFUSED)',
+  });
+  const loading = createServer((_request, response) => {
+    response
+      .writeHead(503)
+      .end('{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}');
+  }).listen(0, '127.0.0.1');
+  await once(loading, 'listening');
+  t.teardown(() => loading.close());
+  const provider = make('llamacpp', `http://127.0.0.1:${(loading.address() as AddressInfo).port}`);
+  for (const model of [null, 'm']) {
+    t.like(await run(provider, model), {
+      class: 'model_not_loaded',
+      code: 'model_loading',
+      message: 'No model loaded: Loading model',
+    });
+  }
+  await t.throwsAsync(provider.models(), { instanceOf: ProviderUnreachable, message: /Loading model/ });
+});
+
 test('a model that was loaded after the last look is found', async (t) => {
   const lists: Record<string, unknown> = { '/v1/models': { data: [{ id: 'old' }] } };
   const provider = make('llamacpp', await localServer(t, lists), 'configured');

@@ -31,6 +31,11 @@ const reasons: Record<WaitingReason, Reason> = {
     mend: 'Give one a concurrency of 1 or more.',
     link: workersLink,
   },
+  workers_unhealthy: {
+    title: 'Every worker that can run it is set aside after failures',
+    mend: 'They are tried again by themselves; repair the model server to speed it up.',
+    link: workersLink,
+  },
   workers_busy: {
     title: 'Every slot is taken',
     mend: 'It starts when one is free. More workers or more slots make it sooner.',

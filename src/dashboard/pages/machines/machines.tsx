@@ -7,6 +7,7 @@ import { compact, plural } from '../../components/text.ts';
 import { href } from '../../router.ts';
 import { may } from '../../session.ts';
 import type { Chart } from '../../statechart/chart.ts';
+import { healthChart } from '../../statechart/charts/health.ts';
 import { jobChart } from '../../statechart/charts/job.ts';
 import { providerChart } from '../../statechart/charts/provider.ts';
 import { supervisorChart } from '../../statechart/charts/supervisor.ts';
@@ -35,6 +36,7 @@ const looks: Record<MachineName, Look> = {
     hrefOf: jobsIn,
   },
   worker: { chart: workerChart, title: 'Worker', actor: 'worker', hrefOf: () => href('/workers') },
+  health: { chart: healthChart, title: 'Health', actor: 'fault of a worker', hrefOf: () => href('/workers') },
   provider: { chart: providerChart, title: 'Provider', actor: 'provider', hrefOf: () => href('/providers') },
   supervisor: { chart: supervisorChart, title: 'Coordinator', actor: null, hrefOf: () => null },
 };

@@ -1,8 +1,17 @@
+import { type Fault, faultText } from '../../../domain/failure.ts';
 import type { WireProvider } from '../../../domain/wire/provider.ts';
 import type { WireStats } from '../../../domain/wire/stats.ts';
 import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { plural } from '../../components/text.ts';
+
+const faultFixes: Record<Fault, string> = {
+  unreachable: 'Start its model server, or correct its address.',
+  loading: 'Its jobs wait until the model is loaded.',
+  refused: 'Give it a valid key and restart it.',
+  missing: 'Load the model there, or correct its name.',
+  failing: 'Look into the log of its model server.',
+};
 
 /** Something that somebody should look at, and where to do something about it. */
 export interface Attention {
@@ -139,11 +148,11 @@ function ofWorkers(workers: readonly WireWorker[], now: number): Attention[] {
     const { id, name, connected, last_heartbeat_at: last, running } = worker;
     const path = `/workers/${id}`;
     if (connected) {
-      return worker.refusals.map(({ provider }) => ({
-        key: `refused ${id} ${provider}`,
+      return worker.refusals.map((refusal) => ({
+        key: `aside ${id} ${refusal.provider} ${refusal.fault} ${refusal.model}`,
         tone: 'bad',
-        text: `${provider} refuses the key of worker ${name}`,
-        mend: 'Mend its key and start it again.',
+        text: `Worker ${name} ${faultText(refusal)}`,
+        mend: faultFixes[refusal.fault],
         path,
       }));
     }

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { lineOf } from '../../../domain/failure.ts';
+import { faultText, lineOf } from '../../../domain/failure.ts';
 import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { Badge } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy.tsx';
@@ -92,12 +92,19 @@ function KnownWorker({ worker }: { worker: WireWorker }): JSX.Element {
           <dd>{worker.kind}</dd>
         </div>
       </dl>
-      {worker.refusals.map(({ provider, at, error }) => (
-        <p key={provider} class="held tone-bad">
+      {worker.refusals.map((refusal) => (
+        <p key={`${refusal.provider} ${refusal.fault} ${refusal.model}`} class="held tone-bad">
           <span>
-            {provider} refuses its key (<Time at={at} none="" />
-            ): <bdi>{lineOf(error)}</bdi>. Its jobs go to other workers while there are any. Mend the key and
-            start the worker again, or resume it.
+            It {faultText(refusal)} (<Time at={refusal.at} none="" />
+            ): <bdi>{lineOf(refusal.error)}</bdi>. Other workers get its jobs.{' '}
+            {refusal.until === null ? (
+              'Its next job is a trial'
+            ) : (
+              <>
+                One job tries it again: <Time at={refusal.until} none="" />
+              </>
+            )}
+            ; a restart or a resume tries it at once.
           </span>
         </p>
       ))}

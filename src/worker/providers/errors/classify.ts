@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ErrorClass } from '../../../domain/failure.ts';
+import { type ErrorClass, modelLoadingCode } from '../../../domain/failure.ts';
 import type { WireFailure } from '../../../domain/workerProtocol.ts';
 import { type ErrorBody, readErrorBody } from './errorBody.ts';
 import { retryAfterSeconds } from './retryAfter.ts';
@@ -191,8 +191,9 @@ export function classify({ status, headers, body }: Refusal, refuser: Refuser, n
   const message = refuser.hide(said.message).slice(0, messageMax);
   const known = status ?? said.status ?? labels.map((label) => statusOfLabel[label]).find(Boolean) ?? null;
   const facts: Facts = { status: status ?? said.status, labels, message: said.message, details };
-  const code = said.code !== null && refuser.hide(said.code) === said.code ? said.code : null;
   const errorClass = rules.find((rule) => matches(rule, facts))?.errorClass ?? classOfRest(facts);
+  const code =
+    errorClass === 'model_not_loaded' && isLoading(facts) ? modelLoadingCode : codeOf(said, refuser);
   const retryAfter = isWait(errorClass)
     ? retryAfterSeconds({ headers, details, message: said.message }, now)
     : null;
@@ -211,6 +212,15 @@ function matches(rule: Rule, facts: Facts): boolean {
   if (status !== null && rule.statuses?.includes(status)) return true;
   if (rule.also?.(facts)) return true;
   return rule.message?.test(message) === true && (rule.messageStatuses?.(status) ?? true);
+}
+
+/** llama.cpp while it starts. It passes, so the job waits. */
+function isLoading({ status, message }: Facts): boolean {
+  return status === 503 && /loading model|model is (being |still )?load(ed|ing)/i.test(message);
+}
+
+function codeOf({ code }: ErrorBody, { hide }: Refuser): string | null {
+  return code !== null && hide(code) === code ? code : null;
 }
 
 /** 409 is a lock that was not had in time (OpenAI). Other 4xx say that the address is not the right one. */

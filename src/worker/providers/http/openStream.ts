@@ -73,7 +73,7 @@ function send({ url, method, headers, body, patience }: StreamRequest): Promise<
   request.once('close', () => {
     patience.signal.removeEventListener('abort', onAbort);
     // Without an error when it switched to another protocol: Node ends the connection then and says nothing.
-    reject(new HttpFailure('network', 'the connection ended without an answer'));
+    reject(new HttpFailure('network', 'the connection ended without an answer', 'connection_broken'));
   });
   request.once('socket', (socket) => {
     if (request.reusedSocket) patience.connected();

@@ -54,8 +54,8 @@ export class Patience {
       this.#wait(timeouts.connectMs);
       const { totalMs } = timeouts;
       if (totalMs > 0) {
-        const late = new HttpFailure('timeout', `the answer was not complete within ${totalMs / 1000} s`);
-        this.#takeBackTotal = clock.after(totalMs, () => this.#fire(late));
+        const failure = late(`the answer was not complete within ${totalMs / 1000} s`);
+        this.#takeBackTotal = clock.after(totalMs, () => this.#fire(failure));
       }
     }
   }
@@ -101,19 +101,20 @@ export class Patience {
       const left = this.#since + limit.ms - this.#clock.monotonic();
       if (left > 0) this.#wait(left);
       else if (!isSecondLook) this.#wait(0, true);
-      else this.#fire(new HttpFailure('timeout', limit.message));
+      else this.#fire(limit.failure);
     });
   }
 
-  #limit(): { ms: number; message: string } {
+  /** How long the present wait may take, and what it is when that has passed. */
+  #limit(): { ms: number; failure: HttpFailure } {
     const { connectMs, firstMs, idleMs } = this.#timeouts;
     switch (this.#phase) {
       case 'connect':
-        return { ms: connectMs, message: `no connection within ${connectMs / 1000} s` };
+        return { ms: connectMs, failure: unconnected(connectMs) };
       case 'first':
-        return { ms: firstMs, message: `nothing was answered within ${firstMs / 1000} s` };
+        return { ms: firstMs, failure: late(`nothing was answered within ${firstMs / 1000} s`) };
       case 'idle':
-        return { ms: idleMs, message: `nothing more came within ${idleMs / 1000} s` };
+        return { ms: idleMs, failure: late(`nothing more came within ${idleMs / 1000} s`) };
     }
   }
 
@@ -121,4 +122,13 @@ export class Patience {
     this.end();
     this.#controller.abort(reason);
   }
+}
+
+/** Nobody was reached, which is no slow answer. */
+function unconnected(ms: number): HttpFailure {
+  return new HttpFailure('network', `no connection within ${ms / 1000} s`, 'ETIMEDOUT');
+}
+
+function late(message: string): HttpFailure {
+  return new HttpFailure('timeout', message);
 }

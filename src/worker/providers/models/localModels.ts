@@ -1,4 +1,5 @@
 import type { WireFailure } from '../../../domain/workerProtocol.ts';
+import { ProviderRefused, ProviderUnreachable } from '../../provider.ts';
 import { findModels, type ModelServer, type ModelsFound } from './modelList.ts';
 
 /** Which model a job is run with, where the server has a say in it. */
@@ -33,14 +34,25 @@ export function localModels(server: ModelServer, isStrict: boolean, configured: 
     },
     choose: async (wanted) => {
       if (wanted !== null && (!isStrict || known === null || known.all.includes(wanted))) return wanted;
-      // A server that does not answer is told of by the run itself.
-      const now = await find().catch(() => null);
-      if (wanted !== null)
-        return now === null || now.all.includes(wanted) ? wanted : notFound(name, wanted, now.all);
-      const [only, ...others] = now?.names ?? [];
-      return only !== undefined && others.length === 0 ? only : noneNamed(name, now?.names ?? []);
+      let now: ModelsFound;
+      try {
+        now = await find();
+      } catch (error) {
+        // The run itself meets it too.
+        return wanted ?? failureIn(error);
+      }
+      if (wanted !== null) return now.all.includes(wanted) ? wanted : notFound(name, wanted, now.all);
+      const [only, ...others] = now.names;
+      return only !== undefined && others.length === 0 ? only : noneNamed(name, now.names);
     },
   };
+}
+
+/** A server that does not answer has not said that it has no model. */
+function failureIn(error: unknown): WireFailure {
+  if (error instanceof ProviderUnreachable) return error.failure;
+  if (error instanceof ProviderRefused) return { class: 'auth', message: error.message, status: 401 };
+  throw error;
 }
 
 const shownMax = 10;

@@ -1,4 +1,5 @@
 import { localProviders } from '../../../config/config.ts';
+import { modelLoadingCode } from '../../../domain/failure.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
 import { settingAtFault } from '../../../lib/socketFailure.ts';
 import { systemClock } from '../../../lib/systemClock.ts';
@@ -62,6 +63,10 @@ export async function findModels(server: ModelServer): Promise<ModelsFound> {
     const models = list === null ? null : names(list);
     if (list !== null && models !== null) return { names: models, all: all(list) ?? models };
     if (answer.failure?.class === 'auth') throw new ProviderRefused(answer.failure.message);
+    if (answer.failure?.code === modelLoadingCode) {
+      const { failure } = answer;
+      throw new ProviderUnreachable(name, address, failure.message, 'Wait until it is loaded', { failure });
+    }
     status = answer.status;
   }
   throw new ProviderUnreachable(
@@ -86,7 +91,7 @@ async function ask(server: ModelServer, url: string) {
     const { message, code } = httpFailureOf(error);
     // One that runs and is not trusted, for one, is started already.
     const advice = settingAtFault(code ?? '') === null ? `${start}. ${elsewhere(name)}` : elsewhere(name);
-    throw new ProviderUnreachable(name, address, message, advice, error);
+    throw new ProviderUnreachable(name, address, message, advice, { cause: error });
   } finally {
     patience.end();
   }

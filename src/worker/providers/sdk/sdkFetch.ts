@@ -158,7 +158,9 @@ export class SdkFetch {
         });
         body.once('end', () => end(null));
         body.once('error', (error) => end(httpFailureOf(error)));
-        body.once('close', () => end(new HttpFailure('network', 'the connection broke off')));
+        body.once('close', () =>
+          end(new HttpFailure('network', 'the connection broke off', 'connection_broken')),
+        );
       },
       pull: () => void body.resume(),
       cancel: () => {

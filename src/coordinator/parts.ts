@@ -43,6 +43,8 @@ export interface CoordinatorOptions {
   hasRoom?: (() => boolean) | undefined;
   /** Have every event of every actor seen, for maintainers. */
   inspects?: boolean | undefined;
+  /** Idempotency keys of one API key that are remembered; 1,000,000 unless told. */
+  idempotencyKeysMax?: number | undefined;
 }
 
 /** What its parts tell the coordinator. */
@@ -154,6 +156,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
       isDispatching: isAccepting,
       hasRoom: options.hasRoom ?? (() => true),
       pending,
+      idempotencyKeysMax: options.idempotencyKeysMax,
     }),
     delays: new Delays({ clock, deadlines, host, logger }),
     retention: new Retention({ config, clock, deadlines, store, host, isAccepting, logger }),

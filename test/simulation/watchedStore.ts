@@ -45,6 +45,7 @@ export function watchedStore(store: Store, watch: StoreWatch): Store {
     workers: () => store.workers(),
     keys: () => store.keys(),
     idempotent: (key) => store.idempotent(key),
+    idempotencyKeys: (owner) => store.idempotencyKeys(owner),
   };
 }
 

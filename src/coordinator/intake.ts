@@ -3,6 +3,7 @@ import type { JobInput } from '../../machines/jobLife.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
+import { partsOfIdempotencyKey } from '../domain/idempotency.ts';
 import type { JobCreator, JobRecord, JobRequest } from '../domain/job.ts';
 import type { Principal } from '../domain/key.ts';
 import { canonicalJson } from '../lib/canonicalJson.ts';
@@ -20,6 +21,10 @@ import type { JobHost, NewJob } from './jobHost.ts';
 const idempotencyMs = 86_400_000;
 /** Requests of a batch that are hashed, and its jobs that are looked up, between two turns of the event loop: some 5 ms. */
 const perTurn = 500;
+/** Characters of a request that take some milliseconds to write down. */
+const longText = 256 * 1024;
+/** Idempotency keys of one API key that are remembered: eleven a second all day long, some 300 MB. */
+const keysMaxDefault = 1_000_000;
 
 /** A request and where it may run. */
 export interface PlannedRequest {
@@ -36,6 +41,7 @@ export class Intake {
   readonly #host: JobHost;
   readonly #dispatcher: Dispatcher;
   readonly #admission: Admission;
+  readonly #idempotencyKeysMax: number;
   readonly #keys = new KeyedQueue();
 
   constructor(options: {
@@ -46,6 +52,8 @@ export class Intake {
     host: JobHost;
     dispatcher: Dispatcher;
     admission: Admission;
+    /** Idempotency keys of one API key; 1,000,000 unless told. */
+    idempotencyKeysMax?: number | undefined;
   }) {
     this.#config = options.config;
     this.#clock = options.clock;
@@ -54,6 +62,7 @@ export class Intake {
     this.#host = options.host;
     this.#dispatcher = options.dispatcher;
     this.#admission = options.admission;
+    this.#idempotencyKeysMax = options.idempotencyKeysMax ?? keysMaxDefault;
   }
 
   /**
@@ -66,20 +75,25 @@ export class Intake {
 
   /**
    * Accept a job unless its key was used within the last day; the record of the key is part of the job's own commit.
-   * Calls with one key wait for each other, so that two at the same time make one job. Keys are global: clients that
-   * share a coordinator and make keys of their own use UUIDs.
+   * Calls with one key wait for each other, so that two at the same time make one job.
+   * @param key as `ownIdempotencyKey` makes it.
    * @returns the job and whether it is new.
-   * @throws CoordinatorError idempotency_conflict when the key stands for another request; as `accept` otherwise.
+   * @throws CoordinatorError idempotency_conflict when the key stands for another request, share_exceeded when its owner has
+   * too many of them; as `accept` otherwise.
    */
-  acceptOnce(
+  async acceptOnce(
     key: string,
     request: JobRequest,
     by: Principal | null,
   ): Promise<{ job: JobRecord; isNew: boolean }> {
-    const bodyHash = hash('sha256', canonicalJson(request));
+    const text = canonicalJson(request);
+    const bodyHash = hash('sha256', text);
+    // To write it down takes as long again.
+    if (text.length > longText) await nextTurn();
     return this.#keys.run(key, async () => {
       const known = await this.#knownJob(key, bodyHash);
       if (known !== null) return { job: await findJob(this.#store, known), isNew: false };
+      await this.#admitKey(key);
       const idempotency = this.#newRecord(key, bodyHash);
       return { job: await this.#create(idempotency.jobId, request, by, idempotency), isNew: true };
     });
@@ -108,6 +122,7 @@ export class Intake {
     return this.#keys.run(key, async () => {
       const known = await this.#knownJob(key, bodyHash);
       if (known === null) {
+        await this.#admitKey(key);
         const jobs = this.#jobsOf(planned, by, this.#newRecord(key, bodyHash));
         return { jobs: await this.#createAll(jobs, planned.length, by), isNew: true };
       }
@@ -126,12 +141,26 @@ export class Intake {
    * @throws CoordinatorError idempotency_conflict when it stands for another request.
    */
   async #knownJob(key: string, bodyHash: string): Promise<string | null> {
-    const known = await this.#store.idempotent(key);
+    const own = await this.#store.idempotent(key);
+    // One that was kept before keys had owners may be anybody's: its job is named to nobody.
+    const known = own ?? (await this.#store.idempotent(partsOfIdempotencyKey(key).sent));
     if (known === undefined) return null;
     if (known.bodyHash === bodyHash) return known.jobId;
+    const which = own === undefined ? '' : `, which is job ${own.jobId}`;
     throw new CoordinatorError(
       'idempotency_conflict',
-      `The idempotency key was used for another request, which is job ${known.jobId}; use a new key`,
+      `The idempotency key was used for another request${which}; use a new key`,
+    );
+  }
+
+  /** @throws CoordinatorError share_exceeded when as many keys of its owner are remembered as may be. */
+  async #admitKey(key: string): Promise<void> {
+    const count = await this.#store.idempotencyKeys(partsOfIdempotencyKey(key).owner);
+    if (count < this.#idempotencyKeysMax) return;
+    throw new CoordinatorError(
+      'share_exceeded',
+      `${count} idempotency keys of this API key are remembered, as many as may be within a day; send many jobs with one key to /api/jobs/batch, or leave the key out`,
+      { retryAfterSeconds: 60 },
     );
   }
 

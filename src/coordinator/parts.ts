@@ -46,6 +46,8 @@ export interface CoordinatorOptions {
   hasRoom?: (() => boolean) | undefined;
   /** Have every event of every actor seen, for maintainers. */
   inspects?: boolean | undefined;
+  /** Idempotency keys of one API key that are remembered; 1,000,000 unless told. */
+  idempotencyKeysMax?: number | undefined;
 }
 
 /** What its parts tell the coordinator. */
@@ -164,6 +166,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
       host,
       dispatcher,
       admission: new Admission({ config, pending, isDispatching: isAccepting, hasRoom }),
+      idempotencyKeysMax: options.idempotencyKeysMax,
     }),
     delays: new Delays({ clock, deadlines, host, logger }),
     retention: new Retention({ config, clock, deadlines, store, host, isAccepting, logger }),

@@ -100,6 +100,8 @@ export interface Store {
   audit(query: AuditQuery): Promise<AuditPage>;
   /** The job that an idempotency key stands for, while it is remembered. */
   idempotent(key: string): Promise<IdempotencyRecord | undefined>;
+  /** How many idempotency keys of an owner are remembered, see `partsOfIdempotencyKey`. */
+  idempotencyKeys(owner: string): Promise<number>;
 }
 
 /** Which jobs leave for the archive. */
@@ -170,6 +172,7 @@ export interface AuditChange {
 }
 
 export interface IdempotencyRecord {
+  /** As `ownIdempotencyKey` makes it; in records of older versions what the client sent, without an owner. */
   key: string;
   /** The job that was made with it; of a batch the first, see `batchId`. */
   jobId: string;

@@ -1,8 +1,11 @@
 import test from 'ava';
+import { ownIdempotencyKey } from '../../src/domain/idempotency.ts';
 import { setupApi } from '../support/api.ts';
 
 const body = { prompt: 'Summarise', provider: 'echo', params: { temperature: 0, top_p: 1 } };
 const day = 86_400_000;
+/** As the coordinator keeps the keys of the admin from the environment. */
+const kept = (key: string) => ownIdempotencyKey('environment', key);
 const withKey = (key: string) => ({ 'idempotency-key': key });
 
 test('a key and a body that were sent before answer 200 with the first job', async (t) => {
@@ -43,9 +46,9 @@ test('a key is remembered over a restart, and for a day', async (t) => {
   const { coordinator } = await restart();
   const { job } = await coordinator.job(String(id));
   clock.advance(day - 1_000);
-  t.like(await coordinator.dispatchOnce('k', job.request), { isNew: false, view: { job: { id } } });
+  t.like(await coordinator.dispatchOnce(kept('k'), job.request), { isNew: false, view: { job: { id } } });
   clock.advance(1_000);
-  t.true((await coordinator.dispatchOnce('k', job.request)).isNew);
+  t.true((await coordinator.dispatchOnce(kept('k'), job.request)).isNew);
 });
 
 test('a key is 1 to 255 visible ASCII characters', async (t) => {
@@ -140,10 +143,69 @@ test('the key of a batch is remembered over a restart, and is not used up by a r
       again.coordinator.plan((await again.coordinator.job(one)).job.request),
     ),
   );
-  const second = await again.coordinator.dispatchAllOnce('k', planned);
+  const second = await again.coordinator.dispatchAllOnce(kept('k'), planned);
   t.false(second.isNew);
   t.deepEqual(
     second.jobs.map((job) => job.id),
     idsOf(first.json),
   );
+});
+
+test('what one API key sent is no matter of another, even with the same idempotency key', async (t) => {
+  const { api, keys } = await setupApi(t);
+  const by = (role: 'client' | 'operator', prompt: string) =>
+    api('POST', '/api/jobs', { ...body, prompt }, { ...withKey('k'), authorization: `Bearer ${keys[role]}` });
+  const first = await by('client', 'Mine');
+  const other = await by('operator', 'Mine');
+  t.deepEqual([first.status, other.status], [201, 201]);
+  t.not(other.json.id, first.json.id);
+  t.is((await by('client', 'Mine')).json.id, first.json.id);
+  const conflict = await by('client', 'Another');
+  t.is(conflict.status, 409);
+  t.true(conflict.text.includes(String(first.json.id)));
+  t.false(conflict.text.includes(String(other.json.id)));
+});
+
+test('a key that an older version kept without its owner still stands for its job, and names it to nobody', async (t) => {
+  const { api, coordinator } = await setupApi(t);
+  const { json } = await api('POST', '/api/jobs', body);
+  const { job } = await coordinator.job(String(json.id));
+  // As records of older versions have it: the key alone.
+  const older = await coordinator.dispatchOnce('k', job.request);
+  t.like(await api('POST', '/api/jobs', body, withKey('k')), {
+    status: 200,
+    json: { id: older.view.job.id },
+  });
+  const conflict = await api('POST', '/api/jobs', { ...body, prompt: 'Other' }, withKey('k'));
+  t.is(conflict.status, 409);
+  t.false(conflict.text.includes(older.view.job.id));
+});
+
+test('an API key has a bound on the idempotency keys that are remembered of it, over a restart and for a day', async (t) => {
+  const options = { idempotencyKeysMax: 3 };
+  const bundle = await setupApi(t, {}, options);
+  const { api, keys, clock } = bundle;
+  const client = (key: string) =>
+    api('POST', '/api/jobs', body, { ...withKey(key), authorization: `Bearer ${keys.client}` });
+  for (const key of ['a', 'b', 'c']) t.is((await client(key)).status, 201);
+  const refused = await client('d');
+  t.like(refused, { status: 429, json: { code: 'share_exceeded' } });
+  t.truthy(refused.headers.get('retry-after'));
+  t.like(
+    await api(
+      'POST',
+      '/api/jobs/batch',
+      { jobs },
+      { ...withKey('e'), authorization: `Bearer ${keys.client}` },
+    ),
+    { status: 429, json: { code: 'share_exceeded' } },
+  );
+  // What is known is still answered, and others have keys of their own.
+  t.is((await client('a')).status, 200);
+  t.is((await api('POST', '/api/jobs', body, withKey('d'))).status, 201);
+  const owner = bundle.parts.keys.list().find(({ role }) => role === 'client')?.id ?? '';
+  const { store } = await bundle.restart();
+  t.is(await store.idempotencyKeys(owner), 3);
+  clock.advance(day);
+  t.is(await store.idempotencyKeys(owner), 0);
 });

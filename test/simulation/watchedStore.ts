@@ -47,6 +47,7 @@ export function watchedStore(store: Store, watch: StoreWatch): Store {
     keys: () => store.keys(),
     audit: (query) => store.audit(query),
     idempotent: (key) => store.idempotent(key),
+    idempotencyKeys: (owner) => store.idempotencyKeys(owner),
   };
 }
 

@@ -149,11 +149,13 @@ export async function setup(
     clock = new FakeClock(),
     files = nodeFiles,
     inspects = false,
+    idempotencyKeysMax,
   }: {
     folder?: string;
     clock?: FakeClock;
     files?: Files;
     inspects?: boolean;
+    idempotencyKeysMax?: number | undefined;
   } = {},
 ): Promise<Bundle> {
   const config = testConfig(overrides);
@@ -167,6 +169,7 @@ export async function setup(
     logger: silent,
     pricing: createPricing(() => config, clock),
     inspects,
+    idempotencyKeysMax,
   });
   await coordinator.start();
   let isOpen = true;
@@ -212,7 +215,7 @@ export async function setup(
     jobAs: (id, status) => bundle.jobWhen(id, ({ state }) => state === status || statusOf(state) === status),
     restart: async () => {
       await close();
-      return setup(t, overrides, { folder, clock });
+      return setup(t, overrides, { folder, clock, idempotencyKeysMax });
     },
   };
   return bundle;

@@ -346,6 +346,10 @@ class FolderStore implements JsonStore {
     return this.#memory.idempotent(key);
   }
 
+  async idempotencyKeys(owner: string): Promise<number> {
+    return this.#memory.idempotencyKeys(owner);
+  }
+
   async checkpoint(): Promise<void> {
     const { journal, commits, checkpointer } = this.#open();
     await commits.between(async () => {

@@ -1,3 +1,4 @@
+import { partsOfIdempotencyKey } from '../../domain/idempotency.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { IdempotencyRecord } from '../store.ts';
 import { applyToRegistry, createRegistry, leavingJob, nextJob, type Registry, Sharing } from './apply.ts';
@@ -32,6 +33,8 @@ export class Memory {
   #registry: Registry;
   /** By key, in order of arrival, which with one time to live is the order of expiry too. */
   readonly #idempotency = new Map<string, IdempotencyRecord>();
+  /** Of those, how many each owner has. */
+  readonly #keysOfOwner = new Map<string, number>();
   #isIndexed = false;
 
   constructor(options: MemoryOptions) {
@@ -106,6 +109,12 @@ export class Memory {
     return record !== undefined && record.expiresAt > this.#now() ? record : undefined;
   }
 
+  /** How many keys of an owner are remembered. */
+  idempotencyKeys(owner: string): number {
+    this.#forgetExpiredKeys();
+    return this.#keysOfOwner.get(owner) ?? 0;
+  }
+
   #enterQueue(job: JobRecord): void {
     this.lanes.add(job);
     this.backlog.add(job);
@@ -117,14 +126,28 @@ export class Memory {
   }
 
   #remember(record: IdempotencyRecord): void {
+    this.#forgetExpiredKeys();
+    if (record.expiresAt <= this.#now()) return;
+    // Deleted first, so that a key that is used again goes to the end.
+    this.#forgetKey(record.key);
+    this.#idempotency.set(record.key, record);
+    const { owner } = partsOfIdempotencyKey(record.key);
+    this.#keysOfOwner.set(owner, (this.#keysOfOwner.get(owner) ?? 0) + 1);
+  }
+
+  #forgetExpiredKeys(): void {
     const now = this.#now();
     for (const oldest of this.#idempotency.values()) {
       if (oldest.expiresAt > now) break;
-      this.#idempotency.delete(oldest.key);
+      this.#forgetKey(oldest.key);
     }
-    if (record.expiresAt <= now) return;
-    // Deleted first, so that a key that is used again goes to the end.
-    this.#idempotency.delete(record.key);
-    this.#idempotency.set(record.key, record);
+  }
+
+  #forgetKey(key: string): void {
+    if (!this.#idempotency.delete(key)) return;
+    const { owner } = partsOfIdempotencyKey(key);
+    const count = (this.#keysOfOwner.get(owner) ?? 0) - 1;
+    if (count > 0) this.#keysOfOwner.set(owner, count);
+    else this.#keysOfOwner.delete(owner);
   }
 }

@@ -25,7 +25,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config, upload
       body: 'required',
       handle: async ({ body, query, headers, principal, whenGone, bodyTaken }) => {
         const waitMs = parseWait(query);
-        const key = parseIdempotencyKey(headers);
+        const key = parseIdempotencyKey(headers, principal);
         const request = parseDispatch(body, config());
         const { view, isNew } =
           key === null
@@ -49,7 +49,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config, upload
       body: batchBody(uploads, () => config().http.maxBatchBytes),
       handle: async ({ body, query, headers, principal }) => {
         parseNothing(query);
-        const key = parseIdempotencyKey(headers);
+        const key = parseIdempotencyKey(headers, principal);
         const plan = (request: JobRequest) => coordinator.plan(request);
         const planned = await parseBatch(body as BatchBody, config(), uploads.turns, plan);
         const { jobs, isNew } =

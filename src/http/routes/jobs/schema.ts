@@ -2,7 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { array, type InferType, number, object, string } from 'yup';
 import type { Config } from '../../../config/config.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
+import { ownIdempotencyKey } from '../../../domain/idempotency.ts';
 import type { JobRequest } from '../../../domain/job.ts';
+import type { Principal } from '../../../domain/key.ts';
 import { filterTagsMax, nameLengthMax, searchLengthMax } from '../../../domain/limits.ts';
 import { jobStates, jobStatuses } from '../../../domain/states.ts';
 import { boundedList } from '../../../lib/boundedList.ts';
@@ -127,11 +129,11 @@ export function parseDispatch(body: unknown, config: Config): JobRequest {
   };
 }
 
-/** The `Idempotency-Key` of a dispatch or a batch; null when there is none. @throws CoordinatorError invalid_request. */
-export function parseIdempotencyKey(headers: IncomingHttpHeaders): string | null {
+/** The `Idempotency-Key` of a dispatch or a batch, as it is kept; null when there is none. @throws CoordinatorError invalid_request. */
+export function parseIdempotencyKey(headers: IncomingHttpHeaders, { keyId }: Principal): string | null {
   const key = headers['idempotency-key'];
   if (key === undefined) return null;
-  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return ownIdempotencyKey(keyId, key);
   const message = 'must be 1 to 255 visible ASCII characters';
   throw new CoordinatorError('invalid_request', `The request is not valid: Idempotency-Key ${message}`, {
     errors: [{ field: 'Idempotency-Key', message }],

@@ -58,8 +58,8 @@ export interface JobFilters {
   q?: string | undefined;
   /** Id of a job: those created after it are left out, so that pages keep their places. */
   newest?: string | undefined;
-  /** Parts that lists leave out. */
-  include?: readonly ('input' | 'result')[] | undefined;
+  /** Parts that lists leave out or cut down. */
+  include?: readonly ('request' | 'input' | 'result')[] | undefined;
   limit?: number | undefined;
   offset?: number | undefined;
 }
@@ -94,7 +94,7 @@ export interface Client {
   job(id: string, options?: { waitSeconds?: number; signal?: AbortSignal | undefined }): Promise<WireJob>;
   /** The states that a job went through, oldest first. */
   jobHistory(id: string): Promise<WireJobHistory>;
-  /** Newest first. */
+  /** Newest first; a page has 8 MiB at most, see `next_offset`. */
   jobs(filters?: JobFilters, signal?: AbortSignal): Promise<WireJobList>;
   /** Every job, whole, read no faster than it is taken: newest first, then the archived ones. */
   exportJobs(filters?: ExportFilters): AsyncGenerator<WireJob>;

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { searchLengthMax } from '../domain/limits.ts';
 import { isDate } from '../lib/isoTime.ts';
 import { exitCodeHelp } from './exit.ts';
 
@@ -16,6 +17,12 @@ export function createCommand(name: string, description: string, examples: reado
 /** For options that may be repeated. */
 export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
+}
+
+/** For options that are a text to search for. */
+export function searchText(value: string): string {
+  if (value.length <= searchLengthMax) return value;
+  throw new InvalidArgumentError(`It must have at most ${searchLengthMax} characters.`);
 }
 
 /** For options that are a number of seconds. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Client, JobFilters } from '../client/client.ts';
 import { innerStates, jobStatuses } from '../domain/states.ts';
 import { isUuid } from '../lib/uuid.ts';
-import { collect, time } from './command.ts';
+import { collect, searchText, time } from './command.ts';
 import { findWorkerId } from './findWorker.ts';
 
 /** What jobs are chosen by on the command line. */
@@ -31,7 +31,7 @@ export function withFilters(command: Command): Command {
     .option('--tag <label>', 'a tag it carries; repeatable', collect)
     .option('--priority <label>', 'its priority')
     .option('--tier <label>', 'its tier')
-    .option('--query <text>', 'text in the prompt or the id')
+    .option('--query <text>', 'text in the prompt or the id, up to 200 characters', searchText)
     .option('--since <time>', 'created then or later, such as 2026-11-21 or 2026-11-21T09:00:00Z', time)
     .option('--until <time>', 'created before', time);
 }

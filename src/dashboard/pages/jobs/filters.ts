@@ -92,7 +92,9 @@ export function filterBody(filters: JobFilters): Record<string, string | readonl
   return body;
 }
 
-/** Whether a job is one that the list would show, as the API decides it. */
+/**
+ * Whether a job is one that the list would show, as the API decides it; but of a long prompt only its beginning is known here.
+ */
 export function isMatch(job: WireJob, filters: ListFilters): boolean {
   const { status, state, q, provider, model, worker, priority, tier, tags } = filters;
   const is = (wanted: string, value: string | null): boolean => wanted === '' || wanted === value;

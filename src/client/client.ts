@@ -76,7 +76,7 @@ export interface Client {
   job(id: string, options?: { waitSeconds?: number; signal?: AbortSignal | undefined }): Promise<WireJob>;
   /** The states that a job went through, oldest first. */
   jobHistory(id: string): Promise<WireJobHistory>;
-  /** Newest first. */
+  /** Newest first; a page has 8 MiB at most, see `next_offset`. */
   jobs(filters?: JobFilters, signal?: AbortSignal): Promise<WireJobList>;
   /** Every job, whole, read no faster than it is taken: newest first, then the archived ones. */
   exportJobs(filters?: ExportFilters): AsyncGenerator<WireJob>;

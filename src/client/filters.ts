@@ -22,8 +22,8 @@ export interface JobFilters {
   q?: string | undefined;
   /** Id of a job: those created after it are left out, so that pages keep their places. */
   newest?: string | undefined;
-  /** Parts that lists leave out. */
-  include?: readonly ('input' | 'result')[] | undefined;
+  /** Parts that lists leave out or cut down. */
+  include?: readonly ('request' | 'input' | 'result')[] | undefined;
   limit?: number | undefined;
   offset?: number | undefined;
 }

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { searchLengthMax } from '../domain/limits.ts';
 import { isDate } from '../lib/isoTime.ts';
 import { exitCodeHelp } from './exit.ts';
 
@@ -22,6 +23,12 @@ export function collect(value: string, before: string[] = []): string[] {
 export function collectPair(value: string, before: string[] = []): string[] {
   if (value.indexOf('=') > 0) return [...before, value];
   throw new InvalidArgumentError('It must be name=value.');
+}
+
+/** For options that are a text to search for. */
+export function searchText(value: string): string {
+  if (value.length <= searchLengthMax) return value;
+  throw new InvalidArgumentError(`It must have at most ${searchLengthMax} characters.`);
 }
 
 /** For options that are a number of seconds. */

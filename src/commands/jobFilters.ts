@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Client, JobFilters } from '../client/client.ts';
 import { innerStates, jobStatuses } from '../domain/states.ts';
 import { isUuid } from '../lib/uuid.ts';
-import { collect, collectPair, pastTime } from './command.ts';
+import { collect, collectPair, pastTime, searchText } from './command.ts';
 import { findWorkerId } from './findWorker.ts';
 
 /** What jobs are chosen by on the command line. */
@@ -33,7 +33,7 @@ export function withFilters(command: Command): Command {
     .option('--priority <label>', 'its priority')
     .option('--tier <label>', 'its tier')
     .option('--metadata <name=value>', 'an entry of its metadata; repeatable', collectPair)
-    .option('--query <text>', 'text in the prompt or the id')
+    .option('--query <text>', 'text in the prompt or the id, up to 200 characters', searchText)
     .option(
       '--since <time>',
       'created then or later, such as 2h (ago), 2026-11-21 or 2026-11-21T09:00:00Z',

@@ -17,6 +17,7 @@ import { printOutput } from './run.ts';
 import { watchJob, watchJobs } from './watch.ts';
 
 interface ListFlags extends ConnectionOptions, FilterFlags {
+  json?: true;
   limit?: number;
   offset?: number;
 }
@@ -54,8 +55,10 @@ function jobListCommand(io: Io): Command {
     .option('--offset <n>', 'how many to pass over', count(0));
   return listCommand<WireJobList, WireJob, ListFlags>(io, command, {
     ask: async (client, flags) => {
-      const { limit, offset } = flags;
-      return client.jobs({ ...(await filtersOf(flags, client)), limit, offset });
+      const { limit, offset, json } = flags;
+      // A program may want all of a prompt; of a table one line of it is enough.
+      const include = json ? (['request'] as const) : undefined;
+      return client.jobs({ ...(await filtersOf(flags, client)), include, limit, offset });
     },
     rows: ({ jobs }) => jobs,
     none: 'No jobs.',

@@ -80,7 +80,7 @@ export interface LiveError {
 /** Snapshot of `jobs`. */
 export interface JobsSnapshot {
   counts: Record<JobStatus, number>;
-  /** Newest first, as lists show them; fewer when they are large. */
+  /** Newest first, as lists show them. */
   latest: WireJob[];
 }
 

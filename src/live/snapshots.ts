@@ -8,7 +8,6 @@ import {
   type Topic,
 } from '../domain/liveProtocol.ts';
 import { isTerminal } from '../domain/states.ts';
-import type { WireJob } from '../domain/wire/job.ts';
 import { presentInspection } from '../present/inspection.ts';
 import { presentListed } from '../present/job.ts';
 import { presentProvider } from '../present/provider.ts';
@@ -18,9 +17,8 @@ import { afterGap, type Message } from './encoding.ts';
 import type { Feed } from './feed.ts';
 import type { Outputs } from './outputs.ts';
 
-/** Newest jobs in the snapshot of `jobs`; fewer when their JSON is longer than this together. */
+/** Newest jobs in the snapshot of `jobs`. */
 const latestMax = 50;
-const latestCharactersMax = 1024 * 1024;
 
 /** The state of a topic. Every event up to `seq` is in it, and perhaps some that came later. */
 export class Snapshot {
@@ -115,14 +113,7 @@ export class Snapshots {
     const coordinator = this.#coordinator;
     const { byStatus } = await coordinator.counts();
     const { jobs } = await coordinator.jobs({ ...everyJob, limit: latestMax });
-    const latest: WireJob[] = [];
-    let characters = 0;
-    for (const job of jobs) {
-      const { prompt, messages } = job.request;
-      characters += prompt?.length ?? JSON.stringify(messages).length;
-      if (characters > latestCharactersMax) break;
-      latest.push(presentListed(coordinator.view(job)));
-    }
+    const latest = jobs.map((job) => presentListed(coordinator.view(job)));
     return { counts: byStatus, latest };
   }
 

@@ -26,13 +26,16 @@ export function shortened<T>(value: T): T {
   return cutter.hasCut ? (cut as T) : value;
 }
 
-/** The messages of a chat cut down as `shortened` does it; each one that is left has its role and its content. */
+/**
+ * The messages of a chat cut down as `shortened` does it, but the last ones, which say what is asked. Each of them keeps its
+ * role and its content.
+ */
 export function shortenedMessages(messages: Message[] | null): Message[] | null {
   const cutter = new Cutter();
-  const cut = cutter.list(messages ?? [], ({ role, content, ...rest }): Message => {
+  const cut = cutter.list(messages?.toReversed() ?? [], ({ role, content, ...rest }): Message => {
     return { role, content: cutter.cut(content), ...(cutter.cut(rest) as object) };
   });
-  return cutter.hasCut ? cut : messages;
+  return cutter.hasCut ? cut.reverse() : messages;
 }
 
 function beginning(text: string, max: number): string {

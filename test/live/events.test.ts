@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { WireJob } from '../../src/domain/wire/job.ts';
 import { closeCodes } from '../../src/domain/workerProtocol.ts';
 import { setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
@@ -46,14 +47,25 @@ test('a snapshot comes first: counts and the newest jobs, every worker, every pr
   t.like(of('stats'), { jobs: { total: 2, by_status: { pending: 1, completed: 1 } } });
 });
 
-test('a large snapshot is cut, so that nobody is drowned on arrival', async (t) => {
+test('snapshots and events have the beginnings of long prompts, so that nobody is drowned', async (t) => {
   const bundle = await setupApi(t);
   const prompt = 'x'.repeat(300_000);
+  const messages = [{ role: 'user', content: prompt }];
   for (let count = 0; count < 5; count += 1) await bundle.coordinator.dispatch(request({ prompt }));
   const view = await dashboard(t, bundle);
   await view.subscribe('jobs');
-  const { data } = await view.next('snapshot');
-  t.is((data.latest as unknown[]).length, 3);
+  const { job } = await bundle.coordinator.dispatch(request({ prompt: null, messages }));
+  await view.subscribe(`job:${job.id}`);
+  const { data } = await view.next('job.created');
+  t.like(data, {
+    id: job.id,
+    messages: [{ role: 'user', content: 'x'.repeat(500) }],
+    messages_truncated: true,
+  });
+  const latest = view.frames.find(({ topic }) => topic === 'jobs')?.data.latest as WireJob[];
+  t.is(latest.length, 5);
+  for (const one of latest) t.like(one, { prompt: 'x'.repeat(500), prompt_truncated: true });
+  for (const frame of view.frames) t.true(JSON.stringify(frame).length < 10_000, frame.type);
 });
 
 test('a worker’s events carry what it has completed', async (t) => {

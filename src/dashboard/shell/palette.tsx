@@ -1,6 +1,7 @@
 import { signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { searchLengthMax } from '../../domain/limits.ts';
 import type { WireJob } from '../../domain/wire/job.ts';
 import { Badge } from '../components/badge.tsx';
 import { Dialog } from '../components/dialog.tsx';
@@ -92,6 +93,7 @@ function OpenPalette(): JSX.Element {
         aria-controls="palette-choices"
         aria-activedescendant={choices[index] === undefined ? undefined : `choice-${choices[index].id}`}
         placeholder="Page, id of a job, or words of its prompt"
+        maxLength={searchLengthMax}
         value={text.value}
         onInput={(event) => {
           text.value = event.currentTarget.value;

@@ -71,10 +71,11 @@ export function useJob(id: string): FollowedJob {
   return { job, error: data === null ? error : null, output, reload };
 }
 
-/** The newer of two tellings; what lists leave out stays from the answer. */
+/** The newer of two tellings. What was asked for never changes, and lists cut it down; the answer has it whole. */
 function newer(answer: WireJob, heard: WireJob | null): WireJob {
   if (heard === null || heard.updated_at < answer.updated_at) return answer;
   if (heard.updated_at === answer.updated_at && heard.status === answer.status)
     return { ...heard, ...answer };
-  return { ...answer, ...heard };
+  const { prompt, messages, tags, params, metadata } = answer;
+  return { ...answer, ...heard, prompt, messages, tags, params, metadata };
 }

@@ -1,6 +1,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { nameLengthMax, searchLengthMax } from '../../../domain/limits.ts';
 import { jobStatuses } from '../../../domain/states.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Icon } from '../../components/icons.tsx';
@@ -44,6 +45,7 @@ export function FilterBar({ filters, now }: { filters: ListFilters; now: number 
             type="search"
             class="input"
             placeholder="Search in prompts and ids"
+            maxLength={searchLengthMax}
             defaultValue={filters.q}
             onInput={(event) => {
               const text = event.currentTarget.value;
@@ -136,6 +138,7 @@ function MoreFilters({ filters }: { filters: ListFilters }): JSX.Element {
           <span>{plainFilters[name]}</span>
           <input
             type="text"
+            maxLength={nameLengthMax}
             value={filters[name]}
             list={name === 'provider' ? 'known-providers' : undefined}
             onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })}
@@ -151,6 +154,7 @@ function MoreFilters({ filters }: { filters: ListFilters }): JSX.Element {
         <span>Tag</span>
         <input
           type="text"
+          maxLength={nameLengthMax}
           placeholder="Add a tag"
           onChange={(event) => {
             const tag = event.currentTarget.value.trim();

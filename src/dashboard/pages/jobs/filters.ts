@@ -84,7 +84,9 @@ export function askFor(filters: ListFilters, now: number): JobFilters {
   };
 }
 
-/** Whether a job is one that the list would show, as the API decides it. */
+/**
+ * Whether a job is one that the list would show, as the API decides it; but of a long prompt only its beginning is known here.
+ */
 export function isMatch(job: WireJob, filters: ListFilters): boolean {
   const { status, state, q, provider, model, worker, priority, tier, tags, metadata } = filters;
   const is = (wanted: string, value: string | null): boolean => wanted === '' || wanted === value;

@@ -191,7 +191,7 @@ export class Network {
         client.opened();
         return;
       }
-      onRefused(status, undefined);
+      onRefused(status, {});
       client.ended(abnormal, '');
     });
   }

@@ -10,6 +10,7 @@ import { LiveConfig } from './config/liveConfig.ts';
 import type { Audit } from './coordinator/audit.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
 import { keyStorage } from './coordinator/keyStorage.ts';
+import { auditRoleRefusals } from './coordinator/roleRefusals.ts';
 import { createPricing } from './cost/pricing.ts';
 import { nobody } from './domain/audit.ts';
 import type { Random } from './domain/clock.ts';
@@ -174,8 +175,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       rememberedBytes: () => events.rememberedBytes,
       tickets: () => tickets.count,
     });
-    const gateway = new WorkerGateway({ coordinator, keys, clock, logger, figures: bounds });
-    const dashboards = new LiveSocket({ live: events, keys, tickets, config, clock });
+    const roleRefused = auditRoleRefusals(coordinator.audit, () => config().http.trustedProxies);
+    const gateway = new WorkerGateway({ coordinator, keys, clock, logger, figures: bounds, roleRefused });
+    const dashboards = new LiveSocket({ live: events, keys, tickets, config, clock, roleRefused });
     ends.push(
       () => gateway.close(),
       () => dashboards.close(),

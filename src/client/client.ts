@@ -1,5 +1,6 @@
 import type { BreakdownName, PeriodName } from '../domain/costReport.ts';
 import type { Role } from '../domain/key.ts';
+import type { WireAuditList } from '../domain/wire/audit.ts';
 import type { WireConfig, WireConfigReload } from '../domain/wire/config.ts';
 import type { WireCostBreakdown, WireCostSummary } from '../domain/wire/cost.ts';
 import type { WireHealth } from '../domain/wire/health.ts';
@@ -47,6 +48,8 @@ export interface JobFilters {
   provider?: string | undefined;
   model?: string | undefined;
   worker?: string | undefined;
+  /** Id of the key that sent it. */
+  createdBy?: string | undefined;
   /** All of them. */
   tags?: readonly string[] | undefined;
   priority?: string | undefined;
@@ -68,6 +71,20 @@ export interface JobFilters {
 export interface ExportFilters extends Omit<JobFilters, 'include' | 'limit' | 'offset'> {
   /** Whether archived jobs are wanted too. */
   archived?: boolean | undefined;
+}
+
+/** What entries of the audit log are chosen by; at most 1,000, 50 unless `limit` says more. */
+export interface AuditFilters {
+  /** ISO 8601, inclusive. */
+  since?: Iso | undefined;
+  /** ISO 8601, exclusive. */
+  until?: Iso | undefined;
+  /** Name or id of a key. */
+  actor?: string | undefined;
+  /** Several with commas. */
+  action?: string | undefined;
+  limit?: number | undefined;
+  offset?: number | undefined;
 }
 
 /** A calendar period up to now, the running day in UTC unless told; or the days `from` to `to`. */
@@ -122,6 +139,8 @@ export interface Client {
   machines(): Promise<WireMachineList>;
   /** What the actors did lately; only a coordinator that was started with `--inspect` tells. */
   inspection(): Promise<WireInspection>;
+  /** Newest first. */
+  audit(filters?: AuditFilters, signal?: AbortSignal): Promise<WireAuditList>;
   keys(): Promise<WireKeyList>;
   createKey(key: { role: Role; name?: string; expires_at?: Iso }): Promise<WireNewKey>;
   /** `graceSeconds`: how long the old secret is still taken. */
@@ -208,6 +227,7 @@ export function createClient({
     statsHistory: (after) => get('/api/stats/history', { query: { after } }),
     machines: () => get('/api/machines'),
     inspection: () => get('/api/inspect'),
+    audit: (filters = {}, signal) => get('/api/audit', { query: { ...filters }, signal }),
     keys: () => get('/api/keys'),
     createKey: (key) => post('/api/keys', { body: key }),
     rotateKey: (id, graceSeconds) => {
@@ -250,10 +270,11 @@ function plainUrl(url: string): string {
 }
 
 function queryOf(filters: JobFilters): NonNullable<Call['query']> {
-  const { tags, createdAfter, createdBefore, include, ...plain } = filters;
+  const { tags, createdBy, createdAfter, createdBefore, include, ...plain } = filters;
   return {
     ...plain,
     tag: tags,
+    created_by: createdBy,
     created_after: createdAfter,
     created_before: createdBefore,
     include: include?.join(','),

@@ -12,6 +12,7 @@ export interface FilterFlags {
   provider?: string;
   model?: string;
   worker?: string;
+  createdBy?: string;
   tag?: string[];
   priority?: string;
   tier?: string;
@@ -28,6 +29,7 @@ export function withFilters(command: Command): Command {
     .option('--provider <name>', 'as it was asked for')
     .option('--model <name>', 'as it was asked for')
     .option('--worker <worker>', 'name or id of the worker that runs or ran it')
+    .option('--created-by <key>', 'id of the key that sent it, as svc keys list shows it')
     .option('--tag <label>', 'a tag it carries; repeatable', collect)
     .option('--priority <label>', 'its priority')
     .option('--tier <label>', 'its tier')
@@ -38,11 +40,24 @@ export function withFilters(command: Command): Command {
 
 /** The same as the client takes them. @throws CommandFailure (refused) when no worker is called so; as the client does. */
 export async function filtersOf(
-  { status, state, provider, model, worker, tag, priority, tier, query, since, until }: FilterFlags,
+  {
+    status,
+    state,
+    provider,
+    model,
+    worker,
+    createdBy,
+    tag,
+    priority,
+    tier,
+    query,
+    since,
+    until,
+  }: FilterFlags,
   client: Client,
 ): Promise<JobFilters> {
   // One that was forgotten is in no list any more; its jobs are.
   const workerId = worker === undefined || isUuid(worker) ? worker : await findWorkerId(client, worker);
-  const plain = { status, state, provider, model, priority, tier };
+  const plain = { status, state, provider, model, createdBy, priority, tier };
   return { ...plain, worker: workerId, tags: tag, q: query, createdAfter: since, createdBefore: until };
 }

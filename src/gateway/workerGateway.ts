@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { type ServerOptions, WebSocketServer } from 'ws';
 import type { KeyRing } from '../auth/keyRing.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { RoleRefused } from '../coordinator/roleRefusals.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type Principal, roleMay } from '../domain/key.ts';
 import { closeCodes, frameBytesMax, workerSubprotocol } from '../domain/workerProtocol.ts';
@@ -35,20 +36,23 @@ export class WorkerGateway {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #figures: BoundFigures;
+  readonly #roleRefused: RoleRefused;
 
-  /** @param options.figures told when a worker reaches a bound. */
+  /** @param options.figures told when a worker reaches a bound. @param options.roleRefused for the audit log. */
   constructor(options: {
     coordinator: Coordinator;
     keys: KeyRing;
     clock: Clock;
     logger: Logger;
     figures?: BoundFigures;
+    roleRefused: RoleRefused;
   }) {
     this.#coordinator = options.coordinator;
     this.#keys = options.keys;
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#figures = options.figures ?? noFigures;
+    this.#roleRefused = options.roleRefused;
   }
 
   /** End every connection at once. */
@@ -86,12 +90,16 @@ export class WorkerGateway {
   }
 
   /** The status that refuses the upgrade, or whose key it is. */
-  #refusal({ headers }: IncomingMessage): number | Principal {
+  #refusal(request: IncomingMessage): number | Principal {
+    const { headers } = request;
     // Workers are no browsers: an Origin means that a web page tries to get in.
     if (headers.origin !== undefined) return 403;
     const principal = this.#keys.authenticate(headers.authorization);
     if (typeof principal === 'string') return 401;
-    if (!roleMay(principal.role, 'worker')) return 403;
+    if (!roleMay(principal.role, 'worker')) {
+      this.#roleRefused(request, principal, { path: '/ws/worker', needs: 'worker' });
+      return 403;
+    }
     if (this.#coordinator.status !== 'accepting' && this.#coordinator.status !== 'paused') return 503;
     return principal;
   }

@@ -4,6 +4,7 @@ import { WebSocketServer } from 'ws';
 import type { KeyRing } from '../auth/keyRing.ts';
 import type { Tickets } from '../auth/tickets.ts';
 import type { Config } from '../config/config.ts';
+import type { RoleRefused } from '../coordinator/roleRefusals.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type Principal, roleMay } from '../domain/key.ts';
 import { clientFrameBytesMax, liveSubprotocol, ticketPrefix } from '../domain/liveProtocol.ts';
@@ -29,20 +30,33 @@ export class LiveSocket {
   readonly #tickets: Tickets;
   readonly #config: () => Config;
   readonly #clock: Clock;
+  readonly #roleRefused: RoleRefused;
 
-  constructor(options: { live: Live; keys: KeyRing; tickets: Tickets; config: () => Config; clock: Clock }) {
+  /** @param options.roleRefused for the audit log. */
+  constructor(options: {
+    live: Live;
+    keys: KeyRing;
+    tickets: Tickets;
+    config: () => Config;
+    clock: Clock;
+    roleRefused: RoleRefused;
+  }) {
     this.#live = options.live;
     this.#keys = options.keys;
     this.#tickets = options.tickets;
     this.#config = options.config;
     this.#clock = options.clock;
+    this.#roleRefused = options.roleRefused;
   }
 
   /** Take the upgrade to `/ws`. @returns null, or the status that refuses it. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): number | null {
     const principal = this.#principal(request);
     if (typeof principal === 'number') return principal;
-    if (!roleMay(principal.role, 'viewer')) return 403;
+    if (!roleMay(principal.role, 'viewer')) {
+      this.#roleRefused(request, principal, { path: '/ws', needs: 'viewer' });
+      return 403;
+    }
     if (!this.#live.admits()) return 503;
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const { role } = principal;

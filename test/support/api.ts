@@ -6,6 +6,7 @@ import { KeyRing } from '../../src/auth/keyRing.ts';
 import { Tickets } from '../../src/auth/tickets.ts';
 import { LiveConfig } from '../../src/config/liveConfig.ts';
 import { keyStorage } from '../../src/coordinator/keyStorage.ts';
+import { auditRoleRefusals } from '../../src/coordinator/roleRefusals.ts';
 import { type Role, roles } from '../../src/domain/key.ts';
 import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
 import { createApp, type HttpParts } from '../../src/http/app.ts';
@@ -65,6 +66,8 @@ export async function setupApi(
     onRefused: ({ isLimited }) => figures.keyRefused(isLimited),
   });
   const live = new Live({ coordinator, config, clock, random: systemRandom(), logger: silent, figures });
+  const liveConfig = LiveConfig.of(bundle.config);
+  liveConfig.onReload((reloaded, by) => coordinator.configReloaded(reloaded, by));
   const parts: HttpParts = {
     coordinator,
     keys: ring,
@@ -72,15 +75,16 @@ export async function setupApi(
     failedLogins,
     streams: new EventStreams({ live, coordinator, keys: ring, clock }),
     config,
-    live: LiveConfig.of(bundle.config),
+    live: liveConfig,
     metrics,
     clock,
     dashboard: null,
     logger: silent,
   };
   const server = createServer(createApp(parts).callback());
-  const gateway = new WorkerGateway({ coordinator, keys: ring, clock, logger: silent, figures });
-  const dashboards = new LiveSocket({ live, keys: ring, tickets, config, clock });
+  const roleRefused = auditRoleRefusals(coordinator.audit, () => config().http.trustedProxies);
+  const gateway = new WorkerGateway({ coordinator, keys: ring, clock, logger: silent, figures, roleRefused });
+  const dashboards = new LiveSocket({ live, keys: ring, tickets, config, clock, roleRefused });
   const handlers = new Map<string, UpgradeHandler>([
     ['/ws', (request, socket, head) => dashboards.upgrade(request, socket, head)],
     ['/ws/worker', (request, socket, head) => gateway.upgrade(request, socket, head)],

@@ -11,6 +11,8 @@ export interface ListFilters {
   provider: string;
   model: string;
   worker: string;
+  /** Id of a key. */
+  created_by: string;
   priority: string;
   tier: string;
   tags: string[];
@@ -25,6 +27,7 @@ export const plainFilters = {
   priority: 'Priority',
   tier: 'Tier',
   worker: 'Worker',
+  created_by: 'Key',
 } as const;
 
 export type PlainFilter = keyof typeof plainFilters;
@@ -59,6 +62,7 @@ export function readFilters(query: URLSearchParams): ListFilters {
     provider: text('provider'),
     model: text('model'),
     worker: text('worker'),
+    created_by: text('created_by'),
     priority: text('priority'),
     tier: text('tier'),
     tags: [...new Set(query.getAll('tag').filter((tag) => tag !== ''))],
@@ -68,12 +72,13 @@ export function readFilters(query: URLSearchParams): ListFilters {
 
 /** The same for the API. @param now epoch ms by the server's clock. */
 export function askFor(filters: ListFilters, now: number): JobFilters {
-  const { status, tags, q, within, ...plain } = filters;
+  const { status, tags, q, within, created_by: createdBy, ...plain } = filters;
   const span = spans[within];
   const given = Object.entries(plain).filter(([, value]) => value !== '');
   return {
     ...Object.fromEntries(given),
     ...(status.length === 0 ? {} : { status: status.join(',') }),
+    ...(createdBy === '' ? {} : { createdBy }),
     ...(tags.length === 0 ? {} : { tags }),
     ...(q.trim() === '' ? {} : { q: q.trim() }),
     ...(span === undefined ? {} : { createdAfter: new Date(now - span.ms).toISOString() }),
@@ -82,11 +87,13 @@ export function askFor(filters: ListFilters, now: number): JobFilters {
 
 /** The same as the body of a change of many jobs. */
 export function filterBody(filters: JobFilters): Record<string, string | readonly string[]> {
-  const { tags, createdAfter, createdBefore, status, include: _i, limit: _l, offset: _o, ...plain } = filters;
+  const { tags, createdBy, createdAfter, createdBefore, status, ...others } = filters;
+  const { include: _i, limit: _l, offset: _o, ...plain } = others;
   const body: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(plain)) if (value !== undefined) body[name] = value;
   if (tags !== undefined) body.tag = tags;
   if (status !== undefined) body.status = status.split(',');
+  if (createdBy !== undefined) body.created_by = createdBy;
   if (createdAfter !== undefined) body.created_after = createdAfter;
   if (createdBefore !== undefined) body.created_before = createdBefore;
   return body;
@@ -94,7 +101,7 @@ export function filterBody(filters: JobFilters): Record<string, string | readonl
 
 /** Whether a job is one that the list would show, as the API decides it. */
 export function isMatch(job: WireJob, filters: ListFilters): boolean {
-  const { status, state, q, provider, model, worker, priority, tier, tags } = filters;
+  const { status, state, q, provider, model, worker, created_by: createdBy, priority, tier, tags } = filters;
   const is = (wanted: string, value: string | null): boolean => wanted === '' || wanted === value;
   const text = q.trim().toLowerCase();
   return (
@@ -103,6 +110,7 @@ export function isMatch(job: WireJob, filters: ListFilters): boolean {
     is(provider, job.provider) &&
     is(model, job.model) &&
     is(worker, job.worker_id) &&
+    is(createdBy, job.created_by?.key_id ?? null) &&
     is(priority, job.priority) &&
     is(tier, job.tier) &&
     tags.every((tag) => job.tags.includes(tag)) &&

@@ -10,6 +10,7 @@ import { LiveConfig } from './config/liveConfig.ts';
 import type { Audit } from './coordinator/audit.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
 import { keyStorage } from './coordinator/keyStorage.ts';
+import { auditRoleRefusals } from './coordinator/roleRefusals.ts';
 import { createPricing } from './cost/pricing.ts';
 import { nobody } from './domain/audit.ts';
 import type { Random } from './domain/clock.ts';
@@ -201,6 +202,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       rememberedBytes: () => events.rememberedBytes,
       tickets: () => tickets.count,
     });
+    const roleRefused = auditRoleRefusals(coordinator.audit, () => config().http.trustedProxies);
     const gateway = new WorkerGateway({
       coordinator,
       keys,
@@ -208,9 +210,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       clock,
       logger,
       figures: bounds,
+      roleRefused,
       addressOf: (request) => clientAddress(request, config().http.trustedProxies),
     });
-    const dashboards = new LiveSocket({ live: events, keys, tickets, config, connections, clock });
+    const dashboards = new LiveSocket({
+      live: events,
+      keys,
+      tickets,
+      config,
+      connections,
+      clock,
+      roleRefused,
+    });
     ends.push(
       () => gateway.close(),
       () => dashboards.close(),

@@ -1,4 +1,5 @@
 import type { BreakdownName, PeriodName } from '../domain/costReport.ts';
+import type { WireAuditList } from '../domain/wire/audit.ts';
 import type { WireConfig, WireConfigReload } from '../domain/wire/config.ts';
 import type { WireCostBreakdown, WireCostSummary } from '../domain/wire/cost.ts';
 import type { WireHealth } from '../domain/wire/health.ts';
@@ -50,6 +51,20 @@ export interface ClientOptions {
 export interface ExportFilters extends Omit<JobFilters, 'include' | 'limit' | 'offset'> {
   /** Whether archived jobs are wanted too. */
   archived?: boolean | undefined;
+}
+
+/** What entries of the audit log are chosen by; at most 1,000, 50 unless `limit` says more. */
+export interface AuditFilters {
+  /** ISO 8601, inclusive. */
+  since?: Iso | undefined;
+  /** ISO 8601, exclusive. */
+  until?: Iso | undefined;
+  /** Name or id of a key. */
+  actor?: string | undefined;
+  /** Several with commas. */
+  action?: string | undefined;
+  limit?: number | undefined;
+  offset?: number | undefined;
 }
 
 /** A calendar period up to now, the running day in UTC unless told; or the days `from` to `to`. */
@@ -104,6 +119,8 @@ export interface Client {
   machines(): Promise<WireMachineList>;
   /** What the actors did lately; only a coordinator that was started with `--inspect` tells. */
   inspection(): Promise<WireInspection>;
+  /** Newest first. */
+  audit(filters?: AuditFilters, signal?: AbortSignal): Promise<WireAuditList>;
   keys(): Promise<WireKeyList>;
   createKey(key: CreateKeyBody): Promise<WireNewKey>;
   /** Only one with the role `worker`; what is left out stays. */
@@ -192,6 +209,7 @@ export function createClient({
     statsHistory: (after) => get('/api/stats/history', { query: { after } }),
     machines: () => get('/api/machines'),
     inspection: () => get('/api/inspect'),
+    audit: (filters = {}, signal) => get('/api/audit', { query: { ...filters }, signal }),
     keys: () => get('/api/keys'),
     createKey: (key) => post('/api/keys', { body: key }),
     changeKey: (id, bounds) => get(keyPath(id), { method: 'PATCH', body: bounds }),

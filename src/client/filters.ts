@@ -9,6 +9,8 @@ export interface JobFilters {
   provider?: string | undefined;
   model?: string | undefined;
   worker?: string | undefined;
+  /** Id of the key that sent it. */
+  createdBy?: string | undefined;
   /** All of them. */
   tags?: readonly string[] | undefined;
   priority?: string | undefined;
@@ -30,10 +32,11 @@ export interface JobFilters {
 
 /** The filters as a query string has them. */
 export function queryOf(filters: JobFilters): NonNullable<Call['query']> {
-  const { tags, createdAfter, createdBefore, include, ...plain } = filters;
+  const { tags, createdBy, createdAfter, createdBefore, include, ...plain } = filters;
   return {
     ...plain,
     tag: tags,
+    created_by: createdBy,
     created_after: createdAfter,
     created_before: createdBefore,
     include: include?.join(','),
@@ -42,11 +45,13 @@ export function queryOf(filters: JobFilters): NonNullable<Call['query']> {
 
 /** The filters as the body of a change of many jobs has them; what only a page of a list has is left out. */
 export function bulkFilter(filters: JobFilters): Record<string, string | readonly string[]> {
-  const { tags, createdAfter, createdBefore, status, include: _i, limit: _l, offset: _o, ...plain } = filters;
+  const { tags, createdBy, createdAfter, createdBefore, status, ...others } = filters;
+  const { include: _i, limit: _l, offset: _o, ...plain } = others;
   const body: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(plain)) if (value !== undefined) body[name] = value;
   if (tags !== undefined) body.tag = tags;
   if (status !== undefined) body.status = status.split(',');
+  if (createdBy !== undefined) body.created_by = createdBy;
   if (createdAfter !== undefined) body.created_after = createdAfter;
   if (createdBefore !== undefined) body.created_before = createdBefore;
   return body;

@@ -1,15 +1,15 @@
 import { Command, Option } from 'commander';
+import { adminKeyPath } from '../config/adminKey.ts';
 import type { Config } from '../config/config.ts';
 import { LiveConfig } from '../config/liveConfig.ts';
 import { loadConfig } from '../config/load.ts';
 import { messageOf } from '../domain/errors.ts';
-import { isEveryAddress } from '../lib/hosts.ts';
 import { createLogger } from '../lib/log.ts';
 import { onReloadSignal } from '../lib/reloadSignal.ts';
 import { onStopSignal } from '../lib/stopSignal.ts';
 import { type Service, startService } from '../service.ts';
 import { exitCodeOf, explain } from './exit.ts';
-import { signInLink } from './signInLink.ts';
+import { greetingLines } from './greeting.ts';
 
 interface Options {
   config?: string;
@@ -97,8 +97,7 @@ async function run(options: Options): Promise<void> {
       echoWorker: options.withEchoWorker === true ? { concurrency: echoConcurrency } : undefined,
     });
     stopOnSignals(service);
-    const isTrial = options.withEchoWorker === true;
-    greet(service, { config: loaded.config, isTrial, isOwnKey: loaded.apiKey !== null });
+    greet(service, loaded.config, loaded.apiKey !== null);
     const error = await service.failed;
     process.stderr.write(`The store has failed and nothing more is acknowledged: ${error.message}\n`);
     process.exit(exitCodeOf(error));
@@ -108,30 +107,18 @@ async function run(options: Options): Promise<void> {
   }
 }
 
-/**
- * Where it is and how to get in, for people; on standard error, since standard output is the log's. What a service
- * manager keeps of it must hold no key that anybody uses: the link that signs in is for the first start, a terminal, and
- * `npm start`, and a key that came by the environment is never told.
- */
-function greet(
-  { url, adminKey, isNewKey, statelyUrl }: Service,
-  about: { config: Config; isTrial: boolean; isOwnKey: boolean },
-): void {
-  const { config, isTrial, isOwnKey } = about;
-  const lines = [`SVC coordinator is ready at ${url}`];
-  if (config.publicUrl === null && isEveryAddress(config.host)) {
-    const { hostname } = new URL(url);
-    lines.push(`It listens on every address of this machine; from another one, put its name for ${hostname}`);
-  }
-  if (statelyUrl !== null)
-    lines.push(`Its actors in the Stately inspector, in a browser of this machine: ${statelyUrl}`);
-  if (isNewKey) {
-    lines.push(`Its admin key, kept in ${config.store.path}/admin.key:`, `  ${adminKey}`);
-  }
-  const mayTell = adminKey !== null && !isOwnKey && (isNewKey || isTrial || process.stderr.isTTY);
-  lines.push(
-    mayTell ? `Dashboard, signed in: ${signInLink(url, adminKey)}` : `Dashboard: ${url}/, with an API key`,
-  );
+/** For people; on standard error, since standard output is the log's. */
+function greet({ url, adminKey, isNewKey, statelyUrl }: Service, config: Config, isOwnKey: boolean): void {
+  const lines = greetingLines({
+    url,
+    adminKey,
+    isNewKey,
+    isOwnKey,
+    keyFile: adminKeyPath(config.store.path),
+    host: config.publicUrl === null ? config.host : null,
+    statelyUrl,
+    isTerminal: process.stderr.isTTY === true,
+  });
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 

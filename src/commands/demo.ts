@@ -91,7 +91,7 @@ async function present({ folder, port, isOnce, start }: Setting, io: Io): Promis
       );
     }
     if (signal.aborted) return;
-    io.out.lines(directions(service, adminKeyPath(config.store.path)));
+    io.out.lines(directions(service, adminKeyPath(config.store.path), io.out.isTerminal));
     io.out.line('Ctrl-C ends the demonstration and removes its folder.');
     await aborted(signal);
   } finally {
@@ -99,11 +99,16 @@ async function present({ folder, port, isOnce, start }: Setting, io: Io): Promis
   }
 }
 
-function directions({ url, adminKey }: { url: string; adminKey: string | null }, keyFile: string): string[] {
+/** The link that signs in is for a terminal only: output that is kept must hold no key. */
+function directions(
+  { url, adminKey }: { url: string; adminKey: string | null },
+  keyFile: string,
+  isTerminal: boolean,
+): string[] {
   return [
     '',
     `API        ${url}/api/jobs`,
-    `Dashboard  ${adminKey === null ? `${url}/` : signInLink(url, adminKey)}`,
+    `Dashboard  ${adminKey !== null && isTerminal ? signInLink(url, adminKey) : `${url}/`}`,
     `Key file   ${keyFile}`,
     `Try        npm run svc -- --url ${url} --key-file ${keyFile} jobs list`,
     '',

@@ -12,6 +12,7 @@ export interface FilterFlags {
   provider?: string;
   model?: string;
   worker?: string;
+  createdBy?: string;
   tag?: string[];
   priority?: string;
   tier?: string;
@@ -29,6 +30,7 @@ export function withFilters(command: Command): Command {
     .option('--provider <name>', 'as it was asked for')
     .option('--model <name>', 'as it was asked for')
     .option('--worker <worker>', 'name or id of the worker that runs or ran it')
+    .option('--created-by <key>', 'id of the key that sent it, as svc keys list shows it')
     .option('--tag <label>', 'a tag it carries; repeatable', collect)
     .option('--priority <label>', 'its priority')
     .option('--tier <label>', 'its tier')
@@ -44,11 +46,24 @@ export function withFilters(command: Command): Command {
 
 /** The same as the client takes them. @throws CommandFailure (refused) when no worker is called so; as the client does. */
 export async function filtersOf(flags: FilterFlags, client: Client): Promise<JobFilters> {
-  const { status, state, provider, model, worker, tag, priority, tier, metadata, query, since, until } =
-    flags;
+  const {
+    status,
+    state,
+    provider,
+    model,
+    worker,
+    createdBy,
+    tag,
+    priority,
+    tier,
+    metadata,
+    query,
+    since,
+    until,
+  } = flags;
   // One that was forgotten is in no list any more; its jobs are.
   const workerId = worker === undefined || isUuid(worker) ? worker : await findWorkerId(client, worker);
-  const plain = { status, state, provider, model, priority, tier };
+  const plain = { status, state, provider, model, createdBy, priority, tier };
   const times = { createdAfter: since, createdBefore: until };
   return { ...plain, worker: workerId, tags: tag, metadata, q: query, ...times };
 }

@@ -27,6 +27,7 @@ export function jobSheet(job: WireJob, screen: Screen, now: number): string[] {
     ['Tier', job.tier === null ? null : plainLine(job.tier)],
     ['Tags', job.tags.length === 0 ? null : plainLine(job.tags.join(', '))],
     ['Created', at(job.created_at, now)],
+    ['Sent by', job.created_by === null ? null : plainLine(job.created_by.name ?? job.created_by.key_id)],
     ['Not before', at(job.not_before, now)],
     ['Started', at(job.started_at, now)],
     ['Finished', at(job.finished_at, now)],

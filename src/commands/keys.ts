@@ -86,6 +86,7 @@ function keyTable(keys: readonly WireKey[], screen: Screen, now: number): string
     { header: 'BOUND TO', value: boundsText, shrinkTo: 8 },
     { header: 'CREATED', value: ({ created_at }) => whenText(created_at, now), align: 'right' },
     { header: 'EXPIRES', value: ({ expires_at }) => whenText(expires_at, now), align: 'right' },
+    { header: 'LAST USED', value: ({ last_used_at }) => whenText(last_used_at, now), align: 'right' },
     {
       header: 'OLD SECRET',
       value: ({ previous_valid_until: until }) => oldSecretText(until, now),

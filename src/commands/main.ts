@@ -1,3 +1,4 @@
+import { auditCommand } from './audit.ts';
 import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
 import { coordinatorCommand } from './coordinator.ts';
@@ -28,6 +29,7 @@ export async function main(args: readonly string[]): Promise<number> {
     workersCommand(),
     providersCommand(),
     keysCommand(),
+    auditCommand(),
     costCommand(),
     doctorCommand(),
     configCommand(),

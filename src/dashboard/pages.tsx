@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { Role } from '../domain/key.ts';
 import type { IconName } from './components/icons.tsx';
+import { Audit } from './pages/audit/audit.tsx';
 import { Connect } from './pages/connect/connect.tsx';
 import { Cost } from './pages/cost/cost.tsx';
 import { Job } from './pages/job/job.tsx';
@@ -38,5 +39,6 @@ export const pages: readonly PageEntry[] = [
   { pattern: '/machines', title: 'Machines', view: Machines, nav: { icon: 'machines', key: 'm' } },
   { pattern: '/machines/:name', title: 'Machines', view: Machines },
   { pattern: '/keys', title: 'Keys', view: Keys, nav: { icon: 'keys', key: 'k' }, needs: 'admin' },
+  { pattern: '/audit', title: 'Audit', view: Audit, nav: { icon: 'audit', key: 'a' }, needs: 'admin' },
   { pattern: '/connect', title: 'Connect', view: Connect, nav: { icon: 'connect', key: 'n' } },
 ];

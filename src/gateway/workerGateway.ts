@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import type { KeyRing } from '../auth/keyRing.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { RoleRefused } from '../coordinator/roleRefusals.ts';
 import { actorOf } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
@@ -46,8 +47,9 @@ export class WorkerGateway {
   readonly #addressOf: (request: IncomingMessage) => string;
   readonly #arrivals: Arrivals;
   readonly #underWay = new UnderWay();
+  readonly #roleRefused: RoleRefused;
 
-  /** @param options.figures told when a worker reaches a bound. */
+  /** @param options.figures told when a worker reaches a bound. @param options.roleRefused for the audit log. */
   constructor(options: {
     coordinator: Coordinator;
     keys: KeyRing;
@@ -57,6 +59,7 @@ export class WorkerGateway {
     figures?: BoundFigures;
     /** The address of whoever makes a request; that of the connection unless told. */
     addressOf?: (request: IncomingMessage) => string;
+    roleRefused: RoleRefused;
   }) {
     this.#coordinator = options.coordinator;
     this.#keys = options.keys;
@@ -66,6 +69,7 @@ export class WorkerGateway {
     this.#figures = options.figures ?? noFigures;
     this.#addressOf = options.addressOf ?? ((request) => clientAddress(request, 0));
     this.#arrivals = new Arrivals(options.clock);
+    this.#roleRefused = options.roleRefused;
   }
 
   /** End every connection at once. */
@@ -137,7 +141,8 @@ export class WorkerGateway {
   }
 
   /** The error that refuses the upgrade, or whose key it is. */
-  #principal({ headers }: IncomingMessage): CoordinatorError | Principal {
+  #principal(request: IncomingMessage): CoordinatorError | Principal {
+    const { headers } = request;
     // Workers are no browsers: an Origin means that a web page tries to get in.
     if (headers.origin !== undefined) return new CoordinatorError('forbidden', 'No browser may be a worker');
     const principal = this.#keys.authenticate(headers.authorization);
@@ -145,6 +150,7 @@ export class WorkerGateway {
       return new CoordinatorError('authentication_failed', `Authentication failed: ${principal}`);
     }
     if (!roleMay(principal.role, 'worker')) {
+      this.#roleRefused(request, principal, { path: '/ws/worker', needs: 'worker' });
       const message = `A key with the role ${principal.role} may not connect workers; it needs worker`;
       return new CoordinatorError('forbidden', message);
     }

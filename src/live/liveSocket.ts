@@ -4,6 +4,7 @@ import { WebSocketServer } from 'ws';
 import type { KeyRing } from '../auth/keyRing.ts';
 import type { Tickets } from '../auth/tickets.ts';
 import type { Config } from '../config/config.ts';
+import type { RoleRefused } from '../coordinator/roleRefusals.ts';
 import type { Clock } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import { type Principal, roleMay } from '../domain/key.ts';
@@ -32,7 +33,9 @@ export class LiveSocket {
   readonly #config: () => Config;
   readonly #connections: Connections;
   readonly #clock: Clock;
+  readonly #roleRefused: RoleRefused;
 
+  /** @param options.roleRefused for the audit log. */
   constructor(options: {
     live: Live;
     keys: KeyRing;
@@ -40,6 +43,7 @@ export class LiveSocket {
     config: () => Config;
     connections: Connections;
     clock: Clock;
+    roleRefused: RoleRefused;
   }) {
     this.#live = options.live;
     this.#keys = options.keys;
@@ -47,6 +51,7 @@ export class LiveSocket {
     this.#config = options.config;
     this.#connections = options.connections;
     this.#clock = options.clock;
+    this.#roleRefused = options.roleRefused;
   }
 
   /** Take the upgrade to `/ws`. @returns null, or the error that refuses it. */
@@ -54,6 +59,7 @@ export class LiveSocket {
     const principal = this.#principal(request);
     if (principal instanceof CoordinatorError) return principal;
     if (!roleMay(principal.role, 'viewer')) {
+      this.#roleRefused(request, principal, { path: '/ws', needs: 'viewer' });
       const message = `A key with the role ${principal.role} may not hear live events; it needs viewer`;
       return new CoordinatorError('forbidden', message);
     }

@@ -6,6 +6,7 @@ import { KeyRing } from '../../src/auth/keyRing.ts';
 import { Tickets } from '../../src/auth/tickets.ts';
 import { LiveConfig } from '../../src/config/liveConfig.ts';
 import { keyStorage } from '../../src/coordinator/keyStorage.ts';
+import { auditRoleRefusals } from '../../src/coordinator/roleRefusals.ts';
 import { type Role, roles } from '../../src/domain/key.ts';
 import { WorkerGateway } from '../../src/gateway/workerGateway.ts';
 import { createApp, type HttpParts } from '../../src/http/app.ts';
@@ -94,6 +95,8 @@ export async function setupApi(
     figures,
   });
   t.teardown(() => connections.close());
+  const liveConfig = LiveConfig.of(bundle.config);
+  liveConfig.onReload((reloaded, by) => coordinator.configReloaded(reloaded, by));
   const parts: HttpParts = {
     coordinator,
     keys: ring,
@@ -103,7 +106,7 @@ export async function setupApi(
     answers,
     streams: new EventStreams({ live, coordinator, keys: ring, clock }),
     config,
-    live: LiveConfig.of(bundle.config),
+    live: liveConfig,
     metrics,
     uploads,
     clock,
@@ -112,8 +115,17 @@ export async function setupApi(
   };
   const server = createServer(connections.inTurn(createApp(parts).callback()));
   connections.watch(server);
-  const gateway = new WorkerGateway({ coordinator, keys: ring, connections, clock, logger: silent, figures });
-  const dashboards = new LiveSocket({ live, keys: ring, tickets, config, connections, clock });
+  const roleRefused = auditRoleRefusals(coordinator.audit, () => config().http.trustedProxies);
+  const gateway = new WorkerGateway({
+    coordinator,
+    keys: ring,
+    connections,
+    clock,
+    logger: silent,
+    figures,
+    roleRefused,
+  });
+  const dashboards = new LiveSocket({ live, keys: ring, tickets, config, connections, clock, roleRefused });
   const handlers = new Map<string, UpgradeHandler>([
     ['/ws', (request, socket, head) => dashboards.upgrade(request, socket, head)],
     ['/ws/worker', (request, socket, head) => gateway.upgrade(request, socket, head)],

@@ -226,7 +226,16 @@ function Messages({ messages }: { messages: NonNullable<WireJob['messages']> }):
 
 /** What was asked for beyond the text, and under which names to find it. */
 function Details({ job }: { job: WireJob }): JSX.Element {
-  const { id, tags, tier, params, metadata, timeout_seconds: timeout, not_before: notBefore } = job;
+  const {
+    id,
+    tags,
+    tier,
+    params,
+    metadata,
+    timeout_seconds: timeout,
+    not_before: notBefore,
+    created_by: by,
+  } = job;
   const params_ = Object.entries(params);
   const lines = Object.entries(metadata);
   return (
@@ -255,6 +264,14 @@ function Details({ job }: { job: WireJob }): JSX.Element {
           <>
             <dt>Tier</dt>
             <dd>{tier}</dd>
+          </>
+        )}
+        {by === null ? null : (
+          <>
+            <dt>Sent by</dt>
+            <dd>
+              <a href={href('/jobs', { created_by: by.key_id })}>{by.name ?? by.key_id}</a>
+            </dd>
           </>
         )}
         {timeout === null ? null : (

@@ -11,6 +11,8 @@ export interface ListFilters {
   provider: string;
   model: string;
   worker: string;
+  /** Id of a key. */
+  created_by: string;
   priority: string;
   tier: string;
   tags: string[];
@@ -27,6 +29,7 @@ export const plainFilters = {
   priority: 'Priority',
   tier: 'Tier',
   worker: 'Worker',
+  created_by: 'Key',
 } as const;
 
 export type PlainFilter = keyof typeof plainFilters;
@@ -61,6 +64,7 @@ export function readFilters(query: URLSearchParams): ListFilters {
     provider: text('provider'),
     model: text('model'),
     worker: text('worker'),
+    created_by: text('created_by'),
     priority: text('priority'),
     tier: text('tier'),
     tags: [...new Set(query.getAll('tag').filter((tag) => tag !== ''))],
@@ -71,12 +75,13 @@ export function readFilters(query: URLSearchParams): ListFilters {
 
 /** The same for the API. @param now epoch ms by the server's clock. */
 export function askFor(filters: ListFilters, now: number): JobFilters {
-  const { status, tags, metadata, q, within, ...plain } = filters;
+  const { status, tags, metadata, q, within, created_by: createdBy, ...plain } = filters;
   const span = spans[within];
   const given = Object.entries(plain).filter(([, value]) => value !== '');
   return {
     ...Object.fromEntries(given),
     ...(status.length === 0 ? {} : { status: status.join(',') }),
+    ...(createdBy === '' ? {} : { createdBy }),
     ...(tags.length === 0 ? {} : { tags }),
     ...(metadata.length === 0 ? {} : { metadata }),
     ...(q.trim() === '' ? {} : { q: q.trim() }),
@@ -88,7 +93,8 @@ export function askFor(filters: ListFilters, now: number): JobFilters {
  * Whether a job is one that the list would show, as the API decides it; but of a long prompt only its beginning is known here.
  */
 export function isMatch(job: WireJob, filters: ListFilters): boolean {
-  const { status, state, q, provider, model, worker, priority, tier, tags, metadata } = filters;
+  const { status, state, q, provider, model, worker, created_by: createdBy, priority, tier } = filters;
+  const { tags, metadata } = filters;
   const is = (wanted: string, value: string | null): boolean => wanted === '' || wanted === value;
   const text = q.trim().toLowerCase();
   return (
@@ -97,6 +103,7 @@ export function isMatch(job: WireJob, filters: ListFilters): boolean {
     is(provider, job.provider) &&
     is(model, job.model) &&
     is(worker, job.worker_id) &&
+    is(createdBy, job.created_by?.key_id ?? null) &&
     is(priority, job.priority) &&
     is(tier, job.tier) &&
     tags.every((tag) => job.tags.includes(tag)) &&

@@ -100,6 +100,7 @@ const columns = [
   { title: 'Role' },
   { title: 'Created' },
   { title: 'Ends' },
+  { title: 'Last used' },
   { title: 'Old secret' },
   { title: 'Actions', isHidden: true },
 ];
@@ -129,6 +130,9 @@ function KeyTable(props: {
             </td>
             <td data-label="Ends">
               <Ends at={key.expires_at} />
+            </td>
+            <td data-label="Last used">
+              <Time at={key.last_used_at} none="never" />
             </td>
             <td data-label="Old secret">
               <OldSecret until={key.previous_valid_until} />

@@ -1,0 +1,72 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { auditActions } from '../domain/audit.ts';
+import type { WireAuditEntry, WireAuditList } from '../domain/wire/audit.ts';
+import { actorText, detailsText, targetText } from '../domain/wire/auditText.ts';
+import { plainLine } from '../lib/plainText.ts';
+import type { Screen } from '../lib/screen.ts';
+import type { Column } from '../lib/table.ts';
+import { collect, count, createCommand, pastTime } from './command.ts';
+import type { ConnectionOptions } from './connection.ts';
+import { type Io, processIo } from './io.ts';
+import { listCommand } from './list.ts';
+import { sheetTable, whenText } from './sheet.ts';
+
+interface AuditFlags extends ConnectionOptions {
+  since?: string;
+  until?: string;
+  actor?: string;
+  action?: string[];
+  limit?: number;
+}
+
+const limitMax = 1000;
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `svc audit`: who did what. Only an admin's key may. */
+export function auditCommand(io: Io = processIo()): Command {
+  const command = createCommand('audit', 'Show who did what, and what was refused to whom, newest first', [
+    'svc audit --since 2h',
+    'svc audit --actor nightly --action role.refused',
+    'svc audit --action key.created,key.revoked --since 2026-11-01 --json',
+  ])
+    .option('--since <time>', 'from then on: 30m, 2h, 7d, or a time such as 2026-11-21T09:00:00Z', since)
+    .option('--until <time>', 'before that', since)
+    .option('--actor <key>', 'name or id of the key that did it')
+    .option('--action <action>', `${auditActions.join(', ')}; several with commas, or repeated`, collect)
+    .option('--limit <n>', `entries at most, 1 to ${limitMax} (default: 50)`, count(1, limitMax));
+  return listCommand<WireAuditList, WireAuditEntry, AuditFlags>(io, command, {
+    ask: (client, { since: from, until, actor, action, limit }) =>
+      client.audit({ since: from, until, actor, action: action?.join(','), limit }),
+    rows: ({ entries }) => entries,
+    none: 'No entries.',
+    table: auditTable,
+    remark: ({ entries, total, total_capped: isCapped }) =>
+      total > entries.length
+        ? `${entries.length} of ${total}${isCapped === true ? ' or more' : ''}; --limit shows more`
+        : null,
+  });
+}
+
+function auditTable(entries: readonly WireAuditEntry[], screen: Screen, now: number): string[] {
+  const columns: Column<WireAuditEntry>[] = [
+    { header: 'WHEN', value: ({ at }) => whenText(at, now), align: 'right' },
+    { header: 'KEY', value: (entry) => plainLine(actorText(entry)), shrinkTo: 8 },
+    { header: 'ROLE', value: ({ actor }) => actor?.role ?? '-' },
+    { header: 'ACTION', value: ({ action }) => action },
+    { header: 'TARGET', value: (entry) => plainLine(targetText(entry)), shrinkTo: 16 },
+    { header: 'FROM', value: ({ from }) => from.address ?? '-' },
+    { header: 'DETAILS', value: (entry) => plainLine(detailsText(entry)) || '-', shrinkTo: 12 },
+  ];
+  return sheetTable(columns, entries, screen);
+}
+
+/** A time, or how long ago: `30m`, `2h`, `7d`. @returns ISO 8601. */
+function since(value: string): string {
+  const [, amount, unit = ''] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
+  if (amount !== undefined) return new Date(Date.now() - Number(amount) * (unitMs[unit] ?? 0)).toISOString();
+  try {
+    return time(value);
+  } catch {
+    throw new InvalidArgumentError('It must be 30m, 2h or 7d, or a time such as 2026-11-21T09:00:00Z.');
+  }
+}

@@ -50,6 +50,9 @@ export class Fortress {
   #loopDelayMs: { p99: number; max: number } | null = null;
   #stats: WireStats | null = null;
   #running: Promise<unknown> = Promise.resolve();
+  readonly #startedAt = performance.now();
+  /** What ends its processes: they end with it, and not before. */
+  readonly #ends: (() => void | Promise<void>)[] = [];
 
   constructor(bench: Bench, setup: FortressSetup) {
     this.#bench = bench;
@@ -74,7 +77,7 @@ export class Fortress {
   async stop(): Promise<void> {
     this.#over.abort();
     await this.#running;
-    await this.#server?.stop();
+    for (const end of this.#ends.reverse()) await end();
   }
 
   /** Measure the delay of the event loop and the peak of the memory from now on. */
@@ -101,7 +104,8 @@ export class Fortress {
   async #start(): Promise<void> {
     const { dataDir, configFile, port, heapMiB } = this.#setup;
     const flags = [`--max-old-space-size=${heapMiB}`];
-    this.#server = await startCoordinator(this.#bench, dataDir, configFile, { port, flags });
+    const bench = { ...this.#bench, defer: (end: () => void | Promise<void>) => void this.#ends.push(end) };
+    this.#server = await startCoordinator(bench, dataDir, configFile, { port, flags });
     this.#answeredAt = performance.now();
   }
 
@@ -115,7 +119,7 @@ export class Fortress {
       this.peakRssMiB = Math.max(this.peakRssMiB, rssMiB);
       const fault = await Promise.race([ended, sleep(watchEveryMs).then(() => this.#fault(rssMiB, heapMiB))]);
       if (fault === null || this.#over.signal.aborted) continue;
-      this.#bench.say(`the coordinator ${whatOf[fault]} (RSS ${rssMiB.toFixed(0)} MiB); it is started again`);
+      this.#say(`the coordinator ${whatOf[fault]} (RSS ${rssMiB.toFixed(0)} MiB); it is started again`);
       this.deaths[fault] += 1;
       await server.kill();
       await this.#startAgain();
@@ -131,14 +135,19 @@ export class Fortress {
     for (let count = 1; ; count++) {
       try {
         await this.#start();
+        this.#say('the coordinator is back');
         return;
       } catch (error) {
         this.deaths.crashed += 1;
-        this.#bench.say(`the coordinator did not start: ${codeOf(error)}`);
+        this.#say(`the coordinator did not start: ${codeOf(error)}`);
         if (count >= startsMax) throw error;
         await sleep(1_000);
       }
     }
+  }
+
+  #say(message: string): void {
+    this.#bench.say(`${((performance.now() - this.#startedAt) / 1000).toFixed(0).padStart(4)} s: ${message}`);
   }
 
   /** Ask as an operator does who wants to know what is going on. */

@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { ApiError } from '../../src/client/errors.ts';
 import { Feed, type LiveFrameEvent, type Wire } from '../../src/dashboard/live/feed.ts';
+import { plainTopics } from '../../src/domain/liveProtocol.ts';
 
 /** A feed whose socket, clock and chance are in our hand. */
 function setup() {
@@ -112,6 +113,31 @@ test('topics are subscribed after the hello, each in a frame of its own, and tol
   t.deepEqual(job.told, [['job.progress', { id: '1', text: 'a' }]]);
   end();
   t.deepEqual(wires[0]?.said.at(-1), { type: 'unsubscribe', topics: ['job:1'] });
+});
+
+test('an event of every kind is told to who listens to its topic', async (t) => {
+  const { feed, settle, hello, frame } = setup();
+  feed.start();
+  await settle();
+  hello();
+  const data = { id: '1' };
+  const kinds = [
+    ['stats', 'stats'],
+    ['transition', 'machines'],
+    ['inspected', 'inspect'],
+    ['worker.paused', 'workers'],
+    ['provider.limited', 'providers'],
+    ['job.created', 'jobs'],
+    ['job.progress', 'job:1'],
+  ] as const;
+  t.deepEqual([...new Set(kinds.map(([, topic]) => topic))].sort(), [...plainTopics, 'job:1'].sort());
+  for (const [seq, [type, topic]] of kinds.entries()) {
+    const listener = hear(t);
+    const end = feed.listen(topic, listener);
+    frame({ type, seq: 101 + seq, at: '', data });
+    t.deepEqual(listener.told, [[type, data]], type);
+    end();
+  }
 });
 
 test('after a break it goes on after the last number it heard, and anew when the coordinator is another', async (t) => {

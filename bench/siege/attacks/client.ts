@@ -31,7 +31,7 @@ const worstBodies: Record<string, readonly { path: string; type?: string; body: 
     batch(bodyOf('{"jobs":[', '[]]', 16 * mebibyte, '')),
   ],
   keys: [manyKeys('params', 600_000), manyKeys('metadata', 300_000), manyKeys('unknown', 600_000)],
-  'numbers, escapes, long strings': [
+  'numbers and escapes': [
     job(bodyOf(`${start},"params":{"a":`, '1', 8 * mebibyte, '}}')),
     job(bodyOf(`${start},"params":{"a":[`, '1e308,', 8 * mebibyte, '1]}}')),
     job(bodyOf('{"provider":"nobody","prompt":"', '\\u0061', 9 * mebibyte, '"')),

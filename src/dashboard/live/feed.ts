@@ -281,6 +281,7 @@ export class Feed {
 function topicsOf({ type, data }: LiveFrameEvent): Topic[] {
   if (type === 'stats') return ['stats'];
   if (type === 'transition') return ['machines'];
+  if (type === 'inspected') return ['inspect'];
   if (type.startsWith('worker.')) return ['workers'];
   if (type.startsWith('provider.')) return ['providers'];
   const id = typeof data === 'object' && data !== null && 'id' in data ? data.id : null;

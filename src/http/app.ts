@@ -52,7 +52,8 @@ export interface HttpParts {
 }
 
 /** Every route of the API, one room a thing. */
-export function routes({ coordinator, config, live, keys, tickets, streams, metrics }: HttpParts): Route[] {
+export function routes(parts: HttpParts): Route[] {
+  const { coordinator, config, live, streams, metrics } = parts;
   return [
     ...jobRoutes(coordinator, config),
     ...workerRoutes(coordinator),
@@ -62,7 +63,7 @@ export function routes({ coordinator, config, live, keys, tickets, streams, metr
     ...inspectRoutes(coordinator),
     ...costRoutes(coordinator),
     ...routingRoutes(coordinator, config),
-    ...keyRoutes(keys, tickets),
+    ...keyRoutes(parts),
     ...configRoutes(live),
     ...metricsRoutes(metrics),
     ...openapiRoutes(),

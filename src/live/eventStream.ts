@@ -117,6 +117,11 @@ export class EventStreams {
     return this.#start({ ...request, topics: [topic] }, jobId);
   }
 
+  /** Why a live connection would be refused now, for people; null when there is room. */
+  refusal(): string | null {
+    return this.#live.admits() ? null : tooMany(this.#live.isOpen ? 'rate_limited' : 'draining').message;
+  }
+
   #start(
     { principal, topics, since }: StreamRequest & { topics: readonly Topic[] },
     endsWith: string | null,

@@ -42,7 +42,7 @@ export const workerAttacks: readonly Attack[] = [
         complete(job, { output: longOutput, model: longModel }),
       ),
   },
-  { name: 'hellos with 79,000 models', atOnce: 2, pauseMs: 100, round: longHello },
+  { name: 'hellos with many models', atOnce: 2, pauseMs: 100, round: longHello },
   {
     name: 'jobs of others',
     atOnce: 1,
@@ -150,7 +150,7 @@ async function longHello(siege: Siege): Promise<string> {
     socket.on('message', (data) => {
       const frame: CoordinatorFrame = JSON.parse(String(data));
       if (frame.type === 'welcome') resolve('welcome');
-      else if (frame.type === 'error') siege.tally.count('hellos with 79,000 models', `error ${frame.code}`);
+      else if (frame.type === 'error') siege.tally.count('hellos with many models', `error ${frame.code}`);
     });
   });
   socket.on('open', () => socket.send(greeting));

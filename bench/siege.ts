@@ -26,6 +26,8 @@ const rssShareMax = 1.5;
 const honestPerSecond = 20;
 const echoConnections = 2;
 const dispatchP99MsMax = 250;
+/** Of a quick look on a machine that is busy with other tests: only what is broken misses it. */
+const dispatchP99MsMaxQuick = 10_000;
 const connectedMsMax = 60_000;
 /** The honest worker dies so often, and is away for as long as it takes to start again. */
 const workerDiesEveryMs = 30_000;
@@ -99,7 +101,7 @@ export const siege: Scenario = {
     const label = bench.label ?? 'now';
     for (const line of siegeTable(label, result).split('\n')) bench.say(line);
     if (bench.report !== null) writeSiege(bench.report, label, result);
-    return figuresOf(result);
+    return figuresOf(result, bench.quick ? dispatchP99MsMaxQuick : dispatchP99MsMax);
   },
 };
 
@@ -168,7 +170,7 @@ async function connected(url: string): Promise<void> {
   }
 }
 
-function figuresOf(result: SiegeResult): Figure[] {
+function figuresOf(result: SiegeResult, p99MsMax: number): Figure[] {
   const { quiet, under, accounts, deaths, operatorMs, peakRssMiB, loopDelayMs } = result;
   const p = (values: readonly number[], share: number) => percentile(values, share);
   const none = { of: 'value', is: 'at most', bound: 0 } as const;
@@ -186,7 +188,7 @@ function figuresOf(result: SiegeResult): Figure[] {
     beside('dispatch p50 under siege', 0.5),
     {
       ...beside('dispatch p99 under siege', 0.99),
-      target: { of: 'value', is: 'at most', bound: dispatchP99MsMax },
+      target: { of: 'value', is: 'at most', bound: p99MsMax },
     },
     told('dispatch, the slowest, under siege', Math.max(0, ...under.dispatchMs), 'ms'),
     told('echo app p99 under siege', p(under.echoMs, 0.99), 'ms'),

@@ -23,6 +23,6 @@ export function tallyLines(actor: string, tallies: Tallies): string[] {
     const parts = Object.entries(outcomes)
       .sort(([, a], [, b]) => b - a)
       .map(([outcome, count]) => `${outcome}: ${count.toLocaleString('en')}`);
-    return `${actor.padEnd(9)}${attack.padEnd(32)}${parts.join('; ')}`;
+    return `${actor.padEnd(9)}${attack.padEnd(34)}${parts.join('; ')}`;
   });
 }

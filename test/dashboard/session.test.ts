@@ -90,8 +90,9 @@ pageTests({}, (stage) => {
       siteKey,
       'the tab has the session of the browser until the reader says otherwise',
     );
+    const isLoaded = other.waitForEvent('load');
     await other.getByRole('button', { name: 'Switch', exact: true }).click();
-    await other.waitForFunction("sessionStorage.getItem('svc.role') === 'viewer'");
+    await isLoaded;
     await live(other);
     t.is(await keyOf(other), key);
     t.is(await keyOf(page), siteKey, 'the other tab stays as it is');

@@ -14,6 +14,7 @@ import { writeReport } from './peers/report.ts';
 import { peers } from './peers.ts';
 import { pickup } from './pickup.ts';
 import { restart } from './restart.ts';
+import { siege } from './siege.ts';
 import { smoke } from './smoke.ts';
 import { soak } from './soak.ts';
 import { stall } from './stall.ts';
@@ -35,15 +36,16 @@ const scenarios: readonly Scenario[] = [
   worker,
   million,
   soak,
+  siege,
   peers,
   smoke,
 ];
 const resultsFile = join(import.meta.dirname, 'results.json');
 
-const help = `Usage: node run.ts [scenario…] [--quick | --brief] [--large] [--minutes <n>] [--report] [--profile <folder>]
+const help = `Usage: node run.ts [scenario…] [--quick | --brief] [--large] [--minutes <n>] [--seconds <n>] [--report] [--profile <folder>]
 
 Load on a real coordinator, in processes of their own on the loopback address. Without a scenario: all of them
-but smoke, soak, which takes half an hour, and peers, which needs \`npm ci\` in this folder and the servers of the peers (apt-get install redis-server postgresql).
+but smoke, soak, which takes half an hour, siege, which takes ten minutes, and peers, which needs \`npm ci\` in this folder and the servers of the peers (apt-get install redis-server postgresql).
 
 Scenarios:
 ${scenarios.map(({ name, about }) => `  ${name.padEnd(13)}${about}`).join('\n')}
@@ -53,8 +55,11 @@ Options:
   --brief             peers with full sizes but few rounds, none made again: for a machine that is never quiet
   --large             peers also with 1,000,000 pending jobs
   --minutes <n>       how long soak takes; 30 unless told
+  --seconds <n>       how long siege takes; 600 unless told
+  --only <attacks>    what siege attacks with, separated by commas; all of it unless told
+  --label <text>      the row of siege in docs/security.md; "now" unless told
   --report            write the figures of soak, and those of peers with the targets of whatever else is run,
-                      into docs/performance.md
+                      into docs/performance.md, and those of siege into docs/security.md
   --profile <folder>  write CPU profiles of the processes under test there (.cpuprofile)
   --help              this text
 
@@ -123,14 +128,18 @@ function readArguments() {
         brief: { type: 'boolean' },
         large: { type: 'boolean' },
         minutes: { type: 'string' },
+        seconds: { type: 'string' },
+        only: { type: 'string' },
+        label: { type: 'string' },
         report: { type: 'boolean' },
         profile: { type: 'string' },
         help: { type: 'boolean' },
       },
     });
     const unknown = read.positionals.find((word) => !scenarios.some(({ name }) => name === word));
-    if (read.values.minutes !== undefined && !(Number(read.values.minutes) > 0))
-      throw new TypeError('--minutes takes a number above 0');
+    for (const name of ['minutes', 'seconds'] as const)
+      if (read.values[name] !== undefined && !(Number(read.values[name]) > 0))
+        throw new TypeError(`--${name} takes a number above 0`);
     if (unknown !== undefined) throw new TypeError(`there is no scenario ${unknown}`);
     if (read.values.help === true) {
       process.stdout.write(`${help}\n`);
@@ -161,6 +170,9 @@ async function withBench<T>(use: (bench: Bench) => Promise<T>): Promise<T> {
     large: values.large === true,
     profileFolder,
     minutes: values.minutes === undefined ? null : Number(values.minutes),
+    seconds: values.seconds === undefined ? null : Number(values.seconds),
+    only: values.only?.split(',') ?? null,
+    label: values.label ?? null,
     report: values.report === true ? report : null,
     say: (message) => process.stderr.write(`  ${message}\n`),
     defer: (task) => void tasks.push(task),

@@ -6,11 +6,11 @@ import { type CoordinatorSetup, setupVariable } from './messages.ts';
 import { serveSamples } from './samples.ts';
 
 /** The coordinator under test, alone in its process: the whole service, with the defaults where no file says other. */
-const { dataDir, configFile }: CoordinatorSetup = JSON.parse(process.env[setupVariable] ?? '');
+const { dataDir, configFile, port }: CoordinatorSetup = JSON.parse(process.env[setupVariable] ?? '');
 const from = {
   env: process.env,
   cwd: process.cwd(),
-  overrides: { port: '0', dataDir },
+  overrides: { port: String(port), dataDir },
   ...(configFile === null ? {} : { file: configFile }),
 };
 const loaded = await loadConfig(from);

@@ -13,6 +13,7 @@ export type Reply =
   | ({ type: 'report' } & Sample)
   | ({ type: 'collected' } & Kept)
   | { type: 'working' }
+  | { type: 'tally'; counts: Record<string, Record<string, number>> }
   | ({ type: 'worked' } & Worked);
 
 /** Jobs done after the first one, between two moments of `now()`. */
@@ -53,6 +54,8 @@ export interface CoordinatorSetup {
   dataDir: string;
   /** null: the defaults. */
   configFile: string | null;
+  /** 0: a free one. */
+  port: number;
 }
 
 /** Jobs for the seeder to put into a new data folder. */

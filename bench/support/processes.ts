@@ -36,16 +36,22 @@ export interface ServerProcess {
   stop(): Promise<void>;
   /** End it as a power cut would. */
   kill(): Promise<void>;
+  /** Resolves when it has ended, however it did. */
+  ended: Promise<unknown>;
 }
 
-/** The coordinator on a data folder, on a free port. @param configFile null: with the defaults. */
+/**
+ * The coordinator on a data folder.
+ * @param configFile null: with the defaults. @param port 0: a free one. @param flags of Node.
+ */
 export function startCoordinator(
   bench: Bench,
   dataDir: string,
   configFile: string | null = null,
+  { port = 0, flags = [] }: { port?: number; flags?: readonly string[] } = {},
 ): Promise<ServerProcess> {
-  const setup: CoordinatorSetup = { dataDir, configFile };
-  return startServer(bench, 'coordinatorProcess.ts', JSON.stringify(setup));
+  const setup: CoordinatorSetup = { dataDir, configFile, port };
+  return startServer(bench, 'coordinatorProcess.ts', JSON.stringify(setup), flags);
 }
 
 /** The same middleware around a handler that keeps nothing. */
@@ -69,8 +75,14 @@ export function startWorkerProcess(bench: Bench, args: readonly string[]): Promi
 }
 
 /** A process of the bench that answers its orders. @param file beside this one. */
-export async function startServer(bench: Bench, file: string, setup: string): Promise<ServerProcess> {
-  const child = forkChild(bench, file, setup);
+export async function startServer(
+  bench: Bench,
+  file: string,
+  setup: string,
+  flags: readonly string[] = [],
+): Promise<ServerProcess> {
+  const child = forkChild(bench, file, setup, flags);
+  const ended = once(child.process, 'exit');
   const stop = () => endChild(child.process, () => child.process.disconnect());
   bench.defer(stop);
   const ready = await child.reply('ready');
@@ -92,6 +104,7 @@ export async function startServer(bench: Bench, file: string, setup: string): Pr
     },
     stop,
     kill: () => endChild(child.process, () => child.process.kill('SIGKILL')),
+    ended,
   };
 }
 
@@ -114,15 +127,15 @@ export interface Child {
   reply<T extends Reply['type']>(type: T, msMax?: number): Promise<Extract<Reply, { type: T }>>;
 }
 
-/** A process of the bench, with a folder of its own. @param file beside this one. */
-export function forkChild(bench: Bench, file: string, setup: string): Child {
+/** A process of the bench, with a folder of its own. @param file beside this one. @param flags of Node. */
+export function forkChild(bench: Bench, file: string, setup: string, flags: readonly string[] = []): Child {
   const cwd = temporaryFolder(bench);
   const logFile = join(cwd, 'log');
   const log = openSync(logFile, 'w');
   const child = fork(join(import.meta.dirname, file), [], {
     cwd,
     env: environment({ [setupVariable]: setup }),
-    execArgv: profileFlags(bench, basename(file).replace(/Process\.ts$/, '')),
+    execArgv: [...flags, ...profileFlags(bench, basename(file).replace(/Process\.ts$/, ''))],
     stdio: ['ignore', log, log, 'ipc'],
   });
   closeSync(log);
@@ -158,14 +171,14 @@ export interface SvcProcess {
   assertRuns(): void;
 }
 
-/** Start `svc` with these arguments. @param name of the folder of its profiles. */
-export function spawnSvc(bench: Bench, args: readonly string[], name: string): SvcProcess {
+/** Start `svc` with these arguments. @param name of the folder of its profiles. @param key in place of the admin key. */
+export function spawnSvc(bench: Bench, args: readonly string[], name: string, key = apiKey): SvcProcess {
   const cwd = temporaryFolder(bench);
   const logFile = join(cwd, 'log');
   const log = openSync(logFile, 'w');
   const child = spawn(process.execPath, [...profileFlags(bench, name), svc, ...args], {
     cwd,
-    env: environment(),
+    env: environment({ SVC_API_KEY: key }),
     stdio: ['ignore', log, log],
   });
   closeSync(log);

@@ -67,6 +67,12 @@ export interface Bench {
   profileFolder: string | null;
   /** How long soak takes, minutes; null: as long as it usually does. */
   minutes: number | null;
+  /** How long siege takes, seconds; null: as long as it usually does. */
+  seconds: number | null;
+  /** The attacks that siege makes; null: all of them. */
+  only: readonly string[] | null;
+  /** What the row of siege is called in the docs. */
+  label: string | null;
   /** How the run was made, when its figures are to be written into the docs; null when not. */
   report: RunOrigin | null;
   say(message: string): void;

@@ -6,6 +6,7 @@ import {
   type ChartTransition,
   type InternalTransition,
 } from '../dashboard/statechart/chart.ts';
+import { implementationName } from '../lib/implementationName.ts';
 
 /** A machine as nodes and arrows that have no place yet. */
 export interface MachineGraph {
@@ -112,7 +113,7 @@ function foundIn(from: string, event: string | null, definition: AnyTransitionDe
     from,
     to: target === undefined ? null : pathOf(target),
     event,
-    guard: definition.guard === undefined ? null : nameOf(definition.guard),
+    guard: definition.guard === undefined ? null : implementationName(definition.guard),
     description: definition.description ?? null,
   };
 }
@@ -122,12 +123,6 @@ function eventOf(type: string): string {
   const [, delay] = /^xstate\.after\.([^.]+)\./.exec(type) ?? [];
   if (delay === undefined) return type;
   return /^\d+$/.test(delay) ? `after ${delay} ms` : `after ${delay}`;
-}
-
-/** Guards are named: a name, or a name with parameters. */
-function nameOf(named: unknown): string {
-  if (typeof named === 'object' && named !== null && 'type' in named) return String(named.type);
-  return typeof named === 'function' ? named.name : String(named);
 }
 
 /** The machine itself, whose transitions are those of every state, has the path `*`. */

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { auditActions } from '../domain/audit.ts';
 import type { WireAuditEntry, WireAuditList } from '../domain/wire/audit.ts';
 import { actorText, detailsText, targetText } from '../domain/wire/auditText.ts';
@@ -20,7 +20,6 @@ interface AuditFlags extends ConnectionOptions {
 }
 
 const limitMax = 1000;
-const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `svc audit`: who did what. Only an admin's key may. */
 export function auditCommand(io: Io = processIo()): Command {
@@ -29,8 +28,8 @@ export function auditCommand(io: Io = processIo()): Command {
     'svc audit --actor nightly --action role.refused',
     'svc audit --action key.created,key.revoked --since 2026-11-01 --json',
   ])
-    .option('--since <time>', 'from then on: 30m, 2h, 7d, or a time such as 2026-11-21T09:00:00Z', since)
-    .option('--until <time>', 'before that', since)
+    .option('--since <time>', 'from then on: 30m, 2h, 7d, or a time such as 2026-11-21T09:00:00Z', pastTime)
+    .option('--until <time>', 'before that', pastTime)
     .option('--actor <key>', 'name or id of the key that did it')
     .option('--action <action>', `${auditActions.join(', ')}; several with commas, or repeated`, collect)
     .option('--limit <n>', `entries at most, 1 to ${limitMax} (default: 50)`, count(1, limitMax));
@@ -58,15 +57,4 @@ function auditTable(entries: readonly WireAuditEntry[], screen: Screen, now: num
     { header: 'DETAILS', value: (entry) => plainLine(detailsText(entry)) || '-', shrinkTo: 12 },
   ];
   return sheetTable(columns, entries, screen);
-}
-
-/** A time, or how long ago: `30m`, `2h`, `7d`. @returns ISO 8601. */
-function since(value: string): string {
-  const [, amount, unit = ''] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
-  if (amount !== undefined) return new Date(Date.now() - Number(amount) * (unitMs[unit] ?? 0)).toISOString();
-  try {
-    return time(value);
-  } catch {
-    throw new InvalidArgumentError('It must be 30m, 2h or 7d, or a time such as 2026-11-21T09:00:00Z.');
-  }
 }

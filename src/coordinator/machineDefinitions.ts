@@ -10,6 +10,7 @@ import type {
   StateDefinition,
   TransitionDefinition,
 } from '../domain/machine.ts';
+import { implementationName } from '../lib/implementationName.ts';
 
 const machines: Record<MachineName, AnyStateMachine> = {
   job: jobMachine,
@@ -72,17 +73,11 @@ function transitionOf(event: string | null, definition: AnyTransitionDefinition)
   const [target] = definition.target ?? [];
   return {
     event,
-    guard: definition.guard === undefined ? null : nameOf(definition.guard),
+    guard: definition.guard === undefined ? null : implementationName(definition.guard),
     target: target === undefined ? null : pathOf(target),
-    actions: definition.actions.map(nameOf),
+    actions: definition.actions.map(implementationName),
     description: definition.description ?? null,
   };
-}
-
-/** Guards and actions are named: a name, or a name with parameters. */
-function nameOf(named: unknown): string {
-  if (typeof named === 'object' && named !== null && 'type' in named) return String(named.type);
-  return typeof named === 'function' ? named.name : String(named);
 }
 
 function pathOf(node: AnyStateNode): string {

@@ -1,7 +1,8 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { openLink } from './link.ts';
 import { startRouter } from './router.ts';
-import { takeKeyOfLink } from './session.ts';
+import { joinOtherTabs, takeKeyOfLink } from './session.ts';
 import { applyPreferences } from './shell/preferences.ts';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -15,9 +16,11 @@ import './styles/fleet.css';
 import './styles/cost.css';
 import './styles/forms.css';
 
-takeKeyOfLink();
-window.addEventListener('hashchange', takeKeyOfLink);
+const key = takeKeyOfLink();
 applyPreferences();
+await joinOtherTabs();
+void openLink(key);
+window.addEventListener('hashchange', () => void openLink(takeKeyOfLink()));
 startRouter();
 const place = document.getElementById('app');
 if (place !== null) render(<App />, place);

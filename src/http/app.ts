@@ -62,16 +62,8 @@ export interface HttpParts {
 }
 
 /** Every route of the API, one room a thing. */
-export function routes({
-  coordinator,
-  config,
-  live,
-  keys,
-  tickets,
-  streams,
-  metrics,
-  uploads,
-}: HttpParts): Route[] {
+export function routes(parts: HttpParts): Route[] {
+  const { coordinator, config, live, streams, metrics, uploads } = parts;
   return [
     ...jobRoutes(coordinator, config, uploads),
     ...workerRoutes(coordinator),
@@ -81,7 +73,7 @@ export function routes({
     ...inspectRoutes(coordinator),
     ...costRoutes(coordinator),
     ...routingRoutes(coordinator, config),
-    ...keyRoutes(keys, tickets),
+    ...keyRoutes(parts),
     ...configRoutes(live),
     ...auditRoutes(coordinator.audit),
     ...metricsRoutes(metrics),

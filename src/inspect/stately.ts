@@ -8,8 +8,9 @@ import { workerMachine } from '../../machines/workerMachine.ts';
 import type { Inspector } from '../coordinator/inspector.ts';
 import type { Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
-import type { Inspected } from '../domain/inspection.ts';
+import type { Inspected, InspectedActor } from '../domain/inspection.ts';
 import type { MachineName } from '../domain/machine.ts';
+import { implementationName } from '../lib/implementationName.ts';
 import { StatelyBridge } from './statelyBridge.ts';
 
 const machines: Record<MachineName, AnyStateMachine> = {
@@ -46,9 +47,14 @@ export async function showInStately(inspector: Inspector, random: Random): Promi
   const stately = createWebSocketInspector({ url: bridge.inputUrl });
   await bridge.fed;
   const frames = new Frames();
-  const unwatch = inspector.watch((inspected) => {
+  const show = (inspected: Inspected): void => {
     for (const frame of frames.of(inspected)) stately.adapter.send(frame);
-  });
+  };
+  // The coordinator itself and its providers were there before the viewer, and may have no event for days.
+  const { actors, events } = inspector.read();
+  for (const event of events) show(event);
+  for (const actor of actors) for (const frame of frames.ofActor(actor)) stately.adapter.send(frame);
+  const unwatch = inspector.watch(show);
   return {
     url: bridge.pageUrl,
     close: () => {
@@ -64,34 +70,57 @@ class Frames {
   readonly #told = new Set<string>();
 
   of(inspected: Inspected): StatelyInspectionEvent[] {
-    const { at, machine, actorId, event, from, to, context } = inspected;
-    const sessionId = `${machine} ${actorId}`;
-    const base = { sessionId, rootId: sessionId, createdAt: String(at), id: '', _version: '0.7.2' };
+    const { machine, actorId, at, event, from, to, context } = inspected;
+    const base = baseOf(machine, actorId, at);
     const status = 'active' as const;
-    const frames: StatelyInspectionEvent[] = [];
-    if (!this.#told.has(sessionId)) {
-      if (this.#told.size >= toldMax) this.#told.clear();
-      this.#told.add(sessionId);
-      frames.push({
+    const snapshot = { status, value: stateValueOf(to), context, output: undefined, error: undefined };
+    return [
+      ...this.#introduce(machine, actorId, at, from ?? to, context),
+      { ...base, type: '@xstate.event', event, sourceId: undefined },
+      { ...base, type: '@xstate.snapshot', event, snapshot },
+    ];
+  }
+
+  /** An actor that is there; nothing when it was shown already. */
+  ofActor({ machine, actorId, updatedAt, state }: InspectedActor): StatelyInspectionEvent[] {
+    return this.#introduce(machine, actorId, updatedAt, state, {});
+  }
+
+  #introduce(
+    machine: MachineName,
+    actorId: string,
+    at: number,
+    state: string,
+    context: Record<string, unknown>,
+  ): StatelyInspectionEvent[] {
+    const base = baseOf(machine, actorId, at);
+    if (this.#told.has(base.sessionId)) return [];
+    if (this.#told.size >= toldMax) this.#told.clear();
+    this.#told.add(base.sessionId);
+    return [
+      {
         ...base,
         type: '@xstate.actor',
-        name: sessionId,
+        name: base.sessionId,
         parentId: undefined,
         definition: definitionOf(machines[machine]),
-        snapshot: { status, value: stateValueOf(from ?? to), context },
-      });
-    }
-    frames.push({ ...base, type: '@xstate.event', event, sourceId: undefined });
-    const snapshot = { status, value: stateValueOf(to), context, output: undefined, error: undefined };
-    frames.push({ ...base, type: '@xstate.snapshot', event, snapshot });
-    return frames;
+        snapshot: { status: 'active', value: stateValueOf(state), context },
+      },
+    ];
   }
 }
 
-/** The machine as the viewer draws it; functions have no place there. */
+function baseOf(machine: MachineName, actorId: string, at: number) {
+  const sessionId = `${machine} ${actorId}`;
+  return { sessionId, rootId: sessionId, createdAt: String(at), id: '', _version: '0.7.2' };
+}
+
+/** The machine as the viewer draws it. A combined guard is a function, which JSON would leave out: its name stands there. */
 function definitionOf(machine: AnyStateMachine): string {
   const { context: _context, ...config } = machine.config;
-  return JSON.stringify(config);
+  return JSON.stringify(config, (_key, value: unknown) =>
+    typeof value === 'function' ? implementationName(value) : value,
+  );
 }
 
 /** `pending.ready` → `{pending: 'ready'}`. */

@@ -8,6 +8,15 @@ const viewerOrigin = 'https://stately.ai';
 /** What is told again to a page that opens later, as in @statelyai/inspect's own server. */
 const messagesMax = 200;
 const messageBytesMax = 256 * 1024;
+/** Actors that a page that opens later is told of before anything else; jobs are the ones that are forgotten. */
+const actorsMax = 200;
+const jobSession = 'job ';
+
+/** What is known of an actor: how it was introduced, and its newest state. */
+interface Known {
+  actor: string;
+  snapshot: string | null;
+}
 
 /**
  * Hands the frames of @statelyai/inspect to a page that shows them in the Stately inspector. The library's own server
@@ -20,6 +29,7 @@ export class StatelyBridge {
   readonly #server: Server;
   readonly #pages = new Set<WebSocket>();
   readonly #messages: string[] = [];
+  readonly #actors = new Map<string, Known>();
   readonly #fed = Promise.withResolvers<void>();
   #port = 0;
 
@@ -94,16 +104,41 @@ export class StatelyBridge {
     input.ping();
   }
 
+  /** Every actor with the state that it is in, then what has happened lately. */
   #welcome(page: WebSocket): void {
     this.#pages.add(page);
     page.on('close', () => this.#pages.delete(page));
+    for (const { actor, snapshot } of this.#actors.values()) {
+      page.send(actor);
+      if (snapshot !== null) page.send(snapshot);
+    }
     for (const message of this.#messages) page.send(message);
   }
 
   #tell(message: string): void {
+    this.#remember(message);
+    for (const page of this.#pages) page.send(message);
+  }
+
+  #remember(message: string): void {
+    const { type, sessionId } = JSON.parse(message) as { type: string; sessionId: string };
+    if (type === '@xstate.actor') {
+      this.#actors.delete(sessionId);
+      this.#actors.set(sessionId, { actor: message, snapshot: null });
+      if (this.#actors.size > actorsMax) this.#forgetOne();
+      return;
+    }
+    const known = this.#actors.get(sessionId);
+    if (type === '@xstate.snapshot' && known !== undefined) known.snapshot = message;
     this.#messages.push(message);
     if (this.#messages.length > messagesMax) this.#messages.shift();
-    for (const page of this.#pages) page.send(message);
+  }
+
+  /** The job that was met first, or whatever was when there are none. */
+  #forgetOne(): void {
+    const sessions = [...this.#actors.keys()];
+    const gone = sessions.find((sessionId) => sessionId.startsWith(jobSession)) ?? sessions[0];
+    if (gone !== undefined) this.#actors.delete(gone);
   }
 }
 

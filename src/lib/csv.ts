@@ -9,7 +9,11 @@ export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`;
 }
 
-const formula = /^[=+\-@\t\r]/;
+/**
+ * What begins a formula: one of the signs, also in its full width (a spreadsheet takes `＝` for `=` in Asian locales), and
+ * behind blanks, line breaks and characters that nobody sees, which an import may strip. A tab begins one by itself.
+ */
+const formula = /^(?:\t|\r|[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠])/u;
 const special = /[",\r\n]/;
 
 function cellText(cell: Cell): string {

@@ -32,9 +32,15 @@ export class Places {
 
   /** Take a place. @returns null, or the refusal: share_exceeded, or rate_limited when all places are taken. */
   enter(principal: Principal): CoordinatorError | null {
-    const holder = holderOf(principal);
+    const refusal = this.refusal(principal);
+    if (refusal === null) this.#budget.add(holderOf(principal), 1);
+    return refusal;
+  }
+
+  /** What `enter` would answer now; no place is taken. */
+  refusal(principal: Principal): CoordinatorError | null {
     const { things, settings, max } = this.#options;
-    switch (this.#budget.take(holder, 1)) {
+    switch (this.#budget.refusal(holderOf(principal), 1)) {
       case null:
         return null;
       case 'share':

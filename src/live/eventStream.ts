@@ -116,6 +116,11 @@ export class EventStreams {
     return this.#start({ ...request, topics: [topic] }, jobId);
   }
 
+  /** Why a live connection would be refused now, for people; null when there is room. */
+  refusal(principal: Principal): string | null {
+    return this.#live.refusal(principal)?.message ?? null;
+  }
+
   #start(
     { principal, topics, since }: StreamRequest & { topics: readonly Topic[] },
     endsWith: string | null,

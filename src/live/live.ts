@@ -93,14 +93,15 @@ export class Live {
    * @returns null, or the refusal, which is counted: share_exceeded, rate_limited, draining.
    */
   admit(principal: Principal): CoordinatorError | null {
-    if (!this.#isOpen) {
-      return new CoordinatorError('draining', 'The coordinator is shutting down; connect again in a moment', {
-        retryAfterSeconds: 5,
-      });
-    }
+    if (!this.#isOpen) return closing();
     const refusal = this.#places.enter(principal);
     if (refusal !== null) this.figures.subscriberRefused();
     return refusal;
+  }
+
+  /** What `admit` would answer now; no place is taken and nothing is counted. */
+  refusal(principal: Principal): CoordinatorError | null {
+    return this.#isOpen ? this.#places.refusal(principal) : closing();
   }
 
   /** Give the place of a subscriber back. */
@@ -274,4 +275,10 @@ function aboutJob({ id, state, request, life }: JobRecord): { jobId: string; isE
   const size =
     (request.prompt?.length ?? 0) + (request.input?.length ?? 0) + (life.result?.output.length ?? 0);
   return { jobId: id, isEnd: isTerminal(state), size };
+}
+
+function closing(): CoordinatorError {
+  return new CoordinatorError('draining', 'The coordinator is shutting down; connect again in a moment', {
+    retryAfterSeconds: 5,
+  });
 }

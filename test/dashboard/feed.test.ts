@@ -1,11 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
 import { ApiError } from '../../src/client/errors.ts';
 import { Feed, type LiveFrameEvent, type Wire } from '../../src/dashboard/live/feed.ts';
+import { plainTopics } from '../../src/domain/liveProtocol.ts';
 
 /** A feed whose socket, clock and chance are in our hand. */
 function setup() {
   let now = 1_000_000;
   let ticketError: Error | null = null;
+  let refusal: string | null = null;
   let timers: { at: number; run: () => void }[] = [];
   const wires: (Wire & { said: unknown[]; isClosed: boolean })[] = [];
   const refused: unknown[] = [];
@@ -14,7 +16,7 @@ function setup() {
   const feed = new Feed({
     ticket: () => {
       asked.push(now);
-      return ticketError === null ? Promise.resolve('t') : Promise.reject(ticketError);
+      return ticketError === null ? Promise.resolve({ ticket: 't', refusal }) : Promise.reject(ticketError);
     },
     open: () => {
       const said: unknown[] = [];
@@ -51,6 +53,9 @@ function setup() {
     wires,
     refused,
     asked,
+    refuseSockets: (why: string) => {
+      refusal = why;
+    },
     refuseTickets: (error: Error | null) => {
       ticketError = error;
     },
@@ -112,6 +117,31 @@ test('topics are subscribed after the hello, each in a frame of its own, and tol
   t.deepEqual(job.told, [['job.progress', { id: '1', text: 'a' }]]);
   end();
   t.deepEqual(wires[0]?.said.at(-1), { type: 'unsubscribe', topics: ['job:1'] });
+});
+
+test('an event of every kind is told to who listens to its topic', async (t) => {
+  const { feed, settle, hello, frame } = setup();
+  feed.start();
+  await settle();
+  hello();
+  const data = { id: '1' };
+  const kinds = [
+    ['stats', 'stats'],
+    ['transition', 'machines'],
+    ['inspected', 'inspect'],
+    ['worker.paused', 'workers'],
+    ['provider.limited', 'providers'],
+    ['job.created', 'jobs'],
+    ['job.progress', 'job:1'],
+  ] as const;
+  t.deepEqual([...new Set(kinds.map(([, topic]) => topic))].sort(), [...plainTopics, 'job:1'].sort());
+  for (const [seq, [type, topic]] of kinds.entries()) {
+    const listener = hear(t);
+    const end = feed.listen(topic, listener);
+    frame({ type, seq: 101 + seq, at: '', data });
+    t.deepEqual(listener.told, [[type, data]], type);
+    end();
+  }
 });
 
 test('after a break it goes on after the last number it heard, and anew when the coordinator is another', async (t) => {
@@ -219,4 +249,35 @@ test("the server's clock is known to the second, however wrong ours is", async (
   t.is(feed.offsetMs.value, 600_000);
   frame({ type: 'pong', server_time: new Date(1_000_000 + 200).toISOString() });
   t.is(feed.offsetMs.value, 0);
+});
+
+/** What a page says of its connection. */
+function whyOf(feed: Feed): string | null | undefined {
+  const connection = feed.connection.value;
+  return connection.phase === 'lost' ? connection.why : undefined;
+}
+
+test('a socket that is refused says why, and one that a proxy does not pass on says so', async (t) => {
+  const refused = setup();
+  refused.refuseSockets('set public_url');
+  refused.feed.start();
+  await refused.settle();
+  refused.wires[0]?.onClose(1006);
+  t.is(whyOf(refused.feed), 'set public_url');
+
+  const { feed, wires, settle, pass, hello, refuseTickets } = setup();
+  feed.start();
+  await settle();
+  wires[0]?.onClose(1006);
+  t.is(whyOf(feed), null, 'once may be a restart');
+  await pass(1_000);
+  wires[1]?.onClose(1006);
+  t.regex(whyOf(feed) ?? '', /proxy .* does not pass the upgrade/);
+  await pass(5_000);
+  hello();
+  wires[2]?.onClose(1006);
+  t.is(whyOf(feed), null, 'it had opened');
+  refuseTickets(new Error('nobody answers'));
+  await pass(5_000);
+  t.is(whyOf(feed), null, 'nobody answers at all');
 });

@@ -16,6 +16,11 @@ async function prepare(site: Site): Promise<void> {
   ]);
 }
 
+/** A time that the page is open before. */
+function soon(): string {
+  return new Date(Date.now() + 3_000).toISOString();
+}
+
 /** A state in the picture. */
 function state(page: Page, path: string) {
   return page.locator(`.statechart-picture [data-state="${path}"]`);
@@ -120,6 +125,19 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     t.like(JSON.parse(shown[1] ?? ''), { value: 'failed', context: { lease: 1 } });
     t.deepEqual(await faultsOf(page), []);
     t.deepEqual(misdeeds.found, []);
+  });
+
+  test('what an actor does appears while the page is open', async (t) => {
+    const { page } = await stage().open(t, { key: null });
+    await page.goto(`/machines/job#key=${siteKey}`);
+    await page.locator('.inspect-actor').first().waitFor();
+    const [id = ''] = await dispatchMany(stage().site, [
+      { prompt: 'x', provider: 'echo', not_before: soon() },
+    ]);
+    await page.locator('.inspect-actor', { hasText: id.slice(-4) }).click();
+    const due = page.locator('.inspect-event summary strong', { hasText: 'job.due' });
+    await due.waitFor({ timeout: 20_000 });
+    t.is(await due.count(), 1);
   });
 
   test('who is no admin is shown nothing of it', async (t) => {

@@ -110,6 +110,21 @@ test('a ticket is for whoever reads, and the worker role gets none', async (t) =
   );
 });
 
+test('a ticket says why a socket of the page that asks would be refused', async (t) => {
+  const { api, live, url } = await setupApi(t);
+  const refusal = async (headers: Record<string, string>) =>
+    (await api('POST', '/api/tickets', undefined, headers)).json.refusal;
+  t.is(await refusal({}), null);
+  t.is(await refusal({ origin: url }), null);
+  const foreign = await refusal({ origin: 'https://ops.example' });
+  t.regex(
+    String(foreign),
+    /set public_url to https:\/\/ops\.example, or let the proxy pass the Host header on/,
+  );
+  live.close();
+  t.regex(String(await refusal({ origin: url })), /./);
+});
+
 test('a ticket is taken once, within 30 seconds', (t) => {
   const clock = new FakeClock();
   const tickets = new Tickets({ clock, random: seededRandom() });

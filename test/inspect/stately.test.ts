@@ -88,6 +88,34 @@ test('the viewer is told of an actor with its machine, and then of its events an
   t.false(JSON.stringify(view.frames).includes('SECRET-WORDS'));
 });
 
+test('the coordinator and a provider are shown to a page that opens later, with every guard by its name', async (t) => {
+  const service = await start(t, 'stately');
+  const headers = { authorization: `Bearer ${environmentKey}`, 'content-type': 'application/json' };
+  // More than the bridge repeats: what the first ones said is long gone.
+  const jobs = Array.from({ length: 120 }, () => ({ prompt: 'x', provider: 'echo' }));
+  // A provider has an actor from its first trouble on.
+  const limited = { prompt: 'x', provider: 'echo', params: { echo_fail: 'rate_limited' } };
+  const body = JSON.stringify({ jobs: [limited, ...jobs] });
+  const made = await fetch(`${service.url}/api/jobs/batch`, { method: 'POST', headers, body });
+  const { jobs: ids } = (await made.json()) as { jobs: { id: string }[] };
+  for (const { id } of ids) await fetch(`${service.url}/api/jobs/${id}?wait=30`, { headers });
+  const page = new URL(service.statelyUrl ?? '');
+  const view = listen(t, `ws://${page.host}${page.pathname}/out`, page.origin);
+  t.true(await view.opened);
+  const supervisor = await view.next(
+    ({ type, sessionId }) => type === '@xstate.actor' && sessionId === 'supervisor supervisor',
+  );
+  t.like(JSON.parse(supervisor.definition ?? '{}'), { id: 'supervisor' });
+  const state = await view.next(
+    ({ type, sessionId }) => type === '@xstate.snapshot' && sessionId === 'supervisor supervisor',
+  );
+  t.is(state.snapshot?.value, 'accepting');
+  const provider = await view.next(
+    ({ type, sessionId }) => type === '@xstate.actor' && sessionId === 'provider echo',
+  );
+  t.regex(provider.definition ?? '', /"guard":"hasOpened or isTooBad"/);
+});
+
 test('its page frames the viewer alone, and nobody else gets or gives a frame', async (t) => {
   const service = await start(t, 'stately');
   const page = new URL(service.statelyUrl ?? '');

@@ -9,7 +9,7 @@ const hiddenMs = 30_000;
 
 /** The live events of this page. */
 export const feed = new Feed({
-  ticket: async () => (await api.peek().ticket()).ticket,
+  ticket: () => api.peek().ticket(),
   open: openSocket,
   now: () => Date.now(),
   after: (ms, run) => {

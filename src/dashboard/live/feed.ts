@@ -36,8 +36,11 @@ export interface Wire {
 }
 
 export interface FeedPorts {
-  /** @throws ApiError when the key is refused, Unreachable when nobody answers. */
-  ticket(): Promise<string>;
+  /**
+   * `refusal`: why the coordinator would refuse the socket now; null when it would not.
+   * @throws ApiError when the key is refused, Unreachable when nobody answers.
+   */
+  ticket(): Promise<{ ticket: string; refusal: string | null }>;
   open(ticket: string): Wire;
   /** Epoch ms of this machine. */
   now(): number;
@@ -53,11 +56,12 @@ export interface FeedPorts {
 /**
  * - `connecting`  the first time; nothing is known yet.
  * - `live`        what is shown is what is.
- * - `lost`        what is shown is old; tried again at `retryAt`, or just now when that is null.
+ * - `lost`        what is shown is old; tried again at `retryAt`, or just now when that is null. `why` is known when the
+ *                 coordinator answers and its socket does not open.
  */
 export type Connection =
   | { phase: 'connecting' | 'live' }
-  | { phase: 'lost'; since: number; retryAt: number | null };
+  | { phase: 'lost'; since: number; retryAt: number | null; why: string | null };
 
 /** Pauses between attempts, ms: doubled each time, and a part of it left to chance. */
 const retryMsMin = 500;
@@ -67,6 +71,10 @@ const pingMs = 20_000;
 /** Without any frame for so long the connection is dead, whatever the browser says, ms. */
 const silenceMsMax = 45_000;
 const closeCodeKeyRefused = 4401;
+/** So often in a row the coordinator has to answer and its socket not to open: once may be a restart in between. */
+const unopenedMin = 2;
+const proxyText =
+  'The coordinator answers, and its WebSocket does not open: a proxy on the way does not pass the upgrade of /ws on (its headers Upgrade and Connection). See "Behind a reverse proxy" in docs/operations.md.';
 
 /**
  * The live events of the coordinator over one WebSocket, kept connected. Topics are subscribed while somebody listens.
@@ -87,6 +95,8 @@ export class Feed {
   /** Rises with every attempt: what an older one still brings is not heard. */
   #attempt = 0;
   #failures = 0;
+  /** Sockets in a row that did not open though the coordinator had answered. */
+  #unopened = 0;
   #seq: number | null = null;
   #epoch: string | null = null;
   #heardAt = 0;
@@ -118,6 +128,7 @@ export class Feed {
     this.#seq = null;
     this.#epoch = null;
     this.#failures = 0;
+    this.#unopened = 0;
     this.#drop();
     this.#connection.value = { phase: 'connecting' };
   }
@@ -163,7 +174,7 @@ export class Feed {
     const before = this.#connection.peek();
     if (before.phase === 'lost') this.#connection.value = { ...before, retryAt: null };
     try {
-      const ticket = await this.#ports.ticket();
+      const { ticket, refusal } = await this.#ports.ticket();
       if (!isOurs()) return;
       const wire = this.#ports.open(ticket);
       this.#wire = wire;
@@ -174,13 +185,14 @@ export class Feed {
       wire.onClose = (code) => {
         if (!isOurs()) return;
         if (code === closeCodeKeyRefused) this.#ports.onRefused(null);
-        else this.#lost();
+        else this.#lost(this.#isReady ? null : this.#whyUnopened(refusal));
       };
       this.#watch();
     } catch (error) {
       if (!isOurs()) return;
+      this.#unopened = 0;
       if (isRefusal(error)) this.#ports.onRefused(error);
-      else this.#lost();
+      else this.#lost(null);
     }
   }
 
@@ -197,14 +209,19 @@ export class Feed {
     wire?.close();
   }
 
-  #lost(): void {
+  #whyUnopened(refusal: string | null): string | null {
+    this.#unopened += 1;
+    return refusal ?? (this.#unopened < unopenedMin ? null : proxyText);
+  }
+
+  #lost(why: string | null): void {
     this.#drop();
     const { now, after, random } = this.#ports;
     const pause = Math.min(retryMsMin * 2 ** this.#failures, retryMsMax) * (0.5 + random() / 2);
     this.#failures += 1;
     const before = this.#connection.peek();
     const since = before.phase === 'lost' ? before.since : now();
-    this.#connection.value = { phase: 'lost', since, retryAt: now() + pause };
+    this.#connection.value = { phase: 'lost', since, retryAt: now() + pause, why };
     this.#cancelRetry = after(pause, () => {
       this.#cancelRetry = null;
       void this.#connect();
@@ -214,7 +231,7 @@ export class Feed {
   #watch(): void {
     this.#cancelPing = this.#ports.after(pingMs, () => {
       if (this.#ports.now() - this.#heardAt > silenceMsMax) {
-        this.#lost();
+        this.#lost(null);
         return;
       }
       if (this.#isReady) this.#say({ type: 'ping' });
@@ -244,6 +261,7 @@ export class Feed {
     this.#epoch = hello.epoch;
     this.#isReady = true;
     this.#failures = 0;
+    this.#unopened = 0;
     this.#ports.onHello(hello);
     if (!this.#isPaused) {
       // One frame each: a job that is gone would refuse the others with it.
@@ -281,6 +299,7 @@ export class Feed {
 function topicsOf({ type, data }: LiveFrameEvent): Topic[] {
   if (type === 'stats') return ['stats'];
   if (type === 'transition') return ['machines'];
+  if (type === 'inspected') return ['inspect'];
   if (type.startsWith('worker.')) return ['workers'];
   if (type.startsWith('provider.')) return ['providers'];
   const id = typeof data === 'object' && data !== null && 'id' in data ? data.id : null;

@@ -20,7 +20,8 @@ export function ConnectionBanner(): JSX.Element {
           <Icon name="offline" />
           <p>
             The connection to the coordinator is lost. What you see is {humanDuration(lostMs)} old.{' '}
-            {connection.retryAt === null ? 'Connecting …' : 'It is tried again by itself.'}
+            {connection.why ??
+              (connection.retryAt === null ? 'Connecting …' : 'It is tried again by itself.')}
           </p>
           <Button kind="quiet" onClick={() => feed.retryNow()}>
             Try now

@@ -7,7 +7,7 @@ import { compact } from '../components/text.ts';
 import { useStats } from '../live/store.ts';
 import { type PageEntry, pages } from '../pages.tsx';
 import { go, href, path } from '../router.ts';
-import { may, role, signOut } from '../session.ts';
+import { may, role, signOutEverywhere } from '../session.ts';
 import { LiveMark } from './banner.tsx';
 import { isHelpOpen } from './help.tsx';
 import { Logo } from './logo.tsx';
@@ -86,7 +86,7 @@ export function Navigation(): JSX.Element {
                 isHelpOpen.value = true;
               }}
             />
-            <IconButton icon="signOut" label="Sign out" onClick={() => signOut(null)} />
+            <IconButton icon="signOut" label="Sign out" onClick={() => signOutEverywhere()} />
           </span>
         </div>
       </div>

@@ -69,7 +69,8 @@ export function SignIn(): JSX.Element {
         </button>
         <p class="hint">
           The coordinator prints a link that signs you in when it starts. The first key is in{' '}
-          <code>admin.key</code> in its data folder. The key is kept for this tab alone.
+          <code>admin.key</code> in its data folder. The key is kept by your open tabs alone and is gone when
+          the last one is closed.
         </p>
       </form>
     </main>

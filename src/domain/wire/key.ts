@@ -42,4 +42,6 @@ export interface WireKeyList {
 export interface WireTicket {
   ticket: string;
   expires_at: Iso;
+  /** Why a socket of the page that asked would be refused now, and which setting it is; null when it would not. */
+  refusal: string | null;
 }

@@ -1,12 +1,26 @@
-import { createServer, type IncomingMessage, request } from 'node:http';
+import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 
-/** A proxy that has the coordinator under a path of its own, as nginx would. @returns its address with that path. */
-export async function startPrefixProxy(t: ExecutionContext, target: string, prefix: string): Promise<string> {
-  const { hostname, port } = new URL(target);
-  const forward = ({ method, url = '', headers }: IncomingMessage) =>
-    request({ hostname, port, method, headers, path: url.slice(prefix.length) || '/' });
+/**
+ * A proxy that has the coordinator under a path of its own, as nginx would.
+ * @param faults what its configuration lacks. @returns its address with that path.
+ */
+export async function startPrefixProxy(
+  t: ExecutionContext,
+  target: string,
+  prefix: string,
+  faults: { dropsUpgrade?: boolean; changesHost?: boolean } = {},
+): Promise<string> {
+  const { hostname, port, host } = new URL(target);
+  const forward = ({ method, url = '', headers: sent }: IncomingMessage) => {
+    const { upgrade, connection, ...others } = sent;
+    const headers = {
+      ...(faults.dropsUpgrade === true ? others : sent),
+      ...(faults.changesHost === true ? { host } : {}),
+    };
+    return request({ hostname, port, method, headers, path: url.slice(prefix.length) || '/' });
+  };
   const isOurs = ({ url = '' }: IncomingMessage): boolean => url.startsWith(`${prefix}/`);
   const server = createServer((incoming, answer) => {
     if (!isOurs(incoming)) {
@@ -21,6 +35,8 @@ export async function startPrefixProxy(t: ExecutionContext, target: string, pref
     });
     onward.on('error', () => answer.destroy());
   });
+  // Without a listener Node takes it for any other request, as nginx does.
+  if (faults.dropsUpgrade === true) return listening(t, server, prefix);
   server.on('upgrade', (incoming, near) => {
     if (!isOurs(incoming)) {
       near.destroy();
@@ -35,9 +51,14 @@ export async function startPrefixProxy(t: ExecutionContext, target: string, pref
       near.on('error', () => far.destroy());
       far.on('error', () => near.destroy());
     });
+    onward.on('response', ({ statusCode }) => near.end(`HTTP/1.1 ${statusCode} Refused\r\n\r\n`));
     onward.on('error', () => near.destroy());
     onward.end();
   });
+  return listening(t, server, prefix);
+}
+
+async function listening(t: ExecutionContext, server: Server, prefix: string): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => {
     server.close();

@@ -17,6 +17,8 @@ export interface EventStreams {
   all(request: StreamRequest & { topics: readonly Topic[] }): Promise<StartStream>;
   /** @returns null when the client has the job's end already. */
   job(request: StreamRequest & { jobId: string }): Promise<StartStream | null>;
+  /** Why a live connection would be refused now; null when there is room. */
+  refusal(principal: Principal): string | null;
 }
 
 /** /api/events and /api/jobs/:id/events: live events as event streams. */

@@ -1,14 +1,26 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { KeyRing } from '../../../auth/keyRing.ts';
 import type { Tickets } from '../../../auth/tickets.ts';
+import type { Config } from '../../../config/config.ts';
 import { iso } from '../../../domain/wire/iso.ts';
 import type { WireKeyList, WireNewKey, WireTicket } from '../../../domain/wire/key.ts';
+import { isOwnOrigin } from '../../../lib/hosts.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
+import type { EventStreams } from '../events/routes.ts';
 import { presentKey } from './present.ts';
 import { parseChange, parseCreate, parseRotate } from './schema.ts';
 
+/** What the routes of the keys work with. */
+interface KeyParts {
+  keys: KeyRing;
+  tickets: Tickets;
+  streams: Pick<EventStreams, 'refusal'>;
+  config: () => Config;
+}
+
 /** /api/keys: list, create, change, rotate, revoke; and /api/tickets. */
-export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
+export function keyRoutes({ keys, tickets, streams, config }: KeyParts): Route[] {
   return [
     {
       method: 'GET',
@@ -74,12 +86,19 @@ export function keyRoutes(keys: KeyRing, tickets: Tickets): Route[] {
       path: '/api/tickets',
       role: 'viewer',
       holdsSecret: true,
-      handle: ({ query, principal }) => {
+      handle: ({ query, principal, headers }) => {
         parseNothing(query);
         const { ticket, expiresAt } = tickets.issue(principal);
-        const issued: WireTicket = { ticket, expires_at: iso(expiresAt) };
+        const refusal = originRefusal(headers, config()) ?? streams.refusal(principal);
+        const issued: WireTicket = { ticket, expires_at: iso(expiresAt), refusal };
         return { status: 201, json: issued };
       },
     },
   ];
+}
+
+/** A page cannot read why its socket was refused, so it is said here: the request for a ticket has the same headers. */
+function originRefusal({ origin, host = '' }: IncomingHttpHeaders, config: Config): string | null {
+  if (origin === undefined || isOwnOrigin(origin, host, config)) return null;
+  return `The page is from ${origin}, and its requests arrive for ${host}: set public_url to ${origin}, or let the proxy pass the Host header on`;
 }

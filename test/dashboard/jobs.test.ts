@@ -302,29 +302,26 @@ pageTests({ slots: 3, prepare }, (stage) => {
     }
   }
 
-  test.serial(
-    'a key is asked for, refused when it is wrong, and kept where no tab outlives it',
-    async (t) => {
-      const { page, misdeeds } = await stage().open(t, { key: null });
-      misdeeds.expect(/status of 40[13]/);
-      await page.goto('/jobs?status=failed');
-      await page.getByLabel('API key').fill('svc_admin_nonsense');
-      await page.keyboard.press('Enter');
-      await page.getByText('The coordinator does not know this key.').waitFor();
-      t.deepEqual(await faultsOf(page), []);
-      await page.getByLabel('API key').fill(siteKey);
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
-      t.regex(page.url(), /\/jobs\?status=failed$/);
-      await page.reload();
-      await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
-      t.is(await page.evaluate('Object.keys(localStorage).filter((name) => /key/.test(name)).length'), 0);
-      await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.getByLabel('API key').waitFor();
-      t.is(await page.evaluate('sessionStorage.length'), 0);
-      t.deepEqual(misdeeds.found, []);
-    },
-  );
+  test.serial('a key is asked for, refused when it is wrong, and kept by the tab', async (t) => {
+    const { page, misdeeds } = await stage().open(t, { key: null });
+    misdeeds.expect(/status of 40[13]/);
+    await page.goto('/jobs?status=failed');
+    await page.getByLabel('API key').fill('svc_admin_nonsense');
+    await page.keyboard.press('Enter');
+    await page.getByText('The coordinator does not know this key.').waitFor();
+    t.deepEqual(await faultsOf(page), []);
+    await page.getByLabel('API key').fill(siteKey);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
+    t.regex(page.url(), /\/jobs\?status=failed$/);
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
+    t.is(await page.evaluate('Object.keys(localStorage).filter((name) => /key/.test(name)).length'), 0);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+    t.is(await page.evaluate('sessionStorage.length'), 0);
+    t.deepEqual(misdeeds.found, []);
+  });
 
   test.serial(
     'a link that signs in leaves no key behind it, neither in the address nor in the history',

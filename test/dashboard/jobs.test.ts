@@ -302,7 +302,7 @@ pageTests({ slots: 3, prepare }, (stage) => {
     }
   }
 
-  test.serial('a key is asked for, refused when it is wrong, and kept for the tab alone', async (t) => {
+  test.serial('a key is asked for, refused when it is wrong, and kept by the tab', async (t) => {
     const { page, misdeeds } = await stage().open(t, { key: null });
     misdeeds.expect(/status of 40[13]/);
     await page.goto('/jobs?status=failed');

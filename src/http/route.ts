@@ -4,6 +4,8 @@ import Router from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { CoordinatorError } from '../domain/errors.ts';
 import { type Principal, type Role, roleMay } from '../domain/key.ts';
+import { isShort } from '../lib/jsonPieces.ts';
+import { longAnswer } from './longJson.ts';
 
 /** What a handler sees of a request. */
 export interface RouteContext {
@@ -21,7 +23,10 @@ export interface RouteContext {
 export type Answer = {
   status?: number;
   headers?: Record<string, string>;
-} & ({ json: unknown } | { type: string; text: string } | { type: string; chunks: AsyncIterable<string> });
+} & ({ json: unknown } | TextAnswer);
+
+/** A text, or one that nobody holds whole. */
+export type TextAnswer = { type: string; text: string } | { type: string; chunks: AsyncIterable<string> };
 
 interface RouteBase {
   path: string;
@@ -140,7 +145,8 @@ function contextOf(ctx: ParameterizedContext): RouteContext {
 }
 
 async function respond(ctx: ParameterizedContext, route: JsonRoute): Promise<void> {
-  const answer = await route.handle(contextOf(ctx));
+  const handled = await route.handle(contextOf(ctx));
+  const answer = 'json' in handled && !isShort(handled.json) ? await longAnswer(handled) : handled;
   ctx.status = answer.status ?? 200;
   if (answer.headers !== undefined) ctx.set(answer.headers);
   ctx.type = 'type' in answer ? answer.type : 'application/json';

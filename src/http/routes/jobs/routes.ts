@@ -4,7 +4,7 @@ import { statusOf } from '../../../domain/states.ts';
 import type { WireBatch, WireJobList } from '../../../domain/wire/job.ts';
 import { presentJob, presentListed } from '../../../present/job.ts';
 import { presentHistory } from '../../../present/jobHistory.ts';
-import { longAnswer, pageAnswer } from '../../longJson.ts';
+import { pageAnswer } from '../../longJson.ts';
 import { type BatchBody, batchBody } from '../../middleware/batchBody.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
@@ -34,7 +34,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
         return {
           status: isNew ? 201 : 200,
           headers: { Location: `/api/jobs/${id}` },
-          ...(await longAnswer(presentJob(shown))),
+          json: presentJob(shown),
         };
       },
     },
@@ -98,7 +98,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
         const view = await (waitMs === 0
           ? coordinator.job(id)
           : coordinator.jobAtEnd(id, waitMs, whenGone()));
-        return longAnswer(presentJob(view));
+        return { json: presentJob(view) };
       },
     },
     ...(Object.keys(bulkActions) as BulkAction[]).map(
@@ -129,7 +129,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       role: 'client',
       handle: async ({ params: { id = '' }, query }) => {
         parseNothing(query);
-        return longAnswer(presentJob(await coordinator.cancel(id)));
+        return { json: presentJob(await coordinator.cancel(id)) };
       },
     },
     {
@@ -138,7 +138,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config): Route
       role: 'client',
       handle: async ({ params: { id = '' }, query }) => {
         parseNothing(query);
-        return longAnswer(presentJob(await coordinator.retry(id)));
+        return { json: presentJob(await coordinator.retry(id)) };
       },
     },
   ];

@@ -100,6 +100,7 @@ export interface Client {
   /** Up to 1,000 at a time; `has_more` says whether to ask again. */
   cancelMany(jobs: BulkBody): Promise<WireBulk>;
   retryMany(jobs: BulkBody): Promise<WireBulk>;
+  /** All of them, however many pages that takes. */
   workers(): Promise<WireWorkerList>;
   worker(id: string): Promise<WireWorker>;
   pauseWorker(id: string): Promise<WireWorker>;
@@ -196,7 +197,15 @@ export function createClient({
     retry: (id) => post(`${jobPath(id)}/retry`),
     cancelMany: (jobs) => post('/api/jobs/cancel', { body: jobs }),
     retryMany: (jobs) => post('/api/jobs/retry', { body: jobs }),
-    workers: () => get('/api/workers'),
+    workers: async () => {
+      const workers: WireWorker[] = [];
+      for (;;) {
+        const offset = workers.length === 0 ? undefined : workers.length;
+        const page = await get<WireWorkerList>('/api/workers', { query: { offset } });
+        workers.push(...page.workers);
+        if (page.next_offset === undefined) return { workers, total: page.total };
+      }
+    },
     worker: (id) => get(workerPath(id)),
     pauseWorker: (id) => post(`${workerPath(id)}/pause`),
     resumeWorker: (id) => post(`${workerPath(id)}/resume`),

@@ -1,6 +1,6 @@
-import { isShort, jsonPieces } from '../lib/jsonPieces.ts';
+import { jsonPieces } from '../lib/jsonPieces.ts';
 import { ownTurn } from '../lib/nextTurn.ts';
-import type { Answer } from './route.ts';
+import type { Answer, TextAnswer } from './route.ts';
 
 /** Characters that are made in one turn of the event loop, in some 0.1 ms, and sent together. */
 const chunkCharacters = 64 * 1024;
@@ -17,18 +17,18 @@ interface Page<Row> {
   rest(given: number): object;
 }
 
-/** A JSON answer that may be long: it is made while it is sent then, and others get their turns meanwhile. */
-export function longAnswer(json: unknown): Answer | Promise<Answer> {
-  return isShort(json) ? { json } : answerOf(inChunks(jsonPieces(json)));
+/** The same answer, made while it is sent: others get their turns meanwhile. */
+export async function longAnswer<T extends { json: unknown }>({ json, ...rest }: T): Promise<Answer> {
+  return { ...rest, ...(await textOf(inChunks(jsonPieces(json)))) };
 }
 
 /** A page of a list: all of its rows, or those that fit 8 MiB; the first one however long it is. */
-export function pageAnswer<Row>(page: Page<Row>): Promise<Answer> {
-  return answerOf(inChunks(pagePieces(page)));
+export function pageAnswer<Row>(page: Page<Row>): Promise<TextAnswer> {
+  return textOf(inChunks(pagePieces(page)));
 }
 
 /** A short text is answered as one, with its length. */
-async function answerOf(chunks: AsyncGenerator<string>): Promise<Answer> {
+async function textOf(chunks: AsyncGenerator<string>): Promise<TextAnswer> {
   const type = 'application/json';
   const first = await chunks.next();
   const second = await chunks.next();

@@ -6,8 +6,10 @@ import { CoordinatorError } from '../domain/errors.ts';
 import { type Principal, type Role, roleMay } from '../domain/key.ts';
 import type { AnswerMemory } from '../lib/answerMemory.ts';
 import { clientAddress } from '../lib/clientAddress.ts';
+import { isShort } from '../lib/jsonPieces.ts';
 import { assertRoom, setChunks, setText } from './answerBody.ts';
 import type { KeyedExchange } from './exchange.ts';
+import { longAnswer } from './longJson.ts';
 
 /** What a handler sees of a request. */
 export interface RouteContext {
@@ -32,7 +34,10 @@ export interface RouteContext {
 export type Answer = {
   status?: number;
   headers?: Record<string, string>;
-} & ({ json: unknown } | { type: string; text: string } | { type: string; chunks: AsyncIterable<string> });
+} & ({ json: unknown } | TextAnswer);
+
+/** A text, or one that nobody holds whole. */
+export type TextAnswer = { type: string; text: string } | { type: string; chunks: AsyncIterable<string> };
 
 interface RouteBase {
   path: string;
@@ -179,7 +184,8 @@ async function respond(ctx: ParameterizedContext, route: JsonRoute, options: Rou
   // The key may have ended while the body came, or while the answer was waited for: it was answered then.
   if (ctx.res.writableEnded) return;
   assertRoom(ctx, answers);
-  const answer = await route.handle(contextOf(ctx, options));
+  const handled = await route.handle(contextOf(ctx, options));
+  const answer = 'json' in handled && !isShort(handled.json) ? await longAnswer(handled) : handled;
   if (ctx.res.writableEnded) return;
   ctx.status = answer.status ?? 200;
   if (answer.headers !== undefined) ctx.set(answer.headers);

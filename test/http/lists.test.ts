@@ -2,7 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { pino } from 'pino';
+import { createClient } from '../../src/client/client.ts';
 import type { WireJob, WireJobList } from '../../src/domain/wire/job.ts';
+import type { WireWorker } from '../../src/domain/wire/worker.ts';
 import { createApp } from '../../src/http/app.ts';
 import { longAnswer, pageAnswer } from '../../src/http/longJson.ts';
 import type { Answer } from '../../src/http/route.ts';
@@ -141,7 +143,7 @@ async function takeAnswer(answer: Answer): Promise<{ turns: number; longest: num
 test('a long answer is made in parts, and others get a turn after each', async (t) => {
   const text = '"\u0000'.repeat(megabyte);
   const json = { text, list: Array.from({ length: 100_000 }, (_, index) => ({ index })), empty: [] };
-  const one = await takeAnswer(await longAnswer(json));
+  const one = await takeAnswer(await longAnswer({ json }));
   t.is(one.text, JSON.stringify(json));
   t.true(one.longest < 250_000, `${one.longest} characters`);
   t.true(one.turns >= one.text.length / 250_000, `${one.turns} turns`);
@@ -156,12 +158,19 @@ test('a long answer is made in parts, and others get a turn after each', async (
   t.true(page.turns >= (page.text.length + 7 * megabyte) / 250_000, `${page.turns} turns`);
 });
 
-test('a short answer is made in one go', async (t) => {
-  t.deepEqual(await longAnswer({ a: 1 }), { json: { a: 1 } });
-  const rest = () => ({ total: 1 });
-  t.like(await pageAnswer({ name: 'rows', rows: [1], present: (row) => row, rest }), {
-    text: '{"rows":[1],"total":1}',
-  });
+test('the workers come in pages too, and a client reads them all', async (t) => {
+  const bundle = await setupApi(t);
+  const models = { echo: Array.from({ length: 10_000 }, (_, index) => `${index} ${'m'.repeat(190)}`) };
+  for (let i = 0; i < 10; i += 1) await bundle.worker({ name: `w-${i}`, models });
+  const { status, json } = await bundle.api('GET', '/api/workers');
+  t.is(status, 200);
+  const first = (json.workers as WireWorker[]).length;
+  t.like(json, { total: 10, next_offset: first });
+  t.true(first > 0 && first < 10);
+  const client = createClient({ baseUrl: bundle.url, apiKey: environmentKey });
+  const { workers, total } = await client.workers();
+  t.is(total, 10);
+  t.is(new Set(workers.map(({ id }) => id)).size, 10);
 });
 
 test('a search and every other filter have a bound', async (t) => {

@@ -15,10 +15,10 @@ const viewer: Principal = { keyId: 'k', role: 'viewer', name: null, bounds: null
 /** Far more than the system itself keeps for a connection that is not read. */
 const roundsMax = 200;
 
-/** Tells of jobs that exist on the bus alone, each with a prompt of 100 KB. */
+/** Tells of jobs that exist on the bus alone, each with 100 KB in a name: of anything longer, events have the beginning. */
 async function telling(t: ExecutionContext, bundle: ApiBundle) {
-  const prompt = 'x'.repeat(100_000);
-  const { job } = await bundle.coordinator.dispatch(request({ provider: 'nobody', prompt }));
+  const tier = 'x'.repeat(100_000);
+  const { job } = await bundle.coordinator.dispatch(request({ provider: 'nobody', tier }));
   const watcher = await dashboard(t, bundle);
   await watcher.subscribe('jobs');
   let told = 0;

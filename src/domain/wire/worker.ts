@@ -42,4 +42,6 @@ export interface WireRefusal {
 export interface WireWorkerList {
   workers: WireWorker[];
   total: number;
+  /** Where the next page begins, when this one was ended by its size. */
+  next_offset?: number;
 }

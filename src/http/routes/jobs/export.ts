@@ -1,4 +1,6 @@
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
+import { jsonPieces } from '../../../lib/jsonPieces.ts';
+import { ownTurn } from '../../../lib/nextTurn.ts';
 import { presentJob } from '../../../present/job.ts';
 import type { JobFilter } from '../../../store/store.ts';
 import { Query, type RawQuery } from '../../query.ts';
@@ -16,7 +18,7 @@ export function parseExport(raw: RawQuery): { filter: JobFilter; isArchivedToo: 
   return { filter, isArchivedToo };
 }
 
-/** Every job that the filter takes, whole, one a line; made as it is read. */
+/** Every job that the filter takes, whole, one a line; made as it is read, and others get a turn after each chunk. */
 export async function* exportLines(
   coordinator: Coordinator,
   filter: JobFilter,
@@ -25,10 +27,14 @@ export async function* exportLines(
   let text = '';
   for await (const jobs of coordinator.scan(filter, isArchivedToo)) {
     for (const job of jobs) {
-      text += `${JSON.stringify(presentJob(coordinator.view(job)))}\n`;
-      if (text.length < chunkCharacters) continue;
-      yield text;
-      text = '';
+      for (const piece of jsonPieces(presentJob(coordinator.view(job)))) {
+        text += piece;
+        if (text.length < chunkCharacters) continue;
+        yield text;
+        text = '';
+        await ownTurn();
+      }
+      text += '\n';
     }
   }
   if (text !== '') yield text;

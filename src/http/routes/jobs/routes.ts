@@ -5,7 +5,7 @@ import { statusOf } from '../../../domain/states.ts';
 import type { WireBatch, WireJobList } from '../../../domain/wire/job.ts';
 import { presentJob, presentListed } from '../../../present/job.ts';
 import { presentHistory } from '../../../present/jobHistory.ts';
-import { longAnswer, pageAnswer } from '../../longJson.ts';
+import { pageAnswer } from '../../longJson.ts';
 import { type BatchBody, batchBody } from '../../middleware/batchBody.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
@@ -38,7 +38,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config, upload
         return {
           status: isNew ? 201 : 200,
           headers: { Location: `/api/jobs/${id}` },
-          ...(await longAnswer(presentJob(shown))),
+          json: presentJob(shown),
         };
       },
     },
@@ -103,7 +103,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config, upload
         const view = await (waitMs === 0
           ? coordinator.job(id)
           : coordinator.jobAtEnd(id, waitMs, whenGone()));
-        return longAnswer(presentJob(view));
+        return { json: presentJob(view) };
       },
     },
     ...(Object.keys(bulkActions) as BulkAction[]).map(
@@ -134,7 +134,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config, upload
       role: 'client',
       handle: async ({ params: { id = '' }, query }) => {
         parseNothing(query);
-        return longAnswer(presentJob(await coordinator.cancel(id)));
+        return { json: presentJob(await coordinator.cancel(id)) };
       },
     },
     {
@@ -143,7 +143,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config, upload
       role: 'client',
       handle: async ({ params: { id = '' }, query }) => {
         parseNothing(query);
-        return longAnswer(presentJob(await coordinator.retry(id)));
+        return { json: presentJob(await coordinator.retry(id)) };
       },
     },
   ];

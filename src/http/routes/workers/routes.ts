@@ -1,9 +1,10 @@
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
 import type { WireWorkerList } from '../../../domain/wire/worker.ts';
 import { presentWorker } from '../../../present/worker.ts';
+import { pageAnswer } from '../../longJson.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
-import { parsePatch } from './schema.ts';
+import { parseOffset, parsePatch } from './schema.ts';
 
 /** /api/workers: list, read, pause, resume, resize, forget. */
 export function workerRoutes(coordinator: Coordinator): Route[] {
@@ -22,10 +23,18 @@ export function workerRoutes(coordinator: Coordinator): Route[] {
       path: '/api/workers',
       role: 'viewer',
       handle: async ({ query }) => {
-        parseNothing(query);
-        const workers = (await coordinator.workers()).map(presentWorker);
-        const list: WireWorkerList = { workers, total: workers.length };
-        return { json: list };
+        const offset = parseOffset(query);
+        const workers = await coordinator.workers();
+        const total = workers.length;
+        return pageAnswer({
+          name: 'workers',
+          rows: workers.slice(offset),
+          present: presentWorker,
+          rest: (given): Omit<WireWorkerList, 'workers'> => ({
+            total,
+            ...(offset + given < total ? { next_offset: offset + given } : {}),
+          }),
+        });
       },
     },
     {

@@ -85,43 +85,46 @@ async function watch<T>(coordinator: Running, act: () => Promise<T>) {
   return { result, growth: most - before, slowestMs };
 }
 
-test.serial('answers that nobody reads take their share and no more, and go when others need it', async (t) => {
-  const coordinator = await start(t);
-  const [hostile, honest] = [await keyOf(coordinator, 'viewer'), await keyOf(coordinator, 'viewer')];
-  const id = await dispatch(coordinator, 'x'.repeat(9 * mebibyte));
-  const { result, growth, slowestMs } = await watch(coordinator, async () => {
-    const all: { status: number }[] = [];
-    for (let i = 0; i < 120; i += 1) {
-      all.push(await unread(t, coordinator, `/api/jobs/${id}`, hostile));
-    }
-    return all.map(({ status }) => status);
-  });
-  t.true(growth < growthMax, `${Math.round(growth / mebibyte)} MiB`);
-  t.true(slowestMs < othersMs, `${Math.round(slowestMs)} ms`);
-  t.true(result.includes(200));
-  t.deepEqual([...new Set(result)].sort(), [200, 429]);
-  const refused = await answerTo(coordinator.port, {
-    path: `/api/jobs/${id}`,
-    headers: { authorization: `Bearer ${hostile}` },
-  });
-  t.like(refused.json, { status: 429, code: 'share_exceeded' });
-  t.regex(String((refused.json as { detail: string }).detail), /bytes_out/);
-  t.true(Number(refused.headers['retry-after']) > 0);
-  const whole = await answerTo(coordinator.port, {
-    path: `/api/jobs/${id}`,
-    headers: { authorization: `Bearer ${honest}` },
-  });
-  t.is((whole.json as { prompt: string }).prompt.length, 9 * mebibyte);
-  // Those that do not read lose their places to the first that asks again.
-  await until('the key gets an answer again', async () => {
-    const { status } = await answerTo(coordinator.port, {
+test.serial(
+  'answers that nobody reads take their share and no more, and go when others need it',
+  async (t) => {
+    const coordinator = await start(t);
+    const [hostile, honest] = [await keyOf(coordinator, 'viewer'), await keyOf(coordinator, 'viewer')];
+    const id = await dispatch(coordinator, 'x'.repeat(9 * mebibyte));
+    const { result, growth, slowestMs } = await watch(coordinator, async () => {
+      const all: { status: number }[] = [];
+      for (let i = 0; i < 120; i += 1) {
+        all.push(await unread(t, coordinator, `/api/jobs/${id}`, hostile));
+      }
+      return all.map(({ status }) => status);
+    });
+    t.true(growth < growthMax, `${Math.round(growth / mebibyte)} MiB`);
+    t.true(slowestMs < othersMs, `${Math.round(slowestMs)} ms`);
+    t.true(result.includes(200));
+    t.deepEqual([...new Set(result)].sort(), [200, 429]);
+    const refused = await answerTo(coordinator.port, {
       path: `/api/jobs/${id}`,
       headers: { authorization: `Bearer ${hostile}` },
     });
-    return status === 200;
-  });
-  t.true((await metric(coordinator, 'svc_connections_ended_total{reason="slow"}')) > 0);
-});
+    t.like(refused.json, { status: 429, code: 'share_exceeded' });
+    t.regex(String((refused.json as { detail: string }).detail), /bytes_out/);
+    t.true(Number(refused.headers['retry-after']) > 0);
+    const whole = await answerTo(coordinator.port, {
+      path: `/api/jobs/${id}`,
+      headers: { authorization: `Bearer ${honest}` },
+    });
+    t.is((whole.json as { prompt: string }).prompt.length, 9 * mebibyte);
+    // Those that do not read lose their places to the first that asks again.
+    await until('the key gets an answer again', async () => {
+      const { status } = await answerTo(coordinator.port, {
+        path: `/api/jobs/${id}`,
+        headers: { authorization: `Bearer ${hostile}` },
+      });
+      return status === 200;
+    });
+    t.true((await metric(coordinator, 'svc_connections_ended_total{reason="slow"}')) > 0);
+  },
+);
 
 test.serial('event streams that nobody reads are bounded', async (t) => {
   const coordinator = await start(t);
@@ -178,30 +181,34 @@ test.serial('a frame that names forty large jobs costs one of them until that is
   );
 });
 
-test.serial('requests ahead of their answers are answered in turn, and too many end the connection', async (t) => {
-  const coordinator = await start(t);
-  const { port } = coordinator;
-  const hostile = await keyOf(coordinator, 'viewer');
-  const id = await dispatch(coordinator, 'x'.repeat(mebibyte));
-  const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${hostile}\r\n\r\n`;
-  const polite = connect(port, '127.0.0.1');
-  t.teardown(() => polite.destroy());
-  let text = '';
-  polite.setEncoding('latin1').on('data', (part: string) => {
-    text += part;
-  });
-  polite.write(ask('/api/stats').replace('Host: a', 'Host: 127.0.0.1').repeat(50));
-  await until('fifty answers', () => text.split('HTTP/1.1 200 OK').length === 51);
-  const { growth } = await watch(coordinator, async () => {
-    const socket = connect(port, '127.0.0.1');
-    t.teardown(() => socket.destroy());
-    socket.on('error', () => {});
-    socket.pause();
-    socket.write(ask(`/api/jobs/${id}`).replace('Host: a', 'Host: 127.0.0.1').repeat(300));
-    await until(
-      'it is cut',
-      async () => (await metric(coordinator, 'svc_connections_ended_total{reason="pipelined"}')) === 1,
-    );
-  });
-  t.true(growth < 100 * mebibyte, `${Math.round(growth / mebibyte)} MiB`);
-});
+test.serial(
+  'requests ahead of their answers are answered in turn, and too many end the connection',
+  async (t) => {
+    const coordinator = await start(t);
+    const { port } = coordinator;
+    const hostile = await keyOf(coordinator, 'viewer');
+    const id = await dispatch(coordinator, 'x'.repeat(mebibyte));
+    const ask = (path: string) =>
+      `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${hostile}\r\n\r\n`;
+    const polite = connect(port, '127.0.0.1');
+    t.teardown(() => polite.destroy());
+    let text = '';
+    polite.setEncoding('latin1').on('data', (part: string) => {
+      text += part;
+    });
+    polite.write(ask('/api/stats').replace('Host: a', 'Host: 127.0.0.1').repeat(50));
+    await until('fifty answers', () => text.split('HTTP/1.1 200 OK').length === 51);
+    const { growth } = await watch(coordinator, async () => {
+      const socket = connect(port, '127.0.0.1');
+      t.teardown(() => socket.destroy());
+      socket.on('error', () => {});
+      socket.pause();
+      socket.write(ask(`/api/jobs/${id}`).replace('Host: a', 'Host: 127.0.0.1').repeat(300));
+      await until(
+        'it is cut',
+        async () => (await metric(coordinator, 'svc_connections_ended_total{reason="pipelined"}')) === 1,
+      );
+    });
+    t.true(growth < 100 * mebibyte, `${Math.round(growth / mebibyte)} MiB`);
+  },
+);

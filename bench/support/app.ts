@@ -14,6 +14,9 @@ import { jsonBody } from '../../src/http/middleware/jsonBody.ts';
 import { requestId } from '../../src/http/middleware/requestId.ts';
 import { routing } from '../../src/http/route.ts';
 import { parseDispatch, parseWait } from '../../src/http/routes/jobs/schema.ts';
+import { AnswerMemory } from '../../src/lib/answerMemory.ts';
+import { noFigures } from '../../src/lib/boundFigures.ts';
+import { Connections } from '../../src/lib/connections.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { systemClock, systemRandom } from '../../src/lib/systemClock.ts';
 import { presentJob } from '../../src/present/job.ts';
@@ -43,10 +46,33 @@ export async function serveApp(keep: Keep): Promise<void> {
   const keys = new KeyRing({ clock: systemClock, random, keys: [], storage, environmentKey: apiKey });
   const tickets = new Tickets({ clock: systemClock, random });
   const failedLogins = new FailedLogins({ perMinute: () => 0, onRefused: () => {} });
+  const { maxConnections, unreadTimeoutSeconds, answerMemoryBytes, shares } = config.http;
+  const connections = new Connections({
+    clock: systemClock,
+    max: () => maxConnections,
+    share: () => shares.connections,
+    unreadMs: () => unreadTimeoutSeconds * 1000,
+    figures: noFigures,
+  });
+  const answers = new AnswerMemory({
+    clock: systemClock,
+    bytes: () => answerMemoryBytes,
+    share: () => shares.bytesOut,
+    figures: noFigures,
+  });
   const app = new Koa();
   app.use(requestId());
   app.use(errors(logger));
-  app.use(authentication({ keys, tickets, failedLogins, config: () => config, takesTicket: () => false }));
+  app.use(
+    authentication({
+      keys,
+      tickets,
+      failedLogins,
+      connections,
+      config: () => config,
+      takesTicket: () => false,
+    }),
+  );
 
   app.use(
     routing(
@@ -69,12 +95,14 @@ export async function serveApp(keep: Keep): Promise<void> {
         },
       ],
       jsonBody(() => config.http.maxBodyBytes),
+      answers,
     ),
   );
   app.use((ctx) => {
     throw new CoordinatorError('not_found', `There is nothing at ${ctx.path}`);
   });
-  const server = createServer(app.callback());
+  const server = createServer(connections.inTurn(app.callback()));
+  connections.watch(server);
   server.listen(0, '127.0.0.1', () => {
     const { port } = server.address() as AddressInfo;
     serveSamples(`http://127.0.0.1:${port}`);

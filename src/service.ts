@@ -156,9 +156,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     ends.push(() => answers.close());
     const events = new Live({ coordinator, config, answers, clock, random, logger, figures: bounds });
+    // In force with the next start.
+    const { maxConnections } = config().http;
     const connections = new Connections({
       clock,
-      max: () => config().http.maxConnections,
+      max: () => maxConnections,
       share: () => config().http.shares.connections,
       unreadMs: () => config().http.unreadTimeoutSeconds * 1000,
       figures: bounds,

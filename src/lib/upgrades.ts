@@ -8,7 +8,7 @@ import type { Logger } from './log.ts';
  * Says of a refused key that it is the key, also where the status is 429 since its address had too many of them refused: a
  * worker that is being slowed down learns of its key all the same. RFC 6750, 3.1.
  */
-export const refusedKeyChallenge = 'Bearer error="invalid_token"';
+const refusedKeyChallenge = 'Bearer error="invalid_token"';
 
 /** Takes over the socket of an upgrade and returns null, or returns the error that refuses it. */
 export type UpgradeHandler = (

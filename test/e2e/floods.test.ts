@@ -127,7 +127,14 @@ test.serial(
   async (t) => {
     const coordinator = await start(t, { max_connections: 10 });
     const { port } = coordinator;
-    const sockets = await Promise.all(Array.from({ length: 10 }, () => connection(t, port)));
+    const sockets: Socket[] = [];
+    // A connection is its key's from its first request; before, it makes room for others.
+    while (sockets.length < 10) {
+      const socket = await connection(t, port);
+      sockets.push(socket);
+      socket.write(`GET /api/stats HTTP/1.1\r\nHost: 127.0.0.1\r\n${key}\r\n\r\n`);
+      await within('the answer comes', once(socket, 'data'));
+    }
     const extra = await connection(t, port);
     t.is(await rest(extra), '');
     for (const socket of sockets) socket.destroy();

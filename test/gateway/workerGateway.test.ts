@@ -94,6 +94,19 @@ test('the end of a key ends the sockets of workers that came with it, and no oth
   t.is(kept.socket.socket.readyState, WebSocket.OPEN);
 });
 
+test('a name of many bytes that is taken is refused with 4409, and the reason is cut', async (t) => {
+  const bundle = await setupApi(t);
+  const name = '\u{1f600}'.repeat(50);
+  const [first, second] = [new Socket(t, bundle), new Socket(t, bundle)];
+  await Promise.all([first.opened, second.opened]);
+  first.send({ ...hello, name });
+  await first.next('welcome');
+  second.send({ ...hello, name });
+  t.is(await second.closed, closeCodes.nameTaken);
+  first.send({ type: 'heartbeat', running: [] });
+  await first.next('heartbeat_ack');
+});
+
 test('a first frame that is no good hello ends the connection with 4400 and says why', async (t) => {
   const bundle = await setupApi(t);
   const bad = [

@@ -109,7 +109,10 @@ export class WorkerGateway {
       onHeld: () => this.#figures.workerHeld(),
       onLate: () => {
         this.#figures.socketEnded('worker', closeCodes.policyViolation);
-        this.#logger.warn({ key_id: keyId }, 'a frame of a worker took too long to arrive; its connection is cut');
+        this.#logger.warn(
+          { key_id: keyId },
+          'a frame of a worker took too long to arrive; its connection is cut',
+        );
         webSocket.terminate();
       },
     });

@@ -8,7 +8,6 @@ import { usageToWire } from '../domain/usage.ts';
 import { iso } from '../domain/wire/iso.ts';
 import type { WireAttempt, WireJob, WireJobResult, WireRouteStep } from '../domain/wire/job.ts';
 import { messageLengthMax } from '../domain/workerProtocol.ts';
-import { cutText } from '../lib/cutText.ts';
 
 /** Parts of a job that lists leave out unless they are asked for. */
 export type Included = ReadonlySet<'input' | 'result'>;
@@ -95,11 +94,11 @@ function shownFailure(failure: Failure | null): Failure | null {
   if (failure === null) return null;
   const { code, message } = failure;
   if (message.length <= shownMessageMax && code.length <= nameLengthMax) return failure;
-  return { ...failure, code: cutText(code, nameLengthMax), message: cutText(message, shownMessageMax) };
+  return { ...failure, code: code.slice(0, nameLengthMax), message: message.slice(0, shownMessageMax) };
 }
 
 function shownModel(model: string | null): string | null {
-  return model === null ? null : cutText(model, nameLengthMax);
+  return model === null ? null : model.slice(0, nameLengthMax);
 }
 
 function presentResult(result: JobResult): WireJobResult {

@@ -16,7 +16,6 @@ import { usageToWire } from '../domain/usage.ts';
 import { iso } from '../domain/wire/iso.ts';
 import type { WireAttempt, WireJob, WireJobResult, WireRouteStep } from '../domain/wire/job.ts';
 import { messageLengthMax } from '../domain/workerProtocol.ts';
-import { cutText } from '../lib/cutText.ts';
 import { excerptOf, isLong, shortened, shortenedMessages } from './shortened.ts';
 
 /** Parts of a job that lists leave out or shorten unless they are asked for. */
@@ -198,11 +197,11 @@ function shownFailure(failure: Failure | null): Failure | null {
   if (failure === null) return null;
   const { code, message } = failure;
   if (message.length <= shownMessageMax && code.length <= nameLengthMax) return failure;
-  return { ...failure, code: cutText(code, nameLengthMax), message: cutText(message, shownMessageMax) };
+  return { ...failure, code: code.slice(0, nameLengthMax), message: message.slice(0, shownMessageMax) };
 }
 
 function shownModel(model: string | null): string | null {
-  return model === null ? null : cutText(model, nameLengthMax);
+  return model === null ? null : model.slice(0, nameLengthMax);
 }
 
 function presentResult(result: JobResult | null): WireJobResult | null {

@@ -243,6 +243,36 @@ test('a name that a live worker has (4409) says what to do and backs off', async
   await worker.untilConnected();
 });
 
+for (const [code, error] of [
+  [
+    closeCodes.keyNotAllowed,
+    { code: 'key_not_allowed', message: 'tags: the key allows "eu", not "us"; do this' },
+  ],
+  [
+    closeCodes.nameTaken,
+    { code: 'name_taken_by_key', message: 'the name "twin" is of another key; do this' },
+  ],
+] as const) {
+  test(`a refusal for the key (${error.code}) says what the coordinator says, and is tried again slowly`, async (t) => {
+    const clock = new FakeClock();
+    const { coordinator, worker, notices, event } = await setup(t, { clock, name: 'twin' });
+    await worker.start();
+    const session = await coordinator.connection();
+    await session.take('hello');
+    const noticed = event('notice');
+    session.send({ type: 'error', ...error });
+    session.socket.close(code, error.code);
+    t.is((await noticed).level, 'error');
+    t.is(notices.length, 1);
+    t.true(notices[0]?.includes(error.message));
+    await clock.timerWithin(15_000);
+    t.is(clock.untilNext, 15_000);
+    clock.advance(15_000);
+    await coordinator.session();
+    await worker.untilConnected();
+  });
+}
+
 test('a restarting coordinator (1012) is found again without alarm', async (t) => {
   const { coordinator, worker, event } = await setup(t);
   await worker.start();

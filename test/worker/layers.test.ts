@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { WorkerSettings } from '../../src/config/config.ts';
 import type { ConfigFile } from '../../src/config/file.ts';
-import type { WorkerEnvironment } from '../../src/config/workerEnvironment.ts';
+import { readWorkerEnvironment, type WorkerEnvironment } from '../../src/config/workerEnvironment.ts';
 import { settle, settledChanges } from '../../src/worker/layers.ts';
 import { providerKey } from '../../src/worker/providerKeys.ts';
 import { SettingsError } from '../../src/worker/settings.ts';
@@ -52,12 +52,12 @@ test('a value comes from flag, environment, local file, remote configuration, de
 
 test('each setting of a provider is taken by itself, and its key from the variable that is named', async (t) => {
   const sources = await sourcesOf(t, `worker: { api_key: ${key} }\nproviders: { ollama: { model: mine } }`, {
-    GPU_KEY: 'a-provider-key',
+    OLLAMA_GPU_API_KEY: 'a-provider-key',
   });
   const remote: ConfigFile = {
     worker: { providers: ['ollama'] },
     ollama: { model: 'theirs' },
-    providers: { ollama: { base_url: 'http://gpu:1', api_key_env: 'GPU_KEY' } },
+    providers: { ollama: { base_url: 'http://gpu:1', api_key_env: 'OLLAMA_GPU_API_KEY' } },
   } as ConfigFile;
   t.deepEqual(settle(sources, remote).providers, [
     { name: 'ollama', baseUrl: 'http://gpu:1', model: 'mine', apiKey: 'a-provider-key' },
@@ -155,4 +155,37 @@ test('the key of a provider loses the end of its line, and one that no header ca
     t.notRegex(error?.message ?? '', /01234/);
   }
   t.throws(() => keyOf(' \n'), { instanceOf: SettingsError, message: /set OPENAI_API_KEY/ });
+});
+
+test('a remote configuration names variables of the providers that are served, and those that the owner allows', async (t) => {
+  const env = {
+    SVC_API_KEY: 'the-own-key-of-the-worker',
+    OPENAI_API_KEY: 'the-key-of-openai',
+    ANTHROPIC_API_KEY: 'the-key-of-anthropic',
+    MY_VLLM_API_KEY: 'the-key-of-my-vllm',
+    HOME: '/home/somebody',
+  };
+  const yaml = `worker: { api_key: ${key}, providers: [openai, my-vllm] }`;
+  const sources = await sourcesOf(t, yaml, env);
+  const keyOf = (provider: string, variable: string): string | null | undefined => {
+    const block = { base_url: 'https://elsewhere.example/v1', api_key_env: variable };
+    const remote: ConfigFile = { providers: { [provider]: block } };
+    return settle(sources, remote).providers.find(({ name }) => name === provider)?.apiKey;
+  };
+  t.is(keyOf('openai', 'OPENAI_API_KEY'), 'the-key-of-openai');
+  t.is(keyOf('my-vllm', 'MY_VLLM_API_KEY'), 'the-key-of-my-vllm');
+  for (const variable of ['HOME', 'SVC_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_ORG']) {
+    t.throws(() => keyOf('openai', variable), {
+      message: new RegExp(`names ${variable} in providers.openai.api_key_env.*--allow-env ${variable}`),
+    });
+  }
+  sources.environment.allowedVariables = ['ANTHROPIC_API_KEY'];
+  t.is(keyOf('openai', 'ANTHROPIC_API_KEY'), 'the-key-of-anthropic');
+  const own = await sourcesOf(t, `${yaml}\nproviders: { openai: { api_key_env: HOME } }`, env);
+  t.is(settle(own, null).providers[0]?.apiKey, '/home/somebody');
+});
+
+test('allowed variables come from the flag and from the environment', (t) => {
+  const env = { SVC_WORKER_ALLOWED_ENV: 'ONE, TWO' };
+  t.deepEqual(readWorkerEnvironment(env, ['THREE']).allowedVariables, ['THREE', 'ONE', 'TWO']);
 });

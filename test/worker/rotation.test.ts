@@ -1,8 +1,5 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import test from 'ava';
-import { LiveConfig } from '../../src/config/liveConfig.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import { silent } from '../../src/lib/log.ts';
@@ -10,17 +7,18 @@ import { systemClock, systemRandom } from '../../src/lib/systemClock.ts';
 import { startService } from '../../src/service.ts';
 import { ConfiguredWorker } from '../../src/worker/configured.ts';
 import { folderWith } from '../config/folder.ts';
+import { serveConfig } from './support/configServer.ts';
 
 /** Long enough for a busy machine to hand out the new key with the old one. */
 const graceSeconds = 4;
 const waitMs = 60_000;
 const adminKey = 'an-admin-key-for-the-tests';
 
-test('a key that is rotated with a grace reaches a running worker through the coordinator, without a restart', async (t) => {
+test('a key that is rotated with a grace reaches a running worker through its remote configuration, without a restart', async (t) => {
   const cwd = await folderWith(t, { 'svc.config.yaml': 'port: 0\n' });
-  const from = { env: {}, cwd };
-  const live = LiveConfig.ofFile(await loadConfig(from), from, silent);
-  const service = await startService({ config: live, apiKey: adminKey, logger: silent });
+  const { config } = await loadConfig({ env: {}, cwd });
+  const remote = await serveConfig(t, '{}');
+  const service = await startService({ config, apiKey: adminKey, logger: silent });
   t.teardown(() => service.stop(0));
   const post = async (path: string, body: object) => {
     const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
@@ -44,7 +42,7 @@ test('a key that is rotated with a grace reaches a running worker through the co
     flags: { providers: ['echo'], coordinator: service.url },
     environment: {
       coordinator: null,
-      configUrl: new URL('/api/worker-config', service.url),
+      configUrl: remote.url,
       localModelHost: null,
       allowedVariables: [],
     },
@@ -63,8 +61,7 @@ test('a key that is rotated with a grace reaches a running worker through the co
 
   const refused = once(worker, 'unauthorized', { signal: AbortSignal.timeout(waitMs) });
   const { key: newKey } = await post(`/api/keys/${id}/rotate`, { grace_seconds: graceSeconds });
-  await writeFile(join(cwd, 'svc.config.yaml'), `port: 0\nworker: { api_key: ${newKey} }\n`);
-  await post('/api/config/reload', {});
+  remote.answer = JSON.stringify({ worker: { api_key: newKey } });
   minuteIsOver();
   await refused;
   await worker.untilConnected();

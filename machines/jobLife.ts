@@ -42,7 +42,7 @@ export const releasesMax = 100;
  * Attempts that a job remembers, of those that never ran. It may wait for a server for weeks and be the trial of its
  * worker every minute; from here on a new attempt takes the place of the last one when that was not run.
  */
-export const attemptsKept = 50;
+const attemptsKept = 50;
 /** Decisions that a job remembers; older ones are dropped so that a job that waits for ever stays small. */
 const routeLengthMax = 100;
 

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { ApiError, type Client, createClient, Unreachable } from '../client/client.ts';
 import { adminKeyPath } from '../config/adminKey.ts';
+import { localProviders } from '../config/config.ts';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { messageOf } from '../domain/errors.ts';
 import { type Fault, faultText, lineOf } from '../domain/failure.ts';
@@ -187,7 +188,12 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
       open.length > 0
         ? ok(title, detail)
         : warning(title, `${detail}; none takes work`, `svc workers resume ${pasted(first.name)}`);
-    return [fleet, ...setAside(connected), ...unservedJobs(await client.stats(), connected)];
+    return [
+      fleet,
+      ...setAside(connected),
+      ...unservedJobs(await client.stats(), connected),
+      ...(await checkLimits(client)),
+    ];
   } catch (error) {
     return [fault(title, messageOf(error), start)];
   }
@@ -225,6 +231,20 @@ function unservedJobs({ pending }: WireStats, connected: readonly WireWorker[]):
     const detail = `${count === 1 ? '1 waits' : `${count} wait`} for ${plainLine(provider)}, which no connected worker serves`;
     return warning('Jobs', detail, `svc worker --provider ${pasted(provider)}`);
   });
+}
+
+/** Cloud providers without rate-limit handling: their 429s fail jobs. Local servers send none. */
+async function checkLimits(client: Client): Promise<Finding[]> {
+  const { providers } = await client.providers();
+  const unhandled = providers.filter(
+    ({ name, workers, rate_limit: handling }) =>
+      workers > 0 && handling === null && !localProviders.includes(name),
+  );
+  if (unhandled.length === 0) return [];
+  const names = unhandled.map(({ name }) => plainLine(name)).join(', ');
+  const fix =
+    'add to svc.config.yaml: providers: { defaults: { rate_limit: { retry_after_seconds: 30, max_retries: 5 } } }';
+  return [warning('Limits', `a 429 of ${names} fails its job`, fix)];
 }
 
 /** A name that somebody else chose, in a command that is shown and may be pasted into a shell. */

@@ -37,6 +37,9 @@ const slots = 3;
 const configText = `# The configuration of the demonstration. The prices are made up.
 store:
   path: data
+providers:
+  defaults:
+    rate_limit: { retry_after_seconds: 30, max_retries: 5 }
 pricing:
   echo:
     echo-small: { input_per_million: 0.5, output_per_million: 2 }

@@ -20,6 +20,7 @@ function serveHealthy(t: ExecutionContext, over: Record<string, Answer> = {}): P
     '/api/workers': workers,
     '/api/jobs': jobs,
     '/api/stats': { json: { pending: [] } },
+    '/api/providers': { json: { providers: [], total: 0 } },
     ...over,
   };
   return serve(t, ({ path }) => answers[path] ?? problem(404, 'not_found', 'There is no such route'));
@@ -118,6 +119,19 @@ test('a paused fleet and another version are warnings, not faults', async (t) =>
   t.is(code, 0);
   t.regex(stdout, /^warn +Coordinator +this is version .*, it is 99\.0\.0$/m);
   t.regex(stdout, /none takes work\n +mend it: svc workers resume box-1/);
+});
+
+test('a cloud provider without rate-limit handling is a warning that names the line to add', async (t) => {
+  const served = { workers: 1, rate_limit: null };
+  const providers = [
+    { name: 'openai', ...served },
+    { name: 'ollama', ...served },
+  ];
+  const { url } = await serveHealthy(t, { '/api/providers': { json: { providers, total: 2 } } });
+  const { code, stdout } = await svc(t, ['doctor', '--url', url]);
+  t.is(code, 0);
+  t.regex(stdout, /^warn +Limits +a 429 of openai fails its job$/m);
+  t.regex(stdout, /providers: \{ defaults: \{ rate_limit: /);
 });
 
 test('a worker that is set aside is a warning, with the reason', async (t) => {

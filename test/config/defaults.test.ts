@@ -265,3 +265,21 @@ test('the model of a local provider may stand at the top, as the specification s
   const both = await load(t, 'ollama: { model: same }\nproviders: { ollama: { model: same } }');
   t.is(both.config.providers.ollama?.model, 'same');
 });
+
+test('rate_limit of providers.defaults holds for all providers, and defaults is none of them', async (t) => {
+  const { config } = await load(
+    t,
+    'providers: { defaults: { rate_limit: { max_retries: 7 } }, openai: { model: x } }',
+  );
+  t.deepEqual(Object.keys(config.providers), ['openai']);
+  t.deepEqual(config.providerDefaults.rateLimit, {
+    maxConcurrent: null,
+    retryAfterSeconds: 30,
+    maxRetries: 7,
+    retryAfterMaxSeconds: 300,
+  });
+  t.like(presentConfig(config), {
+    providers: { defaults: { rate_limit: { max_retries: 7 } }, openai: { rate_limit: null } },
+  });
+  t.is((await load(t, '')).config.providerDefaults.rateLimit, null);
+});

@@ -8,6 +8,16 @@ test('an unknown key is told with its line and the nearest known key', async (t)
   ]);
 });
 
+test('what holds for all providers is their rate_limit and nothing else', async (t) => {
+  const lines = await problemsOf(
+    t,
+    'providers:\n  defaults:\n    model: x\n    rate_limit: { max_retries: 1 }\n',
+  );
+  t.deepEqual(lines, [
+    'svc.config.yaml:3: providers.defaults.model: cannot be set for all providers at once; only rate_limit can',
+  ]);
+});
+
 test('an unknown key that resembles nothing gets no hint', async (t) => {
   t.deepEqual(await problemsOf(t, 'wibble: 5'), ['svc.config.yaml:1: wibble: unknown key']);
 });

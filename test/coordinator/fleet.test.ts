@@ -351,3 +351,38 @@ test('a job that waits for many workers names the first of them', async (t) => {
   t.is(waiting?.reason, 'concurrency_zero');
   t.regex(waiting?.detail ?? '', /: w-1, w-2, .*, w-10 and 2 more$/);
 });
+
+test('workers are asked for heartbeats three times within the time to reap, and a healthy one keeps its job', async (t) => {
+  const bundle = await setup(t, { jobs: { heartbeatIntervalSeconds: 10, reapStaleAfterSeconds: 4 } });
+  const { coordinator, worker, clock } = bundle;
+  const hand = await worker();
+  t.like(hand.frames[0], { type: 'welcome', heartbeat_interval_seconds: 1.333 });
+  const { job } = await coordinator.dispatch(request());
+  const { lease } = await hand.job();
+  for (let beat = 0; beat < 20; beat += 1) {
+    clock.advance(1_333);
+    hand.connection.heard();
+    hand.connection.heartbeat([{ jobId: job.id, lease }], undefined);
+  }
+  t.like((await coordinator.job(job.id)).job, { state: 'running.active', life: { reapCount: 0 } });
+  t.is(hand.closed, null);
+});
+
+test('with reaping off a stuck job outlives its timeout, until it is retried or its worker is back', async (t) => {
+  const bundle = await setup(t, { jobs: { reapStaleAfterSeconds: 0, timeoutSeconds: 60 } });
+  const { coordinator, worker, clock, jobAs } = bundle;
+  const first = await worker({ name: 'box', concurrency: 2 });
+  const jobs = [];
+  for (let count = 0; count < 2; count += 1) jobs.push((await coordinator.dispatch(request())).job);
+  const assigned = await first.job(2);
+  first.drop();
+  for (const { id } of jobs) await jobAs(id, 'running.stuck');
+  clock.advance(120_000);
+  for (const { id } of jobs) t.is((await coordinator.job(id)).job.state, 'running.stuck');
+  const other = jobs.find(({ id }) => id !== assigned.job_id);
+  t.is((await coordinator.retry(other?.id ?? '')).job.state, 'pending.ready');
+  await worker({ name: 'box', concurrency: 0 }, [{ jobId: assigned.job_id, lease: assigned.lease }]);
+  await jobAs(assigned.job_id, 'running.active');
+  clock.advance(1);
+  t.is((await jobAs(assigned.job_id, 'failed')).life.error?.code, 'job_timeout');
+});

@@ -326,6 +326,29 @@ test('a provider whose breaker opened is tried with one job, and the others say 
   }
 });
 
+test('handling for all providers makes a 429 of any of them a wait, but for one with its own', async (t) => {
+  const rateLimit = { maxConcurrent: null, retryAfterSeconds: 5, maxRetries: 1, retryAfterMaxSeconds: 300 };
+  const own = limiting({ maxConcurrent: null, maxRetries: 0 }).providers.echo;
+  const { coordinator, worker, jobAs, clock } = await setup(t, {
+    providerDefaults: { rateLimit },
+    ...(own === undefined ? {} : { providers: { own } }),
+  });
+  const hand = await worker({ providers: ['any', 'own'], concurrency: 2 });
+  const limitAt = async (provider: string, nth: number) => {
+    const { job } = await coordinator.dispatch(request({ provider }));
+    const { lease } = await hand.job(nth);
+    const failure = tooMany(null);
+    await hand.connection.conclude({ jobId: job.id, lease }, { type: 'fail', failure, usage: null });
+    return job.id;
+  };
+  const waits = await limitAt('any', 1);
+  const { waiting } = await coordinator.job(waits);
+  t.is(waiting?.reason, 'provider_limited');
+  t.true((waiting?.until ?? 0) >= clock.now() + 5_000);
+  t.is(coordinator.providers().find(({ name }) => name === 'any')?.rateLimit?.maxRetries, 1);
+  await jobAs(await limitAt('own', 2), 'failed');
+});
+
 test('without rate-limit handling a 429 fails the job in the spec’s words, and does not stop the others', async (t) => {
   const { coordinator, worker, jobAs } = await setup(t);
   const hand = await worker();
@@ -333,7 +356,9 @@ test('without rate-limit handling a 429 fails the job in the spec’s words, and
   const { lease } = await hand.job();
   const failure = tooMany(null);
   await hand.connection.conclude({ jobId: job.id, lease }, { type: 'fail', failure, usage: null });
-  t.regex((await jobAs(job.id, 'failed')).life.error?.message ?? '', /429 Too Many Requests/);
+  const message = (await jobAs(job.id, 'failed')).life.error?.message ?? '';
+  t.regex(message, /^429 Too Many Requests/);
+  t.regex(message, /providers\.echo\.rate_limit, or providers\.defaults\.rate_limit/);
   const next = (await coordinator.dispatch(request())).job;
   t.is((await hand.job(2)).job_id, next.id);
 });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
+import { everything } from '../store/jobs.ts';
 import { type ApiBundle, setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
 
@@ -66,29 +67,14 @@ for (const [what, end] of Object.entries(ends)) {
       t.like(refused, { status: 401, json: { code: 'authentication_failed' } });
     }
     t.regex(await upload.ended, /^HTTP\/1\.1 401 /);
-    t.is((await coordinator.jobs(everything)).total, 1);
+    t.is((await coordinator.jobs(everyJob)).total, 1);
     await worker.complete(job);
     t.is((await api('GET', `/api/jobs/${job.job_id}`)).json.status, 'completed');
     t.regex((await api('GET', '/metrics')).text, /^svc_connections_ended_total\{reason="key"\} 3$/m);
   });
 }
 
-const everything = {
-  statuses: [],
-  states: [],
-  provider: null,
-  model: null,
-  worker: null,
-  tags: [],
-  priority: null,
-  tier: null,
-  createdAfter: null,
-  createdBefore: null,
-  newest: null,
-  text: null,
-  limit: 10,
-  offset: 0,
-};
+const everyJob = { ...everything, limit: 50, offset: 0 };
 
 test('answers and exports that are being read break off with the key, those of other keys do not', async (t) => {
   const bundle = await setupApi(t);

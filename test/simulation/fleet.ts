@@ -1,5 +1,5 @@
-import { usageFromWire } from '../../src/domain/usage.ts';
-import type { Assignment } from '../../src/domain/workerProtocol.ts';
+import { usageFromWire, type WireUsage } from '../../src/domain/usage.ts';
+import type { Assignment, WireFailure } from '../../src/domain/workerProtocol.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import { abortedOutcome, type Outcome, type Provider, type RunContext } from '../../src/worker/provider.ts';
 import { Worker } from '../../src/worker/worker.ts';
@@ -7,6 +7,7 @@ import type { Dice } from './dice.ts';
 import type { History } from './history.ts';
 import type { Run } from './jobChecks.ts';
 import type { Network } from './network.ts';
+import { failureBy, Servers } from './servers.ts';
 import { SimProcess, type Timeline } from './timeline.ts';
 
 /** Providers of the simulated fleet. `alpha` has a price and a rate limit, `beta` has neither, `echo` is free. */
@@ -62,6 +63,7 @@ export class SimWorker {
   concurrency: number;
   process: SimProcess;
   worker: Worker;
+  readonly servers: Servers;
   readonly #parts: FleetParts;
   #starts = 0;
 
@@ -69,6 +71,7 @@ export class SimWorker {
     const { dice } = parts;
     this.name = name;
     this.#parts = parts;
+    this.servers = new Servers(() => parts.timeline.now);
     this.concurrency = dice.int(1, 4);
     // The first one serves all, so that no job waits for ever.
     this.providers = name === 'w0' ? providerNames : providerNames.filter(() => dice.chance(0.6));
@@ -162,6 +165,12 @@ export class SimWorker {
     const output = `${jobId}#${lease} by ${this.name}, run ${runs.count}`;
     runs.add(jobId, lease, { worker: this.name, output, usage: usageFromWire(usage) });
     history.add(this.name, `runs ${jobId}#${lease} at ${provider}`);
+    const trouble = this.servers.trouble(provider);
+    if (trouble !== null) {
+      if (!(await pause(dice.spread(1, trouble === 'down' ? 5_000 : 100), clock, signal)))
+        return abortedOutcome();
+      return this.#failed(provider, failureBy(trouble));
+    }
     const isEndless = isActive() && dice.chance(0.03);
     const tookMs = isEndless ? 3_600_000 : dice.spread(2, isActive() ? 30_000 : 2_000);
     const chunks = dice.int(0, 3);
@@ -174,17 +183,17 @@ export class SimWorker {
       return { ok: true, result: { output, finish_reason: 'stop', model: null, usage } };
     if (dice.chance(0.05)) throw new Error('the adapter has a bug');
     const errorClass = dice.pick(failureClasses);
-    return {
-      ok: false,
-      error: {
-        class: errorClass,
-        message: 'made by the simulation',
-        ...(errorClass === 'rate_limited' && dice.chance(0.5)
-          ? { retry_after_seconds: dice.int(0, 20) }
-          : {}),
-      },
-      usage: dice.chance(0.5) ? usage : undefined,
+    const error = {
+      class: errorClass,
+      message: 'made by the simulation',
+      ...(errorClass === 'rate_limited' && dice.chance(0.5) ? { retry_after_seconds: dice.int(0, 20) } : {}),
     };
+    return this.#failed(provider, error, dice.chance(0.5) ? usage : undefined);
+  }
+
+  #failed(provider: string, error: WireFailure, usage?: Partial<WireUsage>): Outcome {
+    this.servers.failed(provider, error.class);
+    return { ok: false, error, usage };
   }
 }
 

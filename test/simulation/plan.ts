@@ -22,6 +22,8 @@ export interface Plan {
   turnsKnobs: boolean;
   /** Whether the workers' keys are made, rotated and revoked. */
   turnsKeys: boolean;
+  /** Mean time between two troubles of the workers' model servers, ms; 0: there are none. */
+  serverEveryMs: number;
   /** While nothing is wrong. */
   disk: DiskFaults;
   network: NetworkFaults;
@@ -102,6 +104,7 @@ export function planOf(seed: number): Plan {
     turnsKnobs: dice.chance(0.5),
     // A worker whose key is revoked is parted from what it runs.
     turnsKeys: !isQuiet && dice.chance(0.3),
+    serverEveryMs: on(0.6, dice.spread(2_000, 20_000), 0),
     disk: {
       hasDurableWrites: dice.chance(0.7),
       fastMs: 0.05,

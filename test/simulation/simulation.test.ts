@@ -21,6 +21,7 @@ test.serial(
     t.log(sums);
     // That it means something: the faults did happen, and there was work.
     t.true((sums.deaths ?? 0) > seeds && (sums.powerFailures ?? 0) > seeds && (sums.jobs ?? 0) > 10 * seeds);
+    t.true((sums.serversBroken ?? 0) > seeds && (sums.failedByServer ?? 0) > 0);
     t.true(
       (sums.knobsTurned ?? 0) > seeds && (sums.changedInBulk ?? 0) > seeds && (sums.refusedByKey ?? 0) > 0,
     );

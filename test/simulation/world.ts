@@ -1,10 +1,12 @@
 import { pino } from 'pino';
+import type { JobEvent } from '../../machines/events.ts';
 import { Coordinator } from '../../src/coordinator/coordinator.ts';
 import { createPricing } from '../../src/cost/pricing.ts';
 import { addAmounts, noAmounts } from '../../src/domain/cost.ts';
 import { CoordinatorError, messageOf, StoreUnavailable } from '../../src/domain/errors.ts';
-import type { JobRecord } from '../../src/domain/job.ts';
+import { type JobRecord, lastAttempt } from '../../src/domain/job.ts';
 import { isTerminal } from '../../src/domain/states.ts';
+import type { WorkerView } from '../../src/domain/worker.ts';
 import { WorkerSocket } from '../../src/gateway/workerSocket.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Socket } from '../../src/lib/socket.ts';
@@ -22,8 +24,11 @@ import { Keys } from './keys.ts';
 import { Knobs } from './knobs.ts';
 import { Network } from './network.ts';
 import { type Blow, keepsLeases, type Plan, planOf } from './plan.ts';
+import { troubleIn, troubles } from './servers.ts';
 import { SimProcess, Timeline } from './timeline.ts';
 import { watchedStore } from './watchedStore.ts';
+
+type AttemptFailed = Extract<JobEvent, { type: 'job.attemptFailed' }>;
 
 const root = '/data';
 /** From the end of the faults until everything must have ended, ms of virtual time. */
@@ -70,7 +75,15 @@ class World {
   readonly timeline = new Timeline();
   readonly history: History;
   readonly checker: Checker;
-  readonly figures = { deaths: 0, powerFailures: 0, refusedStarts: 0, blows: 0, knobsTurned: 0 };
+  readonly figures = {
+    deaths: 0,
+    powerFailures: 0,
+    refusedStarts: 0,
+    blows: 0,
+    knobsTurned: 0,
+    serversBroken: 0,
+    failedByServer: 0,
+  };
   readonly #world: SimProcess;
   readonly #seed: number;
   readonly #disk: SimDisk;
@@ -145,6 +158,7 @@ class World {
       const names = this.#workers.map(({ name }) => name);
       this.#every(plan.actionEveryMs * 5, () => this.#keys.act(names));
     }
+    if (plan.serverEveryMs > 0) this.#every(plan.serverEveryMs, () => this.#breakServer());
     if (plan.blows.length > 0) this.#every(plan.blowEveryMs, () => this.#strike(this.#fate.pick(plan.blows)));
     this.#look();
     const isBroken = () => checker.breaches.length > 0;
@@ -226,6 +240,9 @@ class World {
         `${after.id} v${after.version} ${event?.type ?? 'job.created'} → ${after.state}`,
       );
       checker.followed(committed);
+      if (event?.type === 'job.attemptFailed' && after.state === 'failed' && !event.final) {
+        this.#failedForGood(coordinator, after, event);
+      }
       if (
         event?.type === 'job.reaped' &&
         keepsLeases(plan) &&
@@ -462,6 +479,63 @@ class World {
     }
   }
 
+  /** The model server of a worker dies, loads, or refuses its key, and comes back later. */
+  #breakServer(): void {
+    const { name, providers, servers } = this.#fate.pick(this.#workers);
+    const provider = this.#fate.pick(providers);
+    const trouble = this.#fate.pick(troubles);
+    this.history.add(name, `its server of ${provider} is ${trouble}`);
+    this.figures.serversBroken += 1;
+    servers.break(provider, trouble);
+    this.timeline.after(this.#world, this.#fate.spread(500, 60_000), () => servers.mend(provider));
+  }
+
+  /** A job has failed for good: not by the fault of one worker while another one could run it. */
+  #failedForGood(coordinator: Coordinator, { id, request, life }: JobRecord, event: AttemptFailed): void {
+    const attempt = lastAttempt(life);
+    const trouble = troubleIn(event.error.message);
+    if (attempt === undefined || trouble === null) return;
+    this.figures.failedByServer += 1;
+    const { provider, workerId } = attempt;
+    if (trouble === 'down' || trouble === 'loading') {
+      this.checker.breach(`job ${id} failed for good because the server of ${provider} is ${trouble}`);
+      return;
+    }
+    const failedOn = new Set(
+      life.attempts
+        .filter((one) => one.provider === provider && one.outcome === 'failed')
+        .map((one) => one.workerId),
+    );
+    const { maxAttempts } = this.#knobs.config.jobs;
+    const mayFail = trouble === 'failing' && (failedOn.size > 1 || maxAttempts === 1);
+    const isPinned = life.target.worker !== null || request.provider === null;
+    if (mayFail || isPinned) return;
+    const others = this.#workers.filter(
+      ({ servers, providers }) => providers.includes(provider) && servers.isWell(provider),
+    );
+    coordinator.workers().then((views) => {
+      const able = views.find(
+        (view) =>
+          view.life.id !== workerId &&
+          !failedOn.has(view.life.id) &&
+          others.some(({ name }) => name === view.life.name) &&
+          this.#isOpen(view, event.at),
+      );
+      if (able === undefined || this.plan.blows.includes('setClock')) return;
+      this.checker.breach(
+        `job ${id} failed by ${trouble} at ${provider} while ${able.life.name} could run it`,
+      );
+    });
+  }
+
+  /** Whether a worker took jobs at that time, and had done so for a while. */
+  #isOpen({ connected, status, life }: WorkerView, at: number): boolean {
+    const { connectedAt, lastHeartbeatAt, concurrency, paused } = life;
+    const beatMs = this.plan.heartbeatIntervalSeconds * 1000;
+    const isHeard = at - (lastHeartbeatAt ?? 0) < beatMs && (connectedAt ?? at) < at - 1_000;
+    return connected && status === 'active' && !paused && concurrency > 0 && isHeard;
+  }
+
   /** Somebody sets the wall clock of the coordinator's machine. */
   #setClock(offset: number): void {
     this.#wallOffset = offset;
@@ -478,6 +552,7 @@ class World {
     this.#disk.faults = { ...plan.disk, shortWrites: 0 };
     this.#network.faults = { fastMs: 0.2, slowMs: 5, lost: 0, doubled: 0, late: 0, cut: 0 };
     this.#network.darkUntil = 0;
+    for (const { servers } of this.#workers) servers.mend();
     this.#knobs.turnBack();
     this.#keys.turnBack();
     this.#configChanged();
@@ -520,13 +595,22 @@ class World {
       const { coordinator } = server;
       if (coordinator.status !== 'accepting' || coordinator.storeHealth().status !== 'ok') return;
       const providers = new Map(coordinator.providers().map((provider) => [provider.name, provider]));
-      this.checker.look((job) => {
-        const provider = providers.get(job.life.target.provider);
-        if (provider === undefined || provider.status !== 'available') return false;
-        // One that is just back has as many requests under way as it may, however few; slow answers hold up the next ones.
-        const isComingBack = coordinator.view(job).waiting?.reason === 'provider_full';
-        return provider.fleet.freeSlots > 0 && !isComingBack;
-      });
+      coordinator.workers().then((views) =>
+        this.checker.look((job) => {
+          const provider = providers.get(job.life.target.provider);
+          if (provider === undefined || provider.status !== 'available') return false;
+          const isWell = ({ life, runningJobs }: WorkerView) =>
+            runningJobs.length < life.concurrency &&
+            this.#workers.some(
+              ({ name, providers: served, servers }) =>
+                name === life.name && served.includes(provider.name) && servers.isWell(provider.name),
+            );
+          const isIdle = views.some((view) => isWell(view) && this.#isOpen(view, server.process.clock.now()));
+          // One that is just back has as many requests under way as it may, however few; slow answers hold up the next ones.
+          const isComingBack = coordinator.view(job).waiting?.reason === 'provider_full';
+          return (provider.fleet.freeSlots > 0 || isIdle) && !isComingBack;
+        }),
+      );
     });
   }
 

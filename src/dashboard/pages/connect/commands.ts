@@ -60,6 +60,10 @@ export const providerGuides: readonly ProviderGuide[] = [
   },
 ];
 
+/** The line of the coordinator's configuration that makes every provider's limit a wait. */
+export const rateLimitSetting =
+  'providers: { defaults: { rate_limit: { retry_after_seconds: 30, max_retries: 5 } } }';
+
 /** What a key stands for where none is to be seen. */
 export const keyPlaceholder = '…';
 

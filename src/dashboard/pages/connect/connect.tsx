@@ -12,6 +12,7 @@ import {
   fetchCode,
   keyPlaceholder,
   providerGuides,
+  rateLimitSetting,
   workerCommand,
 } from './commands.ts';
 
@@ -82,7 +83,8 @@ export function Connect(): JSX.Element {
           <Command text={workerCommand(guide, baseUrl, key)} label="worker" />
           <p class="hint">
             On any machine that has SVC installed and reaches this address; it dials out, so it needs no open
-            port.
+            port. A provider’s 429 fails its job until the coordinator’s configuration has{' '}
+            <code>{rateLimitSetting}</code>, which makes it wait.
             {key !== null && !may('admin')
               ? ' Your own key does not connect workers: they need one of the role worker.'
               : ''}

@@ -122,7 +122,7 @@ function ofQueue({ jobs, pending }: WireStats, workers: readonly WireWorker[]): 
 }
 
 function ofProviders(providers: readonly WireProvider[]): Attention[] {
-  return providers.flatMap(({ name, status }): Attention[] => {
+  return providers.flatMap(({ name, status, rate_limit: handling }): Attention[] => {
     if (status === 'open') {
       const text = `${name} is left alone: too many attempts failed`;
       return [
@@ -136,6 +136,11 @@ function ofProviders(providers: readonly WireProvider[]): Attention[] {
       ];
     }
     if (status !== 'limited') return [];
+    if (handling === null) {
+      const text = `${name} answered 429, which fails its jobs`;
+      const mend = 'Set providers.defaults.rate_limit in the configuration, then they wait.';
+      return [{ key: `unhandled ${name}`, tone: 'bad', text, mend, path: '/providers' }];
+    }
     const text = `${name} has reached its limit`;
     return [
       { key: `limited ${name}`, tone: 'warn', text, mend: 'It goes on by itself.', path: '/providers' },

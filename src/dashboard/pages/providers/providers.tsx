@@ -177,8 +177,8 @@ function Settings({ provider }: { provider: ShownProvider }): JSX.Element {
       <dt>After a 429</dt>
       <dd>
         {limit === null
-          ? 'the job fails'
-          : `waits ${humanDuration(limit.retry_after_seconds * 1000)} unless the answer says how long, at most ${humanDuration(
+          ? 'the job fails; providers.defaults.rate_limit in the configuration makes it wait'
+          : `waits ${humanDuration(limit.retry_after_seconds * 1000)}, twice as long after each further one, unless the answer says how long; at most ${humanDuration(
               limit.retry_after_max_seconds * 1000,
             )}; a job is tried ${plural(limit.max_retries, 'more time')}`}
       </dd>

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { exceededLimit } from '../../src/lib/jsonShape.ts';
+import { exceededLimit } from '../../src/lib/jsonLimits.ts';
 
 const none = { depth: 1e9, members: 1e9, plain: 1e9 };
 

@@ -96,6 +96,7 @@ const columns: Record<string, (job: WireJob) => Cell> = {
   id: ({ id }) => id,
   status: ({ status }) => status,
   created_at: ({ created_at }) => created_at,
+  created_by: ({ created_by }) => created_by?.key_id ?? null,
   started_at: ({ started_at }) => started_at,
   finished_at: ({ finished_at }) => finished_at,
   provider: (job) => ranBy(job).provider,

@@ -105,3 +105,59 @@ test('the key of the environment is an admin key, whatever it looks like', (t) =
     t.is(typeof ring.authenticate(header), 'string', String(header));
   }
 });
+
+test('the last use of a key is told at once, kept every ten minutes and at the end, and never at a request', async (t) => {
+  const { ring, clock, saved } = ringWith();
+  const { key, record } = await ring.create('client', null, null);
+  const idle = await ring.create('viewer', null, null);
+  saved.length = 0;
+  const used = (id: string) => ring.list().find((one) => one.id === id)?.lastUsedAt;
+  t.is(used(record.id), undefined);
+  clock.advance(1_000);
+  for (let count = 0; count < 100; count += 1) t.true(isTaken(ring, key));
+  const at = clock.now();
+  t.is(used(record.id), at);
+  t.deepEqual(saved, []);
+  clock.advance(600_000);
+  await ring.keepUsed();
+  t.deepEqual(
+    saved.map(({ id, lastUsedAt }) => [id, lastUsedAt]),
+    [[record.id, at]],
+  );
+  clock.advance(5_000);
+  t.true(isTaken(ring, key));
+  await ring.keepUsed();
+  t.deepEqual([saved.length, saved[1]?.lastUsedAt, used(idle.record.id)], [2, clock.now(), undefined]);
+  await ring.rotate(record.id, 0);
+  t.is(used(record.id), clock.now());
+});
+
+test('a key with an open connection is in use', async (t) => {
+  const { ring, clock } = ringWith();
+  const { key } = await ring.create('worker', null, null);
+  const principal = ring.authenticate(`Bearer ${key}`);
+  if (typeof principal === 'string') return t.fail(principal);
+  const end = ring.watch(principal, () => {});
+  clock.advance(3_600_000);
+  t.is(ring.list()[0]?.lastUsedAt, clock.now());
+  end();
+  t.is(ring.list()[0]?.lastUsedAt, clock.now() - 3_600_000);
+});
+
+test('the last use that the store did not take is kept with the next', async (t) => {
+  let isFull = false;
+  const saved: KeyRecord[] = [];
+  const save: KeyStorage['save'] = async (keys) => {
+    if (isFull) throw new StoreUnavailable('full');
+    saved.push(...keys);
+  };
+  const { ring, clock } = ringWith({ storage: { save } });
+  const { key } = await ring.create('client', null, null);
+  t.true(isTaken(ring, key));
+  const at = clock.now();
+  isFull = true;
+  await t.throwsAsync(ring.keepUsed(), { instanceOf: StoreUnavailable });
+  isFull = false;
+  await ring.keepUsed();
+  t.is(saved.at(-1)?.lastUsedAt, at);
+});

@@ -19,6 +19,7 @@ const paths = [
   '/machines/provider',
   '/machines/supervisor',
   '/keys',
+  '/audit',
   '/connect',
   '/nowhere',
 ];
@@ -44,7 +45,7 @@ pageTests({ slots: 3, prepare }, (stage) => {
   for (const width of [830, 1000, 1250]) {
     test.serial(`no table is wider than its place at ${width} px`, async (t) => {
       const { page } = await stage().open(t, { width });
-      for (const path of ['/jobs', '/workers', '/keys', '/cost']) {
+      for (const path of ['/jobs', '/workers', '/keys', '/audit', '/cost']) {
         await page.goto(path);
         await page.locator(':is(.job-table, .stacked) tbody tr').first().waitFor();
         t.is(await overflowOf(page), 0, path);

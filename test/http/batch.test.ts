@@ -1,9 +1,7 @@
-import { request } from 'node:http';
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import { type ApiBundle, environmentKey, setupApi } from '../support/api.ts';
 import { testConfig } from '../support/config.ts';
-import { until } from '../support/process.ts';
 
 const job = { prompt: 'Summarise', provider: 'echo' };
 const ndjson = { 'content-type': 'application/x-ndjson' };
@@ -66,6 +64,8 @@ test('at most 100 faults are listed', async (t) => {
   t.is(reply.json.errors?.length, 100);
   t.is(reply.json.errors?.[99]?.field, 'jobs[99].prompt');
 });
+
+const outsideFault = ' The body must be a JSON object with a list of jobs, and hardly anything else';
 
 async function isRefused(t: ExecutionContext, bundle: ApiBundle, body: string, fault: string): Promise<void> {
   const reply = await bundle.api('POST', '/api/jobs/batch', body);
@@ -135,38 +135,20 @@ test('no body, another type, a coded one, a large one and a large job are refuse
   t.is(await total(bundle), 2);
 });
 
-test('two batches of the largest size are taken in at a time; a third is told to come again, and then has its turn', async (t) => {
-  const bundle = await setupApi(t, { http: { ...testConfig().http, maxBatchBytes: 3_000 } });
-  const large = Array.from({ length: 2 }, () => {
-    const headers = {
-      authorization: `Bearer ${bundle.keys.client}`,
-      'content-type': 'application/json',
-      'content-length': 3_000,
-    };
-    const options = {
-      host: '127.0.0.1',
-      port: bundle.port,
-      method: 'POST',
-      path: '/api/jobs/batch',
-      headers,
-    };
-    const sent = request(options);
-    t.teardown(() => sent.destroy());
-    sent.on('error', () => {});
-    // All but its last byte.
-    sent.write(' '.repeat(2_999));
-    return sent;
-  });
-  // Empty, so that it is refused for that where there is room.
-  const third = () => bundle.api('POST', '/api/jobs/batch', { jobs: [] });
-  const refused = await until('the two are in', async () => {
-    const reply = await third();
-    return reply.status === 429 ? reply : null;
-  });
-  t.is(refused.json.code, 'rate_limited');
-  t.is(refused.headers.get('retry-after'), '1');
-  large[0]?.end(' ');
-  await until('there is room again', async () => (await third()).status === 400);
+test('a batch of blanks, however long, is read; one of too many values is refused before it is parsed', async (t) => {
+  const bundle = await setupApi(t);
+  const one = JSON.stringify(job);
+  const blank = ' '.repeat(1_000_000);
+  const json = `${blank}{${blank}"jobs"${blank}:${blank}[${blank}${one}${blank},${one}${blank}]${blank}}${blank}`;
+  t.like(await bundle.api('POST', '/api/jobs/batch', json), { status: 201, json: { count: 2 } });
+  const lines = '\n \r\n'.repeat(500_000);
+  const text = await bundle.api('POST', '/api/jobs/batch', `${lines}${one}${lines}${one}${lines}`, ndjson);
+  t.like(text, { status: 201, json: { count: 2 } });
+  await isRefused(t, bundle, `{"jobs":[]${blank},"more":"${'x'.repeat(70_000)}"}`, outsideFault);
+  await isRefused(t, bundle, '['.repeat(1_000_000), outsideFault);
+  const values = `{"prompt":"x","provider":"echo","params":{"a":[${'0,'.repeat(99_000)}0]}}`;
+  const many = await bundle.api('POST', '/api/jobs/batch', Array(12).fill(values).join('\n'), ndjson);
+  t.deepEqual(fieldsOf(many), ['jobs must have at most 1000000 values in all; send smaller batches']);
 });
 
 test('a batch that the queue has no room for is refused whole', async (t) => {

@@ -160,6 +160,37 @@ test('of a list that is too long only its length is told, and of many faults a h
   t.is((wrong.json.errors as unknown[]).length, 100);
 });
 
+const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 1]));
+
+test('params and metadata have a bound on their members, and every body has one before it is parsed', async (t) => {
+  const { api } = await setupApi(t);
+  const faultsOf = async (fields: object, path = '/api/jobs') => {
+    const reply = await api('POST', path, { ...job, ...fields });
+    isProblem(t, reply, 400, 'invalid_request');
+    return (reply.json.errors as { field: string; message: string }[]).map(
+      ({ field, message }) => `${field} ${message}`,
+    );
+  };
+  const deep = { a: members(500), b: [{ c: members(499) }] };
+  for (const path of ['/api/jobs', '/api/route/explain']) {
+    const tooMany = ['params must have at most 1000 members in all its levels'];
+    t.deepEqual(await faultsOf({ params: members(1_001) }, path), tooMany);
+    t.deepEqual(await faultsOf({ params: { ...deep, d: 1 } }, path), tooMany);
+    t.deepEqual(await faultsOf({ metadata: members(101) }, path), ['metadata must have at most 100 entries']);
+    t.deepEqual(await faultsOf({ params: members(60_000) }, path), [
+      ' The body has more than 50000 members in all its levels',
+    ]);
+    t.deepEqual(await faultsOf({ params: { a: Array(100_000).fill(0) } }, path), [
+      ' The body has more than 100000 values in all its levels',
+    ]);
+  }
+  t.is((await api('POST', '/api/jobs', { ...job, params: members(1_000) })).status, 201);
+  t.is(
+    (await api('POST', '/api/jobs', { ...job, params: { a: deep.a, b: [{ c: members(497) }] } })).status,
+    201,
+  );
+});
+
 test('a body that is no JSON object is 400, of another type 415, too large 413', async (t) => {
   const { api } = await setupApi(t, {
     http: { ...testConfig().http, maxBodyBytes: 1000, maxBatchBytes: 2000 },

@@ -166,3 +166,25 @@ test('an id may be written in capitals, wherever it is asked by', async (t) => {
   const refused = (await api('POST', '/api/jobs/cancel', { ids: [capitals] })).json.refused as object[];
   t.like(refused[0], { id, code: 'invalid_transition' });
 });
+
+test('what GET answers can be sent again: null is not given', async (t) => {
+  const { api } = await setupApi(t);
+  const names =
+    'prompt input messages provider model priority tier tags params metadata timeout_seconds not_before';
+  for (const sent of [
+    { prompt: 'x', provider: 'echo' },
+    { messages: [{ role: 'user', content: null, tool_calls: [] }], provider: 'echo', tier: 'gold' },
+  ]) {
+    const { id } = (await api('POST', '/api/jobs', sent)).json;
+    const { json } = await api('GET', `/api/jobs/${id}`);
+    const again = Object.fromEntries(names.split(' ').map((name) => [name, json[name]]));
+    for (const body of [again, { ...again, tags: null, params: null, metadata: null, priority: null }]) {
+      const copy = await api('POST', '/api/jobs', body);
+      t.is(copy.status, 201);
+      for (const name of names.split(' ')) t.deepEqual(copy.json[name], json[name], name);
+      t.is((await api('POST', '/api/jobs/batch', { jobs: [body] })).status, 201);
+    }
+  }
+  t.is((await api('POST', '/api/jobs', { prompt: null, provider: 'echo' })).status, 400);
+  t.is((await api('POST', '/api/jobs', { prompt: 'x', provider: 'echo', promt: null })).status, 400);
+});

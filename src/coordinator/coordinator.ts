@@ -234,8 +234,9 @@ export class Coordinator {
     return this.job(id);
   }
 
-  async jobs(query: JobQuery): Promise<JobPage> {
-    return this.#store.jobs(query);
+  /** @param signal ends a long search when nobody waits for it any more. */
+  async jobs(query: JobQuery, signal?: AbortSignal): Promise<JobPage> {
+    return this.#store.jobs(query, signal);
   }
 
   /** Every job that the filter takes, in batches, see `Store.scan`. @throws StoreUnavailable, also half way. */

@@ -44,8 +44,8 @@ export interface Store {
 
   /** A job that has not been archived. */
   job(id: string): Promise<JobRecord | undefined>;
-  /** Archived jobs are not among them. */
-  jobs(query: JobQuery): Promise<JobPage>;
+  /** Archived jobs are not among them. @param signal ends a long search: the page has what was found by then. */
+  jobs(query: JobQuery, signal?: AbortSignal): Promise<JobPage>;
   /** Every job that is running: what a coordinator needs to take up its leases again. */
   runningJobs(): Promise<JobRecord[]>;
   /** Pending jobs that wait for a time. */

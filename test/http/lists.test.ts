@@ -10,6 +10,8 @@ import { longAnswer, pageAnswer } from '../../src/http/longJson.ts';
 import type { Answer } from '../../src/http/route.ts';
 import { loggedError } from '../../src/lib/loggedError.ts';
 import { type ApiBundle, environmentKey, setupApi } from '../support/api.ts';
+import { request } from '../support/coordinator.ts';
+import { until } from '../support/process.ts';
 
 const megabyte = 1_000_000;
 
@@ -227,4 +229,36 @@ test('an error of the inside is logged without a word of the request', async (t)
   t.is(lines.length, 1);
   t.false(lines.join('').includes('canary'));
   t.true(lines.join('').includes('SyntaxError'));
+});
+
+test('a search ends with the client that asked for it', async (t) => {
+  const bundle = await setupApi(t);
+  const { coordinator } = bundle;
+  const prompt = 'a'.repeat(9_000_000);
+  for (let i = 0; i < 20; i += 1) await coordinator.dispatch(request({ prompt }));
+  const searching = new Set<Promise<unknown>>();
+  const search = coordinator.jobs.bind(coordinator);
+  coordinator.jobs = (query, signal) => {
+    const found = search(query, signal);
+    searching.add(found);
+    return found;
+  };
+  const ends = new AbortController();
+  const headers = { authorization: `Bearer ${environmentKey}` };
+  const q = `${'a'.repeat(40)}b${'a'.repeat(159)}`;
+  const asked = fetch(`${bundle.url}/api/jobs?q=${q}`, { headers, signal: ends.signal });
+  await until('the search has begun', () => searching.size === 1);
+  ends.abort();
+  await t.throwsAsync(asked);
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await Promise.all(searching);
+  isOver = true;
+  // 225 for each of the twenty prompts.
+  t.true(turns < 1_000, `${turns} turns`);
 });

@@ -18,12 +18,13 @@ const jobsPerTurn = 1_000;
  * A page of jobs, newest first. Without filters, by status, state, provider and all of them it looks at the jobs of the page only.
  * Other filters look at jobs from the newest on until the page is full and 10,000 matches are counted, or at all of
  * them, and give the event loop a turn after every 1,000. What changes meanwhile may or may not be seen.
+ * @param signal ends the search: the page has what was found by then.
  */
-export async function searchJobs(index: JobIndex, query: JobQuery): Promise<JobPage> {
+export async function searchJobs(index: JobIndex, query: JobQuery, signal?: AbortSignal): Promise<JobPage> {
   const sets = index.setsOf(query);
   const end = endOf(index, query);
   const test = testOf(query);
-  if (test !== null) return scan(index, sets, query, test);
+  if (test !== null) return scan(index, sets, query, test, signal);
   const size = sets.reduce((sum, set) => sum + set.size, 0);
   const newer = end > index.lastOrdinal ? 0 : sets.reduce((sum, set) => sum + set.countFrom(end), 0);
   const total = size - newer;
@@ -43,6 +44,7 @@ async function scan(
   sets: readonly OrdinalSet[],
   query: JobQuery,
   test: JobTest,
+  signal?: AbortSignal,
 ): Promise<JobPage> {
   const end = query.offset + query.limit;
   const matchesMax = Math.max(countedMax, end);
@@ -55,6 +57,7 @@ async function scan(
       if (total >= query.offset && total < end) jobs.push(job);
       total += 1;
     }
+    if (signal?.aborted) break;
   }
   return { jobs, total, totalCapped: false };
 }

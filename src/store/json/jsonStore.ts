@@ -277,8 +277,8 @@ class FolderStore implements JsonStore {
     return this.#memory.jobs.get(id);
   }
 
-  jobs(query: JobQuery): Promise<JobPage> {
-    return searchJobs(this.#memory.jobs, query);
+  jobs(query: JobQuery, signal?: AbortSignal): Promise<JobPage> {
+    return searchJobs(this.#memory.jobs, query, signal);
   }
 
   async runningJobs(): Promise<JobRecord[]> {

@@ -67,9 +67,10 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config, upload
       method: 'GET',
       path: '/api/jobs',
       role: 'viewer',
-      handle: async ({ query: raw }) => {
+      handle: async ({ query: raw, whenGone }) => {
         const { query, include } = parseList(raw);
-        const page = await coordinator.jobs(query);
+        // The dearest filter: for a client that has gone nobody searches on.
+        const page = await coordinator.jobs(query, query.text === null ? undefined : whenGone());
         const { limit, offset } = query;
         return pageAnswer({
           name: 'jobs',

@@ -42,6 +42,7 @@ export const workerChart: Chart = {
   ],
   internal: [
     {"state":"*","event":"worker.resized","guard":null,"description":null},
+    {"state":"*","event":"worker.limited","guard":null,"description":null},
     {"state":"disconnected","event":"worker.paused","guard":null,"description":null},
     {"state":"disconnected","event":"worker.resumed","guard":null,"description":null},
     {"state":"active","event":"worker.resumed","guard":null,"description":null},

@@ -4,15 +4,6 @@ import type { WorkerEvent } from './events.ts';
 
 type Of<T extends WorkerEvent['type']> = Extract<WorkerEvent, { type: T }>;
 
-/** The worker with other slots; what is wanted is only remembered while it is not what is given. */
-function withSlots(
-  { wantedConcurrency: _, ...life }: WorkerLife,
-  concurrency: number,
-  wantedConcurrency: number,
-): WorkerLife {
-  return { ...life, concurrency, ...(wantedConcurrency === concurrency ? {} : { wantedConcurrency }) };
-}
-
 /** A worker as the coordinator knows it, by name: whether it is here and whether it takes work. */
 export const workerMachine = setup({
   types: {
@@ -34,10 +25,11 @@ export const workerMachine = setup({
       const wanted =
         hello.concurrency === context.declaredConcurrency ? wantedSlots(context) : hello.concurrency;
       return {
-        ...withSlots(context, wanted, wanted),
+        ...context,
         ...hello,
         ...(owner === undefined ? {} : { owner }),
         concurrency: wanted,
+        wantedConcurrency: wanted,
         declaredConcurrency: hello.concurrency,
         connectedAt: at,
         lastHeartbeatAt: at,
@@ -48,11 +40,13 @@ export const workerMachine = setup({
     setResumed: assign(({ context }) => ({ ...context, paused: false })),
     resize: assign(({ context, event }) => {
       const { concurrency } = event as Of<'worker.resized'>;
-      return withSlots(context, concurrency, concurrency);
+      return { ...context, concurrency, wantedConcurrency: concurrency };
     }),
-    limit: assign(({ context, event }) =>
-      withSlots(context, (event as Of<'worker.limited'>).concurrency, wantedSlots(context)),
-    ),
+    limit: assign(({ context, event }) => ({
+      ...context,
+      concurrency: (event as Of<'worker.limited'>).concurrency,
+      wantedConcurrency: wantedSlots(context),
+    })),
     setModels: assign(({ context, event }) => ({
       ...context,
       models: (event as Of<'worker.modelsChanged'>).models,

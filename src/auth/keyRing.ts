@@ -210,8 +210,9 @@ export class KeyRing {
     return this.#afterOthers(async () => {
       const old = this.#key(id);
       if (old.role !== 'worker') {
-        const message = `Only keys with the role worker are bound to names, tags, providers and slots; this one has the role ${old.role}`;
-        throw new CoordinatorError('invalid_request', message);
+        const detail = `Only keys with the role worker are bound to names, tags, providers and slots; this one has the role ${old.role}`;
+        const message = 'must be worker for a key that is bound';
+        throw new CoordinatorError('invalid_request', detail, { errors: [{ field: 'role', message }] });
       }
       const bounds = change(old.bounds ?? notBound);
       const record = { ...old, bounds };

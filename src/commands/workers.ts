@@ -137,6 +137,7 @@ function workerSheet(worker: WireWorker, screen: Screen, now: number): string[] 
     ['Worker', plainLine(worker.name)],
     ['Id', worker.id],
     ['Status', screen.paint(colourOf(worker), statusOf(worker))],
+    ['Key', worker.key === null ? '-' : plainLine(worker.key.name ?? worker.key.key_id)],
     ['Kind', worker.kind],
     ['Providers', plainLine(worker.providers.join(', '))],
     ['Models', models.length === 0 ? 'any' : plainLine(models.join('; '))],

@@ -1,6 +1,5 @@
 import type { KeyBounds } from '../domain/key.ts';
-import { slotsMax, slotsUnbound } from '../domain/limits.ts';
-import { isResized, type WorkerHello, type WorkerLife, wantedSlots } from '../domain/worker.ts';
+import type { WorkerHello } from '../domain/worker.ts';
 import { isLike } from '../lib/wildcard.ts';
 
 /** What a worker says of itself that its key may bind. */
@@ -25,15 +24,6 @@ export function misfitOf({ name, tags, providers }: Said, bounds: KeyBounds | nu
     return `providers: the key allows ${shown(bounds.providers)}, not ${shown([provider])}`;
   }
   return null;
-}
-
-/**
- * Slots that a worker gets of those that it wants.
- * @param left what is left of the slots of its key; null when the key is not bound.
- */
-export function slotsOf(life: WorkerLife, left: number | null): number {
-  const most = left ?? (isResized(life) ? slotsMax : slotsUnbound);
-  return Math.max(0, Math.min(wantedSlots(life), most, slotsMax));
 }
 
 function shown(names: readonly string[]): string {

@@ -10,7 +10,6 @@ import type { WorkerStatus } from '../domain/states.ts';
 import {
   isResized,
   type WorkerHello,
-  type WorkerKey,
   type WorkerLife,
   type WorkerOwner,
   type WorkerRecord,
@@ -26,7 +25,7 @@ import { type EventBus, pathOf, type WorkerEventType } from './eventBus.ts';
 import { Health } from './health.ts';
 import { uuidv7 } from './ids.ts';
 import { type Inspector, inspectOption } from './inspector.ts';
-import { slotsOf } from './keyFit.ts';
+import { KeySlots } from './keySlots.ts';
 import type { Lease, Leases } from './leases.ts';
 import type { WorkerSession } from './workerSession.ts';
 
@@ -75,6 +74,11 @@ export class Workers {
   readonly #onWell: (providers: readonly string[]) => void;
   readonly #byId = new Map<string, Entry>();
   readonly #idByName = new Map<string, string>();
+  readonly #keySlots = new KeySlots<Entry>({
+    all: () => this.#byId.values(),
+    lifeOf: (entry) => this.#life(entry),
+    limit: (entry, concurrency) => this.#limit(entry, concurrency),
+  });
   /** null when something of a worker has changed since it was asked for. */
   #fleet: readonly FleetMember[] | null = null;
 
@@ -158,7 +162,7 @@ export class Workers {
     // Keys and servers are repaired by a restart.
     entry.health.endAll();
     this.#fleet = null;
-    this.#divideSlots(session.key, entry);
+    this.#keySlots.divide(session.key, entry);
     this.#publish('worker.connected', entry);
     this.#onWell(hello.providers);
     return { kind: 'joined', id };
@@ -186,14 +190,14 @@ export class Workers {
     if (entry?.session !== session) return;
     entry.session = null;
     this.#send(entry, { type: 'worker.disconnected', at: this.#clock.now() });
-    this.#divideSlots(session.key, null);
+    this.#keySlots.divide(session.key, null);
     this.#publish('worker.disconnected', entry);
   }
 
   /** The bounds of the key of a session are others now. */
   boundsChanged(session: WorkerSession): void {
     const entry = this.#byId.get(session.workerId);
-    if (entry?.session === session) this.#divideSlots(session.key, entry);
+    if (entry?.session === session) this.#keySlots.divide(session.key, entry);
   }
 
   /** A change that is not kept: heard, late, draining, models. */
@@ -284,7 +288,7 @@ export class Workers {
   /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
   async setConcurrency(id: string, concurrency: number, by: Doer | null): Promise<WorkerView> {
     const entry = this.#entry(id);
-    const most = this.#slotsOfKey(entry);
+    const most = this.#keySlots.leftFor(entry);
     if (concurrency > most) {
       throw new CoordinatorError(
         'invalid_request',
@@ -299,48 +303,19 @@ export class Workers {
       });
       await this.#commit(entry, { type: 'worker.resized', concurrency, at: this.#clock.now() }, note);
       entry.session?.send({ type: 'settings', concurrency });
-      if (entry.session !== null) this.#divideSlots(entry.session.key, entry);
+      if (entry.session !== null) this.#keySlots.divide(entry.session.key, entry);
       this.#publish('worker.updated', entry);
     }
     return this.view(id);
   }
 
-  /** Slots that the key of a connected worker leaves it, those of the workers that came before it apart. */
-  #slotsOfKey(entry: Entry): number {
-    const max = entry.session?.key.bounds?.maxConcurrency ?? null;
-    if (entry.session === null || max === null) return Number.POSITIVE_INFINITY;
-    const sharing = this.#sharing(entry.session.key.keyId);
-    const before = sharing.slice(0, sharing.indexOf(entry));
-    return Math.max(0, max - before.reduce((sum, one) => sum + this.#life(one).concurrency, 0));
-  }
-
-  /** The connected workers of a key, those that came first first. */
-  #sharing(keyId: string): Entry[] {
-    return [...this.#byId.values()]
-      .filter(({ session }) => session?.key.keyId === keyId)
-      .sort((a, b) => (this.#life(a).connectedAt ?? 0) - (this.#life(b).connectedAt ?? 0));
-  }
-
-  /**
-   * Give every worker of a key as many slots as the key leaves it, and tell it.
-   * @param changed the one that is looked at when the key is not bound: then they do not take from each other.
-   */
-  #divideSlots({ keyId, bounds }: WorkerKey, changed: Entry | null): void {
-    let left = bounds?.maxConcurrency ?? null;
-    let isMore = false;
-    const sharing = left === null ? (changed === null ? [] : [changed]) : this.#sharing(keyId);
-    for (const entry of sharing) {
-      const { session } = entry;
-      if (session === null) continue;
-      const life = this.#life(entry);
-      const concurrency = slotsOf(life, left);
-      if (left !== null) left -= concurrency;
-      if (concurrency === life.concurrency) continue;
-      isMore ||= concurrency > life.concurrency;
-      this.#send(entry, { type: 'worker.limited', concurrency, at: this.#clock.now() });
-      // One that joins just now is told by its welcome.
-      if (session.workerId === '') continue;
-      session.send({ type: 'settings', concurrency });
+  /** Take up the slots that a worker's key leaves it now, and tell it. */
+  #limit(entry: Entry, concurrency: number): void {
+    const isMore = concurrency > this.#life(entry).concurrency;
+    this.#send(entry, { type: 'worker.limited', concurrency, at: this.#clock.now() });
+    // One that joins just now is told by its welcome.
+    if (entry.session !== null && entry.session.workerId !== '') {
+      entry.session.send({ type: 'settings', concurrency });
       this.#publish('worker.updated', entry);
     }
     if (isMore) this.#onNeeded();

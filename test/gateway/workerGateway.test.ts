@@ -218,3 +218,69 @@ test('jobs too large for one frame together are handed over in several', async (
     await new Promise<void>((resolve) => socket.socket.once('message', () => resolve()));
   t.true(socket.frames.filter(({ type }) => type === 'assign').length >= 2);
 });
+
+test('a key that is bound otherwise closes a worker that goes beyond it, and resizes one that has too many slots', async (t) => {
+  const bundle = await setupApi(t);
+  const { json } = await bundle.api('POST', '/api/keys', { role: 'worker', max_concurrency: 4 });
+  const worker = new Socket(t, bundle, { authorization: `Bearer ${json.key}` });
+  await worker.opened;
+  worker.send({ ...hello, concurrency: 100_000, tags: ['us'] });
+  t.like(await worker.next('welcome'), { concurrency: 4 });
+  await bundle.api('PATCH', `/api/keys/${json.id}`, { max_concurrency: 2 });
+  t.like(await worker.next('settings'), { concurrency: 2 });
+  await bundle.api('PATCH', `/api/keys/${json.id}`, { tags: ['eu'] });
+  t.like(await worker.next('error'), { code: 'key_not_allowed' });
+  t.is(await worker.closed, closeCodes.keyNotAllowed);
+  const again = new Socket(t, bundle, { authorization: `Bearer ${json.key}` });
+  await again.opened;
+  again.send({ ...hello, tags: ['us'] });
+  t.is(await again.closed, closeCodes.keyNotAllowed);
+});
+
+test('a name of many bytes that is taken closes with 4409 all the same', async (t) => {
+  const bundle = await setupApi(t);
+  const name = '\u8a9e'.repeat(200);
+  const first = new Socket(t, bundle);
+  await first.opened;
+  first.send({ ...hello, name });
+  await first.next('welcome');
+  const second = new Socket(t, bundle);
+  await second.opened;
+  second.send({ ...hello, name });
+  t.is(await second.closed, closeCodes.nameTaken);
+  const thief = new Socket(t, bundle, { authorization: `Bearer ${bundle.keys.admin}` });
+  await thief.opened;
+  thief.send({ ...hello, name });
+  t.like(await thief.next('error'), { code: 'name_taken_by_key' });
+  t.is(await thief.closed, closeCodes.nameTaken);
+});
+
+test('a large frame that stops half way is cut off after 30 s', async (t) => {
+  // Else its heartbeats are missed first.
+  const bundle = await setupApi(t, { jobs: { heartbeatIntervalSeconds: 3_600 } });
+  const worker = new Socket(t, bundle);
+  await worker.opened;
+  worker.send(hello);
+  await worker.next('welcome');
+  // A frame of 1 MiB of which half is sent, by hand: the library sends frames whole.
+  const { _socket: raw } = worker.socket as unknown as { _socket: import('node:net').Socket };
+  const head = Buffer.alloc(14);
+  head[0] = 0x81;
+  head[1] = 0xff;
+  head.writeBigUInt64BE(1_048_576n, 2);
+  raw.write(Buffer.concat([head, Buffer.alloc(512 * 1024)]));
+  const isCut = worker.closed.then(() => true);
+  for (let turn = 0; turn < 10_000 && bundle.clock.untilNext === null; turn += 1)
+    await new Promise((resolve) => setImmediate(resolve));
+  const wait = async (): Promise<boolean> => {
+    bundle.clock.advance(30_000);
+    return Promise.race([isCut, new Promise<false>((resolve) => setTimeout(() => resolve(false), 200))]);
+  };
+  let cut = false;
+  for (let tries = 0; tries < 20 && !cut; tries += 1) cut = await wait();
+  t.true(cut);
+  t.regex(
+    (await bundle.api('GET', '/metrics')).text,
+    /svc_sockets_ended_total\{kind="worker",reason="1008"\} 1/,
+  );
+});

@@ -185,3 +185,45 @@ test('revoking a workerâ€™s key ends its socket and fails its jobs in the specâ€
   await other.complete(stays);
   t.is((await jobAs(kept.id, 'completed')).life.attempts.length, 1);
 });
+
+test('a worker key is bound when it is made, shown with that, and bound otherwise later', async (t) => {
+  const { api } = await setupApi(t);
+  const free = { name_patterns: null, tags: null, providers: null, max_concurrency: null };
+  const bounds = { name_patterns: ['gpu-*'], tags: ['eu'], providers: ['vllm'], max_concurrency: 8 };
+  t.like((await api('POST', '/api/keys', { role: 'worker' })).json, free);
+  const made = await api('POST', '/api/keys', { role: 'worker', ...bounds });
+  t.is(made.status, 201);
+  t.like(made.json, bounds);
+  const { id } = made.json;
+  const listed = async () =>
+    ((await api('GET', '/api/keys')).json.keys as { id: string }[]).find((key) => key.id === id);
+  t.like(await listed(), bounds);
+  const changed = await api('PATCH', `/api/keys/${id}`, { tags: null, max_concurrency: 2 });
+  t.is(changed.status, 200);
+  t.false('key' in changed.json);
+  t.like(changed.json, { ...bounds, tags: null, max_concurrency: 2 });
+  t.like((await api('POST', `/api/keys/${id}/rotate`)).json, { ...bounds, tags: null, max_concurrency: 2 });
+  t.like(await listed(), { ...bounds, tags: null, max_concurrency: 2 });
+});
+
+test('bounds are for worker keys alone, and have a form', async (t) => {
+  const { api } = await setupApi(t);
+  const { id } = (await api('POST', '/api/keys', { role: 'client', tags: null })).json;
+  const worker = (await api('POST', '/api/keys', { role: 'worker' })).json.id;
+  for (const [method, path, body, field] of [
+    ['POST', '/api/keys', { role: 'client', max_concurrency: 1 }, 'max_concurrency'],
+    ['POST', '/api/keys', { role: 'admin', name_patterns: ['*'] }, 'name_patterns'],
+    ['POST', '/api/keys', { role: 'worker', name_patterns: [] }, 'name_patterns'],
+    ['POST', '/api/keys', { role: 'worker', tags: ['t'.repeat(201)] }, 'tags[0]'],
+    ['POST', '/api/keys', { role: 'worker', providers: Array(101).fill('p') }, 'providers'],
+    ['PATCH', `/api/keys/${worker}`, { max_concurrency: 10_001 }, 'max_concurrency'],
+    ['PATCH', `/api/keys/${worker}`, { name: 'other' }, 'name'],
+    ['PATCH', `/api/keys/${worker}`, {}, ''],
+  ] as const) {
+    const reply = await api(method, path, body);
+    t.is(reply.status, 400, JSON.stringify(body));
+    t.is(reply.json.errors?.[0]?.field, field, reply.text);
+  }
+  t.is((await api('PATCH', `/api/keys/${id}`, { tags: ['eu'] })).status, 400);
+  t.is((await api('PATCH', '/api/keys/nobody', { tags: ['eu'] })).status, 404);
+});

@@ -27,6 +27,7 @@ test('a hello replaces what was known of a worker, but for its id', (t) => {
   t.deepEqual(workerAfter(active, worker.connected(99, other)).context, {
     ...other,
     id: 'w1',
+    wantedConcurrency: 2,
     declaredConcurrency: 2,
     paused: false,
     connectedAt: 99,
@@ -39,6 +40,13 @@ test('a concurrency set by PATCH outlives hellos until the worker’s own settin
   t.like(resized.context, { concurrency: 0, declaredConcurrency: 2 });
   const changed = workerAfter(resized, worker.disconnected, worker.connected(11, { concurrency: 4 }));
   t.like(changed.context, { concurrency: 4, declaredConcurrency: 4 });
+});
+
+test('what a key takes from the slots of a worker is not forgotten: a later hello wants them again', (t) => {
+  const limited = workerAfter(active, worker.limited);
+  t.like(limited.context, { concurrency: 1, wantedConcurrency: 2 });
+  t.like(workerAfter(limited, worker.disconnected, worker.connected()).context, { concurrency: 2 });
+  t.like(workerAfter(limited, worker.resized).context, { concurrency: 0, wantedConcurrency: 0 });
 });
 
 test('any frame is a sign of life', (t) => {

@@ -86,6 +86,13 @@ function Attempt({ attempt, worker }: { attempt: WireAttempt; worker: string | n
           </dd>
         </div>
       </dl>
+      {attempt.usage_implausible === true ? (
+        <p class="held tone-warn">
+          <span>
+            These are more tokens than an attempt can have used: the cost is unknown, and no sum has them.
+          </span>
+        </p>
+      ) : null}
       {error === null ? null : <ErrorText error={error} />}
     </>
   );

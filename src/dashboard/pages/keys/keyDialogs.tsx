@@ -5,12 +5,14 @@ import type { WireKey, WireNewKey } from '../../../domain/wire/key.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Icon } from '../../components/icons.tsx';
 import { Time } from '../../components/time.tsx';
 import { explain } from '../../components/toasts.tsx';
 import { now } from '../../live/clock.ts';
 import { api } from '../../session.ts';
+import { BoundFields } from './boundFields.tsx';
+import { type BoundTexts, boundsOf, noBounds } from './bounds.ts';
 import { graces, lifetimes, rolePurposes } from './keyTexts.ts';
+import { Problem } from './problem.tsx';
 
 const dayMs = 86_400_000;
 
@@ -18,13 +20,20 @@ export function CreateKey(props: { onMade(key: WireNewKey): void; onClose(): voi
   const role = useSignal<Role>('worker');
   const name = useSignal('');
   const days = useSignal<number | null>(null);
+  const texts = useSignal<BoundTexts>(noBounds);
   const problem = useSignal<string | null>(null);
   const create = async (): Promise<void> => {
     const given = name.peek().trim();
     const life = days.peek();
+    const bounds = role.peek() === 'worker' ? boundsOf(texts.peek()) : {};
+    if (typeof bounds === 'string') {
+      problem.value = bounds;
+      return;
+    }
     try {
       const made = await api.peek().createKey({
         role: role.peek(),
+        ...bounds,
         ...(given === '' ? {} : { name: given }),
         ...(life === null ? {} : { expires_at: new Date(now.peek() + life * dayMs).toISOString() }),
       });
@@ -73,6 +82,12 @@ export function CreateKey(props: { onMade(key: WireNewKey): void; onClose(): voi
           </label>
         ))}
       </fieldset>
+      {role.value === 'worker' ? (
+        <details>
+          <summary>What its workers may be</summary>
+          <BoundFields texts={texts} />
+        </details>
+      ) : null}
       <label class="field">
         It ends
         <select
@@ -160,18 +175,5 @@ export function ShowSecret({ of, onClose }: { of: WireNewKey; onClose(): void })
         </p>
       )}
     </Dialog>
-  );
-}
-
-function Problem({ text }: { text: string | null }): JSX.Element {
-  return (
-    <div role="alert">
-      {text === null ? null : (
-        <p class="form-problem">
-          <Icon name="warning" />
-          {text}
-        </p>
-      )}
-    </div>
   );
 }

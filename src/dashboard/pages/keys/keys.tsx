@@ -14,10 +14,15 @@ import { Time } from '../../components/time.tsx';
 import { told } from '../../components/toasts.tsx';
 import { now } from '../../live/clock.ts';
 import { api } from '../../session.ts';
+import { BindKey } from './boundFields.tsx';
+import { boundsText } from './bounds.ts';
 import { CreateKey, RotateKey, ShowSecret } from './keyDialogs.tsx';
 import { revokeConsequence, rolePurposes } from './keyTexts.ts';
 
-type Open = { dialog: 'create' } | { dialog: 'rotate'; key: WireKey } | { dialog: 'secret'; key: WireNewKey };
+type Open =
+  | { dialog: 'create' }
+  | { dialog: 'rotate' | 'bind'; key: WireKey }
+  | { dialog: 'secret'; key: WireNewKey };
 
 /** Who may ask the coordinator, and what. */
 export function Keys(): JSX.Element {
@@ -77,6 +82,9 @@ export function Keys(): JSX.Element {
             onRotate={(key) => {
               open.value = { dialog: 'rotate', key };
             }}
+            onBind={(key) => {
+              open.value = { dialog: 'bind', key };
+            }}
           />
         )}
       </div>
@@ -86,6 +94,17 @@ export function Keys(): JSX.Element {
       </p>
       {shown?.dialog === 'create' ? <CreateKey onMade={show} onClose={close} /> : null}
       {shown?.dialog === 'rotate' ? <RotateKey of={shown.key} onMade={show} onClose={close} /> : null}
+      {shown?.dialog === 'bind' ? (
+        <BindKey
+          of={shown.key}
+          onBound={() => {
+            told(`${nameOf(shown.key)} is changed`);
+            close();
+            reload();
+          }}
+          onClose={close}
+        />
+      ) : null}
       {shown?.dialog === 'secret' ? <ShowSecret of={shown.key} onClose={close} /> : null}
     </Page>
   );
@@ -98,6 +117,7 @@ function nameOf({ name, role }: WireKey): string {
 const columns = [
   { title: 'Name' },
   { title: 'Role' },
+  { title: 'Bound to' },
   { title: 'Created' },
   { title: 'Ends' },
   { title: 'Last used' },
@@ -109,6 +129,7 @@ function KeyTable(props: {
   keys: readonly WireKey[];
   onRevoke(key: WireKey): Promise<void>;
   onRotate(key: WireKey): void;
+  onBind(key: WireKey): void;
 }): JSX.Element {
   return (
     <table class="table stacked">
@@ -125,6 +146,7 @@ function KeyTable(props: {
                 {key.role}
               </span>
             </td>
+            <td data-label="Bound to">{boundsText(key) ?? <span class="faint">nothing</span>}</td>
             <td data-label="Created">
               <Time at={key.created_at} />
             </td>
@@ -139,6 +161,7 @@ function KeyTable(props: {
             </td>
             <td class="actions-cell">
               <span class="row-actions">
+                {key.role === 'worker' ? <Button onClick={() => props.onBind(key)}>Change</Button> : null}
                 <Button onClick={() => props.onRotate(key)}>Rotate</Button>
                 <Button kind="danger" onClick={() => props.onRevoke(key)}>
                   Revoke

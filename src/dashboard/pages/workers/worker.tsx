@@ -116,6 +116,14 @@ function KnownWorker({ worker }: { worker: WireWorker }): JSX.Element {
             <dl class="detail-list">
               <dt>Id</dt>
               <dd class="mono">{worker.id}</dd>
+              <dt>Key that its name belongs to</dt>
+              <dd>
+                {worker.key === null ? (
+                  <span class="faint">none yet</span>
+                ) : (
+                  (worker.key.name ?? worker.key.key_id)
+                )}
+              </dd>
               <dt>Tags</dt>
               <dd class="tag-list">
                 {worker.tags.length === 0 ? <span class="faint">none</span> : null}

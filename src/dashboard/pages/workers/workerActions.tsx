@@ -29,7 +29,7 @@ export function WorkerActions({ worker }: { worker: WireWorker }): JSX.Element |
   const forget = async (): Promise<void> => {
     const isAgreed = await confirm({
       title: `Forget ${name}?`,
-      text: 'It leaves this list with its counts, its pause and its concurrency. Its jobs and what they cost stay. A worker that connects under this name is a new one.',
+      text: 'It leaves this list with its counts, its pause and its concurrency. Its jobs and what they cost stay. Its name is free for every key, and a worker that connects under it is a new one.',
       verb: 'Forget the worker',
       isDangerous: true,
     });

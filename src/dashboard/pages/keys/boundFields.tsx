@@ -1,0 +1,96 @@
+import { type Signal, useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { WireKey } from '../../../domain/wire/key.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { explain } from '../../components/toasts.tsx';
+import { api } from '../../session.ts';
+import { type BoundTexts, boundsOf, textsOf } from './bounds.ts';
+import { Problem } from './problem.tsx';
+
+const fields: readonly { name: keyof BoundTexts; label: string; example: string; hint: string }[] = [
+  {
+    name: 'names',
+    label: 'Names of its workers',
+    example: 'gpu-*, box-1',
+    hint: 'A star stands for any text. Empty: any name.',
+  },
+  {
+    name: 'tags',
+    label: 'Tags',
+    example: 'eu, gpu',
+    hint: 'Its workers carry no others. Empty: any; a hyphen: none.',
+  },
+  {
+    name: 'providers',
+    label: 'Providers',
+    example: 'vllm, ollama',
+    hint: 'Its workers serve no others. Empty: any.',
+  },
+  {
+    name: 'slots',
+    label: 'Slots',
+    example: '8',
+    hint: 'Jobs at a time, of all its connected workers together. Empty: 1,000 each.',
+  },
+];
+
+/** What the workers of a key may say of themselves. */
+export function BoundFields({ texts }: { texts: Signal<BoundTexts> }): JSX.Element {
+  return (
+    <>
+      {fields.map(({ name, label, example, hint }) => (
+        <label key={name} class="field">
+          {label}
+          <input
+            type="text"
+            value={texts.value[name]}
+            placeholder={example}
+            onInput={({ currentTarget }) => {
+              texts.value = { ...texts.peek(), [name]: currentTarget.value };
+            }}
+          />
+          <span class="hint">{hint}</span>
+        </label>
+      ))}
+    </>
+  );
+}
+
+export function BindKey(props: { of: WireKey; onBound(): void; onClose(): void }): JSX.Element {
+  const texts = useSignal<BoundTexts>(textsOf(props.of));
+  const problem = useSignal<string | null>(null);
+  const change = async (): Promise<void> => {
+    const bounds = boundsOf(texts.peek());
+    if (typeof bounds === 'string') {
+      problem.value = bounds;
+      return;
+    }
+    try {
+      await api.peek().changeKey(props.of.id, bounds);
+      props.onBound();
+    } catch (error) {
+      problem.value = explain(error);
+    }
+  };
+  const actions = (
+    <>
+      <Button kind="quiet" onClick={props.onClose}>
+        Leave it
+      </Button>
+      <Button kind="primary" onClick={change}>
+        Change
+      </Button>
+    </>
+  );
+  return (
+    <Dialog title={`Change ${props.of.name ?? 'this key'}`} actions={actions} onClose={props.onClose}>
+      <p>
+        It holds at once: workers that go beyond it are disconnected, and the others share the slots that
+        there are.
+      </p>
+      <BoundFields texts={texts} />
+      <Problem text={problem.value} />
+    </Dialog>
+  );
+}

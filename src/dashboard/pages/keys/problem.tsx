@@ -1,0 +1,16 @@
+import type { JSX } from 'preact';
+import { Icon } from '../../components/icons.tsx';
+
+/** What is wrong with what was asked for, where it was asked. */
+export function Problem({ text }: { text: string | null }): JSX.Element {
+  return (
+    <div role="alert">
+      {text === null ? null : (
+        <p class="form-problem">
+          <Icon name="warning" />
+          {text}
+        </p>
+      )}
+    </div>
+  );
+}

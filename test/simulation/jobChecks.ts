@@ -12,6 +12,9 @@ export interface Run {
   usage: Usage;
 }
 
+/** Attempts that a job remembers before one that was not run is replaced. */
+const attemptsKept = 50;
+
 /** Nano-dollars a token. */
 export interface TokenPrice {
   input: number;
@@ -128,6 +131,9 @@ export function faultsOfStep({ before, after, event }: Committed, known: JobReco
 
 /** Attempts are only added, and an end is only rewritten by its own late result or usage. */
 function faultsOfPast(before: readonly Attempt[], after: readonly Attempt[], added: number): string[] {
+  // A job that never ran so often has its last attempt replaced.
+  const isReplaced = added === 1 && before.length >= attemptsKept && after.length === before.length;
+  if (isReplaced) return faultsOfPast(before.slice(0, -1), after.slice(0, -1), 0);
   if (after.length !== before.length + added) return [`${before.length} attempts became ${after.length}`];
   const faults: string[] = [];
   for (const [index, old] of before.entries()) {

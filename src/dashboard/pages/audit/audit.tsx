@@ -36,7 +36,7 @@ export function Audit(): JSX.Element {
         </Button>
       }
     >
-      <div class="filter-line">
+      <div class="more-filters">
         <label class="field">
           <span>Action</span>
           <select
@@ -109,7 +109,7 @@ const columns = [
 
 function AuditTable({ entries }: { entries: readonly WireAuditEntry[] }): JSX.Element {
   return (
-    <table class="table stacked">
+    <table class="table stacked audit">
       <TableHead caption="Audit log" columns={columns} />
       <tbody>
         {entries.map((entry) => (

@@ -45,16 +45,17 @@ export class ByteBudget {
 
   /** Bytes that the holder may have when nobody else has any. What is larger than this fits at no time. */
   most({ isPrivileged }: Holder): number {
-    const { bytes, share } = this.#bounds();
-    return isPrivileged ? bytes : Math.floor(bytes * Math.min(share, 1 - reservedPart));
+    const bounds = this.#bounds();
+    return isPrivileged ? bounds.bytes : mostOf(bounds);
   }
 
   /** Take bytes if they fit. @returns what stands in the way, with nothing taken; null when they were taken. */
   take(holder: Holder, bytes: number): BudgetRefusal | null {
-    const { bytes: all } = this.#bounds();
+    const bounds = this.#bounds();
     const own = this.heldBy(holder.keyId) + bytes;
-    if (!holder.isPrivileged && own > this.most(holder)) return 'share';
-    if (this.#held + bytes > (holder.isPrivileged ? all : all * (1 - reservedPart))) return 'all';
+    if (!holder.isPrivileged && own > mostOf(bounds)) return 'share';
+    if (this.#held + bytes > (holder.isPrivileged ? bounds.bytes : bounds.bytes * (1 - reservedPart)))
+      return 'all';
     this.#held += bytes;
     this.#byKey.set(holder.keyId, own);
     return null;
@@ -67,4 +68,9 @@ export class ByteBudget {
     if (own > 0) this.#byKey.set(keyId, own);
     else this.#byKey.delete(keyId);
   }
+}
+
+/** What one key may have that is not privileged. */
+function mostOf({ bytes, share }: BudgetBounds): number {
+  return Math.floor(bytes * Math.min(share, 1 - reservedPart));
 }

@@ -24,32 +24,51 @@ const stalledSeconds = 60;
 const retryAfterSeconds = 1;
 
 /** A body from its first byte until nobody needs it any more. */
-export interface Upload {
-  /** Count what came over the wire. */
-  moved(bytes: number): void;
-  /** @param bytes that are to come. @throws CoordinatorError payload_too_large when they fit at no time. */
-  announce(bytes: number): void;
-  /** Take memory for what has arrived. @throws CoordinatorError payload_too_large, share_exceeded, rate_limited. */
-  take(bytes: number): void;
-  /** All of it has arrived. @returns null when it may be parsed at once, else a promise that resolves when it may. */
-  whole(): Promise<void> | null;
-  /** Give back what it holds; a second call does nothing. */
-  release(): void;
-}
-
-interface Entry {
-  holder: Holder;
-  cut: (error: CoordinatorError) => void;
-  held: number;
-  /** Bytes over the wire: now, at the last look, and when the span began. */
-  moved: number;
-  lastMoved: number;
+export class Upload {
+  /** Bytes that have come over the wire: counted by whoever reads them. */
+  moved = 0;
+  readonly #uploads: Uploads;
+  /** For `Uploads` alone, all of it. */
+  readonly holder: Holder;
+  readonly cut: (error: CoordinatorError) => void;
+  held = 0;
+  isParsing = false;
+  /** At the last look. */
+  lastMoved = 0;
   lastAt: number;
-  spanMoved: number;
+  /** When the span began in which the least rate is asked for. */
+  spanMoved = 0;
   spanAt: number;
   /** Bytes a second of the last seconds; null before the first look. */
-  pace: number | null;
-  isParsing: boolean;
+  pace: number | null = null;
+
+  constructor(uploads: Uploads, holder: Holder, cut: (error: CoordinatorError) => void, now: number) {
+    this.#uploads = uploads;
+    this.holder = holder;
+    this.cut = cut;
+    this.lastAt = now;
+    this.spanAt = now;
+  }
+
+  /** @param bytes that are to come. @throws CoordinatorError payload_too_large when they fit at no time. */
+  announce(bytes: number): void {
+    this.#uploads.announce(this, bytes);
+  }
+
+  /** Take memory for what has arrived. @throws CoordinatorError payload_too_large, share_exceeded, rate_limited. */
+  take(bytes: number): void {
+    this.#uploads.take(this, bytes);
+  }
+
+  /** All of it has arrived. @returns null when it may be parsed at once, else a promise that resolves when it may. */
+  whole(): Promise<void> | null {
+    return this.#uploads.whole(this);
+  }
+
+  /** Give back what it holds; a second call does nothing. */
+  release(): void {
+    this.#uploads.release(this);
+  }
 }
 
 /**
@@ -64,10 +83,10 @@ export class Uploads {
   readonly #figures: BoundFigures;
   readonly #heapBytes: number;
   readonly #budget: ByteBudget;
-  readonly #arriving = new Set<Entry>();
+  readonly #arriving = new Set<Upload>();
   /** Bytes of the large bodies that are being parsed. */
   #parsing = 0;
-  readonly #line: { entry: Entry; resolve: () => void }[] = [];
+  readonly #line: { entry: Upload; resolve: () => void }[] = [];
   #cancelLook: (() => void) | null = null;
 
   /** @param options.heapBytes what the heap of this process may grow to. */
@@ -95,44 +114,26 @@ export class Uploads {
 
   /** @param cut told when the upload has lost its place: it is released, and nothing of it may be kept. */
   begin(holder: Holder, cut: (error: CoordinatorError) => void): Upload {
-    const now = this.#clock.monotonic();
-    const entry: Entry = {
-      holder,
-      cut,
-      held: 0,
-      moved: 0,
-      lastMoved: 0,
-      lastAt: now,
-      spanMoved: 0,
-      spanAt: now,
-      pace: null,
-      isParsing: false,
-    };
-    this.#arriving.add(entry);
+    const upload = new Upload(this, holder, cut, this.#clock.monotonic());
+    this.#arriving.add(upload);
     this.#cancelLook ??= this.#clock.after(lookMs, () => this.#look());
-    return {
-      moved: (bytes) => {
-        entry.moved += bytes;
-      },
-      announce: (bytes) => {
-        if (bytes > this.#budget.most(holder)) throw this.#neverFits(holder);
-      },
-      take: (bytes) => this.#take(entry, bytes),
-      whole: () => this.#whole(entry),
-      release: () => this.#release(entry),
-    };
+    return upload;
+  }
+
+  announce({ holder }: Upload, bytes: number): void {
+    if (bytes > this.#budget.most(holder)) throw this.#neverFits(holder);
   }
 
   close(): void {
     this.#cancelLook?.();
   }
 
-  #take(entry: Entry, bytes: number): void {
+  take(entry: Upload, bytes: number): void {
     const { holder } = entry;
-    if (entry.held + bytes > this.#budget.most(holder)) throw this.#neverFits(holder);
     for (;;) {
       const refusal = this.#budget.take(holder, bytes);
       if (refusal === null) break;
+      if (entry.held + bytes > this.#budget.most(holder)) throw this.#neverFits(holder);
       const stalled = this.#stalled(entry, refusal);
       if (stalled === null) throw this.#refused(holder, refusal);
       this.#figures.bodyRefused('stalled');
@@ -142,8 +143,8 @@ export class Uploads {
   }
 
   /** The upload that holds most of those that hardly move: of the same key where its share is the bound. */
-  #stalled(asking: Entry, refusal: BudgetRefusal): Entry | null {
-    let found: Entry | null = null;
+  #stalled(asking: Upload, refusal: BudgetRefusal): Upload | null {
+    let found: Upload | null = null;
     for (const entry of this.#arriving) {
       if (entry === asking || entry.pace === null || entry.held <= (found?.held ?? 0)) continue;
       if (refusal === 'share' && entry.holder.keyId !== asking.holder.keyId) continue;
@@ -174,8 +175,8 @@ export class Uploads {
     this.#cancelLook = this.#arriving.size === 0 ? null : this.#clock.after(lookMs, () => this.#look());
   }
 
-  #cut(entry: Entry, why: string): void {
-    this.#release(entry);
+  #cut(entry: Upload, why: string): void {
+    this.release(entry);
     entry.cut(
       new CoordinatorError('request_timeout', `The body was not read to its end: ${why}; send it again`, {
         retryAfterSeconds,
@@ -183,7 +184,7 @@ export class Uploads {
     );
   }
 
-  #whole(entry: Entry): Promise<void> | null {
+  whole(entry: Upload): Promise<void> | null {
     this.#arriving.delete(entry);
     if (entry.held <= largeBytes) return null;
     if (this.#line.length === 0 && this.#fits(entry)) {
@@ -194,16 +195,16 @@ export class Uploads {
   }
 
   /** One is always parsed, however large it is. */
-  #fits({ held }: Entry): boolean {
+  #fits({ held }: Upload): boolean {
     return this.#parsing === 0 || (this.#parsing + held) * parsingFactor <= this.#heapBytes * heapPart;
   }
 
-  #parse(entry: Entry): void {
+  #parse(entry: Upload): void {
     entry.isParsing = true;
     this.#parsing += entry.held;
   }
 
-  #release(entry: Entry): void {
+  release(entry: Upload): void {
     this.#arriving.delete(entry);
     if (entry.isParsing) this.#parsing -= entry.held;
     entry.isParsing = false;

@@ -45,15 +45,16 @@ export class ByteBudget {
 
   /** Bytes that the holder may have when nobody else has any. What is larger than this fits at no time. */
   most({ isPrivileged }: Holder): number {
-    const { bytes, share } = this.#bounds();
-    return isPrivileged ? bytes : Math.floor(bytes * Math.min(share, 1 - reservedPart));
+    const bounds = this.#bounds();
+    return isPrivileged ? bounds.bytes : mostOf(bounds);
   }
 
   /** What stands in the way of so many more bytes; null when they fit. Nothing is taken. */
   refusal(holder: Holder, bytes: number): BudgetRefusal | null {
-    const { bytes: all } = this.#bounds();
-    if (!holder.isPrivileged && this.heldBy(holder.keyId) + bytes > this.most(holder)) return 'share';
-    return this.#held + bytes > (holder.isPrivileged ? all : all * (1 - reservedPart)) ? 'all' : null;
+    const bounds = this.#bounds();
+    if (!holder.isPrivileged && this.heldBy(holder.keyId) + bytes > mostOf(bounds)) return 'share';
+    const most = holder.isPrivileged ? bounds.bytes : bounds.bytes * (1 - reservedPart);
+    return this.#held + bytes > most ? 'all' : null;
   }
 
   /** Take bytes if they fit. @returns what stands in the way, with nothing taken; null when they were taken. */
@@ -76,4 +77,9 @@ export class ByteBudget {
     if (own > 0) this.#byKey.set(keyId, own);
     else this.#byKey.delete(keyId);
   }
+}
+
+/** What one key may have that is not privileged. */
+function mostOf({ bytes, share }: BudgetBounds): number {
+  return Math.floor(bytes * Math.min(share, 1 - reservedPart));
 }

@@ -24,7 +24,9 @@ export function shapeFault({
  */
 export function hasPrototypeKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey);
+  if (Object.hasOwn(value, '__proto__')) return true;
+  for (const one of Object.values(value)) if (typeof one === 'object' && hasPrototypeKey(one)) return true;
+  return false;
 }
 
 /** Members of objects in all levels of a value, counted up to `max` + 1. */

@@ -161,7 +161,8 @@ function isLongFailure(failure: Failure | null): boolean {
 }
 
 function shortFailure(failure: Failure | null): Failure | null {
-  return failure === null ? null : { ...failure, message: excerptOf(failure.message) };
+  const shown = shownFailure(failure);
+  return shown === null ? null : { ...shown, message: excerptOf(shown.message) };
 }
 
 function presentStep({ provider, model, workerId, outcome, why, at }: RouteStep): WireRouteStep {

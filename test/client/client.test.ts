@@ -6,7 +6,7 @@ const apiKey = '0123456789abcdef';
 
 test('each function is its route, with the key and the body', async (t) => {
   const { url, seen } = await serve(t, ({ path }) => ({
-    json: path.includes('worker') ? wireWorker() : wireJob(),
+    json: { ...(path.includes('worker') ? wireWorker() : wireJob()), workers: [], total: 0 },
   }));
   const client = createClient({ baseUrl: `${url}/`, apiKey });
   t.is(client.baseUrl, url);

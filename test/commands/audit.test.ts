@@ -34,7 +34,7 @@ test('what cannot be meant is wrong usage or refused, with what would be right',
   const coordinator = await startCoordinator(t);
   const since = await audit(t, coordinator, '--since', 'yesterday');
   t.is(since.code, 2);
-  t.regex(since.stderr, /30m, 2h or 7d, or a time such as/);
+  t.regex(since.stderr, /a time such as .*, or a span such as 2h/);
   const action = await audit(t, coordinator, '--action', 'key.stolen');
   t.not(action.code, 0);
   t.regex(action.stderr, /action must be one of key\.created/);

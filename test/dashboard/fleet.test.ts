@@ -81,8 +81,8 @@ test('workers that work come first, then by name, and are counted by status', (t
 test('a concurrency is a whole number that the API takes', (t) => {
   t.is(concurrencyOf(' 12 '), 12);
   t.is(concurrencyOf('0'), 0);
-  t.is(concurrencyOf('100000'), 100_000);
-  for (const text of ['', '-1', '1.5', '100001', 'many', '1e3']) t.is(concurrencyOf(text), null, text);
+  t.is(concurrencyOf('10000'), 10_000);
+  for (const text of ['', '-1', '1.5', '10001', 'many', '1e3']) t.is(concurrencyOf(text), null, text);
 });
 
 const job = (id: string, more: Partial<WireJob> = {}): WireJob =>

@@ -144,6 +144,26 @@ test.serial('a body that comes too slowly is cut off after ten seconds, and gets
   t.is(await metric(coordinator, 'svc_bodies_refused_total{reason="slow"}'), 1);
 });
 
+test.serial('what a client held that went in the middle of its body is free at once', async (t) => {
+  const coordinator = await start(t);
+  const uploads = await Promise.all(
+    ['', 'Content-Encoding: gzip\r\n', 'Content-Encoding: br\r\n'].flatMap((coding) =>
+      ['/api/jobs', '/api/jobs/batch'].map(async (path) => {
+        const socket = connect(coordinator.port, '127.0.0.1');
+        await within('it connects', once(socket, 'connect'));
+        const key = `Authorization: Bearer ${adminKey}\r\nContent-Type: application/json\r\n${coding}`;
+        socket.write(`POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${key}Content-Length: 90000\r\n\r\n`);
+        socket.write(coding.includes('gzip') ? gzipSync('x'.repeat(500)).subarray(0, 20) : 'x'.repeat(500));
+        return socket;
+      }),
+    ),
+  );
+  await until('they are held', async () => (await metric(coordinator, 'svc_body_bytes')) >= 1_000);
+  for (const socket of uploads) socket.destroy();
+  await until('nothing is held', async () => (await metric(coordinator, 'svc_body_bytes')) === 0);
+  t.is(coordinator.process.exit, null);
+});
+
 test.serial('a refusal is read by whoever still sends: too large, a wrong key, no such path', async (t) => {
   const coordinator = await start(t);
   const body = JSON.stringify({ prompt: 'x'.repeat(12 * mebibyte), provider: 'nobody' });

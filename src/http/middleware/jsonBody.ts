@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { EventEmitter } from 'node:events';
 import type { Context, Middleware } from 'koa';
 import bodyParser from 'koa-bodyparser';
 import { CoordinatorError } from '../../domain/errors.ts';
@@ -46,7 +45,9 @@ export function jsonBody(uploads: Uploads, maxBytes: () => number): Middleware {
     try {
       const room = upload.whole();
       if (room !== null) await room;
-      const bytes = await joined(received, turns);
+      const [first] = received.parts;
+      const bytes =
+        received.parts.length === 1 && first !== undefined ? first : await joined(received, turns);
       if (isLong) await turns.next();
       ctx.request.body = await parse(ctx, bytes);
       // What follows, the commit above all, is as long.
@@ -62,13 +63,23 @@ export function jsonBody(uploads: Uploads, maxBytes: () => number): Middleware {
   };
 }
 
-/** Of a request the parser wants no more than this: a stream and its headers. */
-class Whole extends EventEmitter {
+/**
+ * As much of a request as the parser needs: headers, and a stream that gives everything at once. An EventEmitter in its
+ * place would cost a small body a tenth of its time.
+ */
+class Whole {
   readonly headers = {};
+  readonly #listeners: Record<string, (bytes?: Buffer) => void> = {};
+
+  on(name: string, listener: (bytes?: Buffer) => void): void {
+    this.#listeners[name] = listener;
+  }
+
+  removeListener(): void {}
 
   send(bytes: Buffer): void {
-    this.emit('data', bytes);
-    this.emit('end');
+    this.#listeners.data?.(bytes);
+    this.#listeners.end?.();
   }
 }
 

@@ -41,7 +41,7 @@ export interface Received {
  * @throws CoordinatorError payload_too_large, share_exceeded, rate_limited, request_timeout (it lost its place),
  * invalid_request (it broke off), unsupported_media_type (another Content-Encoding); and what `onPart` throws.
  */
-export async function readBody(request: IncomingMessage, reading: Reading): Promise<Received> {
+export function readBody(request: IncomingMessage, reading: Reading): Promise<Received> {
   const { maxBytes, maxName } = reading;
   const encoding = request.headers['content-encoding'] ?? 'identity';
   const decoder = encoding === 'identity' ? null : decoderOf(encoding, reading);
@@ -56,11 +56,22 @@ export async function readBody(request: IncomingMessage, reading: Reading): Prom
     const parts = new Parts();
     const source = decoder === null ? request : request.pipe(decoder);
     const { keyId, role } = reading.principal;
-    const holder = { keyId, isPrivileged: isPrivileged(role) };
-    const onMove = (part: Buffer): void => upload.moved(part.length);
+    // Listeners stay where they are: to take four of them off costs as much as to parse a small body.
+    let isOver = false;
+    const fail = (error: unknown): void => {
+      if (isOver) return;
+      isOver = true;
+      upload.release();
+      if (decoder !== null) request.unpipe(decoder);
+      decoder?.destroy();
+      request.pause();
+      reject(error);
+    };
     const onData = (part: Buffer): void => {
+      if (isOver) return;
       try {
         if (parts.bytes + part.length > maxBytes) throw tooLarge();
+        if (decoder === null) upload.moved += part.length;
         upload.take(part.length);
         reading.onPart?.(part);
         parts.push(part);
@@ -68,32 +79,13 @@ export async function readBody(request: IncomingMessage, reading: Reading): Prom
         fail(error);
       }
     };
-    const onError = (error: unknown): void => {
-      fail(error instanceof CoordinatorError ? error : invalid(`The body broke off: ${messageOf(error)}`));
-    };
-    const onClose = (): void => {
-      // A decoder may still have something to give out.
-      if (!request.readableEnded) fail(invalid('The body broke off: the connection ended'));
-    };
     const onEnd = (): void => {
-      stopListening();
+      if (isOver) return;
+      isOver = true;
       resolve({ parts: parts.list, bytes: parts.bytes, upload });
     };
-    const stopListening = (): void => {
-      request.off('data', onMove).off('close', onClose).off('error', onError);
-      source.off('data', onData).off('end', onEnd).off('error', onError);
-    };
-    const fail = (error: unknown): void => {
-      stopListening();
-      // A last word of either is of no interest, and must not end the process.
-      source.on('error', () => {});
-      upload.release();
-      if (decoder !== null) request.unpipe(decoder);
-      decoder?.destroy();
-      request.pause();
-      reject(error);
-    };
-    const upload = reading.uploads.begin(holder, fail);
+    const onError = (error: unknown): void => fail(invalid(`The body broke off: ${messageOf(error)}`));
+    const upload = reading.uploads.begin({ keyId, isPrivileged: isPrivileged(role) }, fail);
     try {
       upload.announce(announced);
       if (decoder !== null) upload.take(decoderBytes);
@@ -101,9 +93,15 @@ export async function readBody(request: IncomingMessage, reading: Reading): Prom
       fail(error);
       return;
     }
-    request.on('data', onMove).on('close', onClose).on('error', onError);
+    if (decoder !== null) {
+      request.on('data', (part: Buffer) => {
+        upload.moved += part.length;
+      });
+      decoder.on('error', onError);
+    }
+    // A connection that ends before its body does is an error of the request.
+    request.on('error', onError);
     source.on('data', onData).on('end', onEnd);
-    if (decoder !== null) decoder.on('error', onError);
   });
 }
 

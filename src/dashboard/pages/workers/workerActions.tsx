@@ -64,7 +64,7 @@ function Resize({ worker, onClose }: { worker: WireWorker; onClose(): void }): J
   const save = async (): Promise<void> => {
     const concurrency = concurrencyOf(text.peek());
     if (concurrency === null) {
-      problem.value = 'A whole number from 0 to 100,000; 0 takes no jobs.';
+      problem.value = 'A whole number from 0 to 10,000; 0 takes no jobs.';
       return;
     }
     try {

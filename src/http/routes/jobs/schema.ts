@@ -89,6 +89,7 @@ function withoutNulls(body: unknown): unknown {
   if (!isFields(body)) return body;
   const isNull = (key: string): boolean => body[key] === null && isField(key);
   const keys = Object.keys(body);
+  // As in most.
   if (!keys.some(isNull)) return body;
   return Object.fromEntries(keys.filter((key) => !isNull(key)).map((key) => [key, body[key]]));
 }

@@ -36,9 +36,19 @@ export type Outcome =
       latencyMs: number;
       firstTokenMs: number | null;
     }
-  | { type: 'fail'; failure: ReportedFailure; usage: Usage | null }
-  | { type: 'aborted'; usage: Usage | null }
-  | { type: 'release' };
+  | ({
+      type: 'fail';
+      failure: ReportedFailure;
+      usage: Usage | null;
+      model?: string | null | undefined;
+    } & Begun)
+  | { type: 'aborted'; usage: Usage | null; model?: string | null | undefined }
+  | ({ type: 'release' } & Begun);
+
+/** Whether the provider had begun to answer, so that it may charge for an attempt that brought nothing. */
+interface Begun {
+  begun?: boolean | undefined;
+}
 
 /** How an attempt must have ended for the same word to be only a repetition, whose ack was lost. */
 const repeats: Record<Outcome['type'], readonly AttemptOutcome[]> = {
@@ -76,6 +86,8 @@ export class Outcomes {
   readonly #host: JobHost;
   readonly #providers: Providers;
   readonly #pricing: Pricing;
+  /** Whether a connected worker says that a provider charges it nothing. */
+  readonly #isFree: (workerId: string, provider: string) => boolean;
   /** Called when the worker has said its last word on a lease that only waited for it. */
   readonly #letGo: (ref: LeaseRef, workerId: string) => void;
 
@@ -86,6 +98,7 @@ export class Outcomes {
     host: JobHost;
     providers: Providers;
     pricing: Pricing;
+    isFree: (workerId: string, provider: string) => boolean;
     letGo: (ref: LeaseRef, workerId: string) => void;
   }) {
     this.#config = options.config;
@@ -94,6 +107,7 @@ export class Outcomes {
     this.#host = options.host;
     this.#providers = options.providers;
     this.#pricing = options.pricing;
+    this.#isFree = options.isFree;
     this.#letGo = options.letGo;
   }
 
@@ -148,7 +162,8 @@ export class Outcomes {
     const usage = 'usage' in outcome ? outcome.usage : null;
     if (usage === null || attempt.usage !== null) return [];
     const cost = this.#costOf(attempt, outcome, at);
-    return [{ type: 'job.usageReported', at, lease: attempt.lease, usage, cost }];
+    const model = modelOf(outcome);
+    return [{ type: 'job.usageReported', at, lease: attempt.lease, usage, cost, model }];
   }
 
   /** What the worker's word can mean, best first; the machine takes the first that its state accepts. */
@@ -177,7 +192,7 @@ export class Outcomes {
         return [{ type: 'job.completed', ...spent, result }, ...late];
       }
       case 'fail':
-        return [this.#attemptFailed(job, attempt, outcome.failure, spent), ...late];
+        return [this.#attemptFailed(job, attempt, outcome, spent), ...late];
       case 'aborted':
         return [
           {
@@ -191,14 +206,14 @@ export class Outcomes {
           ...late,
         ];
       case 'release':
-        return [{ type: 'job.released', at, lease: attempt.lease }];
+        return [{ type: 'job.released', at, lease: attempt.lease, cost }];
     }
   }
 
   #attemptFailed(
     job: JobRecord,
     attempt: Attempt,
-    failure: ReportedFailure,
+    { failure, model }: Extract<Outcome, { type: 'fail' }>,
     spent: { at: number; lease: number; usage: Usage | null; cost: Cost },
   ): JobEvent {
     const { jobs, routing } = this.#config();
@@ -208,6 +223,7 @@ export class Outcomes {
       type: 'job.attemptFailed',
       ...spent,
       error: failureOf(failure),
+      model: model ?? null,
       retryAfterMs: failure.retryAfterMs,
       rules: {
         maxAttempts: jobs.maxAttempts,
@@ -221,13 +237,12 @@ export class Outcomes {
   }
 
   /** What an attempt costs by its worker's last word. One that has ended is priced by the time of its end. */
-  #costOf({ provider, model, finishedAt }: Attempt, outcome: Outcome, at: number): Cost {
+  #costOf({ provider, model, workerId, finishedAt }: Attempt, outcome: Outcome, at: number): Cost {
     const usage = 'usage' in outcome ? outcome.usage : null;
-    const isNothing =
-      outcome.type === 'release' || (outcome.type === 'fail' && isTurnedAway(outcome.failure));
-    if (usage === null && isNothing) return noCost;
-    const reportedModel = outcome.type === 'complete' ? outcome.model : null;
-    return this.#pricing.costOf({ provider, model, reportedModel, usage, at: finishedAt ?? at });
+    if (usage === null && isNothing(outcome)) return noCost;
+    const reportedModel = modelOf(outcome);
+    const isFree = this.#isFree(workerId, provider);
+    return this.#pricing.costOf({ provider, model, reportedModel, usage, at: finishedAt ?? at, isFree });
   }
 
   /**
@@ -237,7 +252,25 @@ export class Outcomes {
   costUntold(job: JobRecord): Cost {
     const attempt = lastAttempt(job.life);
     if (attempt === undefined) return noCost;
-    const { provider, model } = attempt;
-    return this.#pricing.costOf({ provider, model, usage: null, at: this.#clock.now() });
+    const { provider, model, workerId } = attempt;
+    const isFree = this.#isFree(workerId, provider);
+    return this.#pricing.costOf({ provider, model, usage: null, at: this.#clock.now(), isFree });
+  }
+}
+
+/** What the provider ran, by its worker's word; null when it does not say. */
+function modelOf(outcome: Outcome): string | null {
+  return outcome.type === 'release' ? null : (outcome.model ?? null);
+}
+
+/** The provider cannot have charged for it. */
+function isNothing(outcome: Outcome): boolean {
+  switch (outcome.type) {
+    case 'release':
+      return outcome.begun !== true;
+    case 'fail':
+      return outcome.begun !== true && isTurnedAway(outcome.failure);
+    default:
+      return false;
   }
 }

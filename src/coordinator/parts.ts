@@ -107,6 +107,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     host,
     providers,
     pricing,
+    isFree: (workerId, provider) => workers.session(workerId)?.free.has(provider) === true,
     letGo: (ref, workerId) => keeper.letGo(ref, workerId),
   });
   const keeper = new LeaseKeeper({

@@ -60,11 +60,13 @@ export class WorkerConnection {
 
   /**
    * The first frame: register, take up what still runs, tell what is lost, welcome.
+   * @param free providers that the worker says charge nothing.
    * @throws StoreUnavailable when the registration could not be made durable.
    */
-  async hello(hello: WorkerHello, running: readonly LeaseRef[]): Promise<void> {
+  async hello(hello: WorkerHello, running: readonly LeaseRef[], free: readonly string[] = []): Promise<void> {
     const { workers, keeper, liveness, dispatcher, config, clock, logger } = this.#parts;
     const session = this.#session;
+    session.free = new Set(free);
     const workerId = await workers.join(hello, session);
     if (workerId === null) {
       session.close(closeCodes.nameTaken, `a live worker is called ${hello.name}; choose another name`);
@@ -123,9 +125,12 @@ export class WorkerConnection {
 
   /** The worker's last word on a lease; the ack leaves when it is durable. */
   async conclude(ref: LeaseRef, outcome: Outcome): Promise<void> {
-    const { outcomes, logger } = this.#parts;
+    const { outcomes, leases, logger } = this.#parts;
     try {
-      const ack = await outcomes.conclude(this.#session, ref, outcome);
+      // Not every worker says `begun`; one that has sent output need not.
+      const hasStreamed = leases.get(ref)?.hasStreamed === true;
+      const told = hasStreamed ? { ...outcome, begun: true } : outcome;
+      const ack = await outcomes.conclude(this.#session, ref, told);
       this.#session.send({ type: 'ack', ...toWireLease(ref), ...ack });
     } catch (error) {
       logger.error(

@@ -6,3 +6,5 @@ export const concurrencyMax = 100_000;
 export const tokensMax = 1e10;
 /** Some thirty years; keeps Infinity out. */
 export const millisecondsMax = 1e12;
+/** Dollars that one attempt can cost; in nano-dollars it still is an exact number. */
+export const costUsdMax = 1e6;

@@ -1,6 +1,6 @@
-import { array, lazy, mixed, number, object, type Schema, string } from 'yup';
+import { array, boolean, lazy, mixed, number, object, type Schema, string } from 'yup';
 import { errorClasses, type ReportedFailure } from '../domain/failure.ts';
-import { concurrencyMax, millisecondsMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
+import { concurrencyMax, costUsdMax, millisecondsMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
 import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';
 import {
   frameDepthMax,
@@ -30,6 +30,7 @@ const plainName = () =>
       (text) => /\S/.test(text) && !/\p{Cc}/u.test(text),
     );
 const lease = { job_id: string().max(nameLengthMax).required(), lease: number().integer().min(1).required() };
+const modelName = () => string().max(nameLengthMax).nullable();
 const leases = array().of(object(lease));
 const tokens = () => number().integer().min(0).max(tokensMax);
 const milliseconds = () => number().min(0).max(millisecondsMax);
@@ -41,6 +42,7 @@ const usage = object({
   cache_write_tokens: tokens(),
   reasoning_tokens: tokens(),
   total_tokens: tokens(),
+  cost_usd: number().min(0).max(costUsdMax),
 });
 
 const toolCalls = boundedList(
@@ -77,6 +79,7 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
     host: string().max(nameLengthMax),
     instance: string().max(nameLengthMax),
     running: boundedList(concurrencyMax, leases),
+    free: boundedList(namesMax, array().of(name())),
   }),
   heartbeat: object({ running: boundedList(concurrencyMax, leases.required()), models }),
   chunk: object({ ...lease, seq: number().integer().min(0).required(), text: string().defined() }),
@@ -103,9 +106,11 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
       retry_after_seconds: number().min(0).max(millisecondsMax),
     }).required(),
     usage,
+    begun: boolean(),
+    model: modelName(),
   }),
-  aborted: object({ ...lease, usage }),
-  release: object(lease),
+  aborted: object({ ...lease, usage, model: modelName() }),
+  release: object({ ...lease, begun: boolean() }),
   drain: object({}),
 };
 
@@ -134,11 +139,11 @@ export function keptRawUsage(raw: unknown): unknown {
   return raw === undefined || raw === null || JSON.stringify(raw).length > rawUsageMax ? undefined : raw;
 }
 
-/** null when the worker says of neither input nor output what was used: that is not the same as none. */
+/** null when the worker says neither input, output nor price of what was used: that is not the same as none. */
 export function usageOrNull(wire: Partial<WireUsage> | undefined): Usage | null {
   if (wire === undefined) return null;
-  const { input_tokens: input, output_tokens: output } = wire;
-  if (input === undefined && output === undefined) return null;
+  const { input_tokens: input, output_tokens: output, cost_usd: cost } = wire;
+  if (input === undefined && output === undefined && cost === undefined) return null;
   const usage = usageFromWire(wire);
   return input === undefined || output === undefined ? { ...usage, isPartial: true } : usage;
 }

@@ -151,7 +151,8 @@ export class WorkerSocket implements WorkerLink {
   }
 
   async #hello(frame: HelloFrame): Promise<void> {
-    const { name, kind, providers, concurrency, models, tags, version, host, instance, running } = frame;
+    const { name, kind, providers, concurrency, models, tags, version, host, instance, running, free } =
+      frame;
     const hello = {
       name,
       kind,
@@ -165,7 +166,7 @@ export class WorkerSocket implements WorkerLink {
       instance: instance ?? null,
     };
     try {
-      await this.#connection.hello(hello, (running ?? []).map(leaseOf));
+      await this.#connection.hello(hello, (running ?? []).map(leaseOf), free);
     } catch (error) {
       this.#logger.error({ error: messageOf(error) }, 'worker could not be registered');
       const code = error instanceof CoordinatorError ? error.code : 'internal_error';
@@ -214,13 +215,19 @@ export class WorkerSocket implements WorkerLink {
           type: 'fail',
           failure: failureFromWire(frame.error),
           usage: usageOrNull(frame.usage),
+          begun: frame.begun,
+          model: frame.model,
         });
         break;
       case 'aborted':
-        void connection.conclude(leaseOf(frame), { type: 'aborted', usage: usageOrNull(frame.usage) });
+        void connection.conclude(leaseOf(frame), {
+          type: 'aborted',
+          usage: usageOrNull(frame.usage),
+          model: frame.model,
+        });
         break;
       case 'release':
-        void connection.conclude(leaseOf(frame), { type: 'release' });
+        void connection.conclude(leaseOf(frame), { type: 'release', begun: frame.begun });
         break;
       case 'drain':
         connection.drain();

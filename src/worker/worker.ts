@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { localProviders } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { WorkerKind } from '../domain/worker.ts';
@@ -268,6 +269,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
       host,
       instance: this.#instance,
       running: this.#leases.held(),
+      free: freeOf(providers),
     };
   }
 
@@ -396,4 +398,10 @@ export class Worker extends EventEmitter<WorkerEvents> {
       this.#options.logger.error({ worker: this.name, event, error: messageOf(error) }, 'a listener threw');
     }
   }
+}
+
+/** Those whose server is on this machine or in its network: by their name alone a coordinator may not know it. */
+function freeOf(providers: readonly Provider[]): string[] | undefined {
+  const free = providers.filter(({ kind, name }) => kind === 'local' && !localProviders.includes(name));
+  return free.length === 0 ? undefined : free.map(({ name }) => name);
 }

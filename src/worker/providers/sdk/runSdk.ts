@@ -11,7 +11,7 @@ import {
 import type { WireUsage } from '../../../domain/usage.ts';
 import { frameBytesMax, type ToolCall, type WireFailure } from '../../../domain/workerProtocol.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
-import { abortedOutcome, type Outcome, type RunContext } from '../../provider.ts';
+import { abortedOutcome, type FailedOutcome, type Outcome, type RunContext } from '../../provider.ts';
 import { classify, type Refuser } from '../errors/classify.ts';
 import { readErrorBody } from '../errors/errorBody.ts';
 import {
@@ -55,11 +55,11 @@ export async function runSdk(call: SdkCall, context: RunContext): Promise<Outcom
     });
     return await answer.read(stream);
   } catch (error) {
-    if (context.signal.aborted) return abortedOutcome(answer.usage);
+    if (context.signal.aborted) return answer.aborted();
     const failure = answer.failureOf(error);
     // A bug of ours, or of the SDK before it has asked.
     if (failure === null) throw error;
-    return { ok: false, error: failure, usage: answer.usage };
+    return answer.failed(failure);
   } finally {
     patience.end();
     wire.close();
@@ -87,6 +87,8 @@ class Answer {
   #rawUsage: Fields | null = null;
   /** Whether what has been counted counts the output too. */
   #isBilled = false;
+  /** Whether anything was put out, be it thoughts. */
+  #hasBegun = false;
   #model: string | null = null;
   /** An error in the middle of the answer; it ends it. */
   #failure: WireFailure | null = null;
@@ -101,9 +103,29 @@ class Answer {
     this.#wire = wire;
   }
 
-  /** What is charged for it if it breaks off now, as far as that is known: half a bill would pass for the whole. */
-  get usage(): Partial<WireUsage> | undefined {
-    return this.#isBilled ? this.#usageTold() : undefined;
+  /** It was stopped from outside. */
+  aborted(): FailedOutcome {
+    return abortedOutcome(this.#usageSoFar(), this.#modelName);
+  }
+
+  failed(error: WireFailure): FailedOutcome {
+    const usage = this.#usageSoFar();
+    return { ok: false, error, usage, begun: this.#hasBegun, model: this.#modelName };
+  }
+
+  get #modelName(): string {
+    return this.#model ?? this.#call.modelName;
+  }
+
+  /**
+   * What is charged for it if it breaks off now, as far as that is known. Before the output was counted only the input
+   * is told: a first count of the output would pass for the whole of it.
+   */
+  #usageSoFar(): Partial<WireUsage> | undefined {
+    const told = this.#usageTold();
+    if (told === undefined || this.#isBilled) return told;
+    const { output_tokens: _output, reasoning_tokens: _reasoning, total_tokens: _total, ...input } = told;
+    return input;
   }
 
   #usageTold(): Partial<WireUsage> | undefined {
@@ -123,9 +145,9 @@ class Answer {
       reader.cancel().catch(() => {});
     }
     const { signal } = this.#context;
-    if (signal.aborted) return abortedOutcome(this.usage);
+    if (signal.aborted) return this.aborted();
     const error = this.#failure ?? this.#endFailure();
-    return error === null ? this.#whole() : { ok: false, error, usage: this.usage };
+    return error === null ? this.#whole() : this.failed(error);
   }
 
   /** Why the SDK threw; null when nothing but a bug explains it. */
@@ -163,14 +185,14 @@ class Answer {
         break;
       case 'text-delta':
         if (part.delta === '') break;
-        this.#patience.progress();
+        this.#progress();
         this.#output += part.delta;
         if (this.#output.length > frameBytesMax) this.#failure = tooLargeOutput(this.#call.refuser.name);
         else this.#context.onText(part.delta);
         break;
       case 'reasoning-delta':
       case 'tool-input-delta':
-        this.#patience.progress();
+        this.#progress();
         break;
       case 'tool-call':
         // What the provider calls itself is its own affair.
@@ -198,6 +220,11 @@ class Answer {
         this.#failure = malformedStream(this.#call.refuser.name, 'an event that is not of its protocol');
         break;
     }
+  }
+
+  #progress(): void {
+    this.#hasBegun = true;
+    this.#patience.progress();
   }
 
   #hear(event: Fields): void {
@@ -265,7 +292,6 @@ class Answer {
   }
 
   #whole(): Outcome {
-    const { modelName } = this.#call;
     const finish = this.#finish?.unified ?? 'other';
     return {
       ok: true,
@@ -274,7 +300,7 @@ class Answer {
         ...(this.#toolCalls.length === 0 ? {} : { tool_calls: this.#toolCalls }),
         // A tool that the job itself chose ends the answer with `stop` at OpenAI, any tool with some local servers.
         finish_reason: finishReasons[finish === 'stop' && this.#toolCalls.length > 0 ? 'tool-calls' : finish],
-        model: this.#model ?? modelName,
+        model: this.#modelName,
         usage: this.#usageTold() ?? {},
         ...(this.#rawUsage === null ? {} : { raw_usage: this.#rawUsage }),
       },

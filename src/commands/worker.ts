@@ -39,7 +39,8 @@ Environment:
   SVC_LOG_LEVEL        trace, debug, info, warn, error or silent; default info
 
 A value is taken from the flag, else the environment, the configuration file, the remote configuration, the default.
-SIGTERM and SIGINT: take no more work, finish within the grace, give the rest back. A second one: exit at once.
+SIGTERM, SIGINT and SIGHUP: take no more work, finish within the grace, give the rest back. A second SIGTERM or SIGINT:
+exit at once.
 
 Exit codes:
   0  stopped as asked, every outcome is with the coordinator
@@ -64,6 +65,8 @@ export function workerCommand(): Command {
 
 async function run(flags: Flags): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
+  // A terminal that is closed takes no more output; the drain that its SIGHUP begins must outlive that.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   let configured: ConfiguredWorker;
   try {
     const { env } = process;
@@ -110,7 +113,7 @@ function settingsOfFlags(flags: Flags): Partial<WorkerSettings> {
 /** @returns what the drain left behind, once a signal has come and the drain is done. */
 function drainOnSignal(worker: Worker, graceMs: number): Promise<{ undelivered: number }> {
   return new Promise((resolve, reject) => {
-    onStopSignal(() => worker.drain(graceMs).then(resolve, reject));
+    onStopSignal(() => worker.drain(graceMs).then(resolve, reject), { hangup: true });
   });
 }
 

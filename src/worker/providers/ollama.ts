@@ -3,6 +3,7 @@ import { type Assignment, frameBytesMax, type ToolCall } from '../../domain/work
 import { abortedOutcome, type Outcome, type Provider, type RunContext } from '../provider.ts';
 import { classify, type Refusal } from './errors/classify.ts';
 import {
+  brokenStream,
   connectionFailure,
   incompleteStream,
   malformedStream,
@@ -80,6 +81,7 @@ async function run(
   if (context.signal.aborted) return abortedOutcome();
   if (model === null) return { ok: false, error: noModel(server.name) };
   const patience = new Patience(context.clock, server.timeouts, context.signal);
+  let hasBegun = false;
   try {
     const body = ollamaRequest(assignment, model);
     const answer = await openStream({
@@ -89,12 +91,16 @@ async function run(
       body,
       patience,
     });
+    hasBegun = answer.status === 200;
     const outcome = await read(answer, model, server, patience, context);
     if (!outcome.ok || !(await isTruncated(server, model, assignment, outcome.result.usage.input_tokens)))
       return outcome;
     return { ok: false, error: truncatedFailure(server.name, overflowHelp), usage: outcome.result.usage };
   } catch (error) {
     if (context.signal.aborted) return abortedOutcome();
+    if (error instanceof HttpFailure && error.kind === 'network' && hasBegun) {
+      return { ok: false, error: brokenStream(server.name, error) };
+    }
     if (error instanceof HttpFailure) {
       return { ok: false, error: connectionFailure(server.name, server.address, error) };
     }
@@ -124,13 +130,18 @@ async function read(
   if (status !== 200) return refused({ status, headers, body: await beginOf(body, errorBodyMax) });
   let output = '';
   const toolCalls: ToolCall[] = [];
+  // A line that is none is a broken one when it is the last of an answer that had begun.
+  let [hasBegun, isBroken] = [false, false];
   for await (const line of linesOf(body, frameBytesMax)) {
     if (line.trim() === '') continue;
     if (context.signal.aborted) return abortedOutcome();
-    const said = parseLine(line);
-    if (said === null) {
+    const said = isBroken ? null : parseLine(line);
+    if (said === null && (isBroken || !hasBegun)) {
       return { ok: false, error: malformedStream(name, 'a line that is not of its protocol') };
     }
+    isBroken = said === null;
+    if (said === null) continue;
+    hasBegun = true;
     if (said.error !== null) return refused({ status: null, headers: {}, body: { error: said.error } });
     patience.progress();
     for (const call of said.toolCalls) {

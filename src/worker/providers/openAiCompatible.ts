@@ -1,3 +1,4 @@
+import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { type Fields, isFields } from '../../lib/fields.ts';
 import { isOwnHost } from '../../lib/hosts.ts';
@@ -8,7 +9,8 @@ import type { ProviderSettings } from './providerSettings.ts';
 import { plainMessages } from './request/chatMessages.ts';
 import { providerParams } from './request/params.ts';
 import { openAiChatDialect } from './sdk/openAiChatDialect.ts';
-import { sdkProvider } from './sdk/sdkProvider.ts';
+import { responsesCall } from './sdk/openAiResponses.ts';
+import { type SdkProviderParts, sdkProvider } from './sdk/sdkProvider.ts';
 
 interface Preset {
   baseUrl: string;
@@ -43,7 +45,8 @@ export const localPresets: Readonly<Record<string, Preset>> = {
 /**
  * Anything that speaks OpenAI's chat completions: LM Studio, llama.cpp and vLLM under their names, everything else by its
  * `base_url`. `messages` and `params` go as they are. One on this machine or in its network is a local one: it is asked
- * for its models when the worker starts, and with every heartbeat.
+ * for its models when the worker starts, and with every heartbeat. With `api: responses` it is asked over the Responses
+ * API, which llama.cpp, vLLM and LM Studio have too.
  * @returns null when there is no preset of the name and no `baseUrl`.
  */
 export function createOpenAiCompatibleProvider(settings: ProviderSettings): Provider | null {
@@ -54,6 +57,27 @@ export function createOpenAiCompatibleProvider(settings: ProviderSettings): Prov
   const baseUrl = withVersion(baseOf(given), preset !== undefined);
   const { origin, hostname } = new URL(baseUrl);
   const isLocal = preset !== undefined || isOwnHost(hostname);
+  const chat: SdkProviderParts['call'] = (assignment, model) => {
+    const params = providerParams(assignment.params);
+    const messages = plainMessages(assignment);
+    return {
+      model: (fetch) =>
+        createOpenAICompatible({
+          name,
+          baseURL: baseUrl,
+          ...(apiKey === null ? {} : { apiKey }),
+          includeUsage: true,
+          fetch,
+        })(model),
+      options: { prompt: [] },
+      amend: (body) => ({ ...body, messages, ...params }),
+      dialect: openAiChatDialect('either'),
+    };
+  };
+  const responses: SdkProviderParts['call'] = (assignment, model) => ({
+    model: (fetch) => createOpenAI({ baseURL: baseUrl, apiKey: apiKey ?? '', fetch }).responses(model),
+    ...responsesCall(assignment),
+  });
   return sdkProvider(settings, {
     kind: isLocal ? 'local' : 'cloud',
     baseUrl,
@@ -65,23 +89,7 @@ export function createOpenAiCompatibleProvider(settings: ProviderSettings): Prov
     ...(isLocal
       ? { modelChoice: (models) => localModels(models, preset?.isLax === true, settings.model) }
       : {}),
-    call: (assignment, model) => {
-      const params = providerParams(assignment.params);
-      const messages = plainMessages(assignment);
-      return {
-        model: (fetch) =>
-          createOpenAICompatible({
-            name,
-            baseURL: baseUrl,
-            ...(apiKey === null ? {} : { apiKey }),
-            includeUsage: true,
-            fetch,
-          })(model),
-        options: { prompt: [] },
-        amend: (body) => ({ ...body, messages, ...params }),
-        dialect: openAiChatDialect('either'),
-      };
-    },
+    call: settings.api === 'responses' ? responses : chat,
   });
 }
 

@@ -33,7 +33,7 @@ testProvider('ollama', async (t) => {
       { job: { model: 'locked' }, class: 'auth', status: 401 },
       { job: { model: 'page' }, class: 'unknown', status: 404 },
       { job: { model: 'dropped' }, class: 'network' },
-      { job: { model: 'reset' }, class: 'network' },
+      { job: { model: 'reset' }, class: 'server_error' },
       { job: { model: 'cut' }, class: 'server_error' },
       { job: { model: 'failing' }, class: 'server_error' },
       { job: { model: 'garbled' }, class: 'server_error' },

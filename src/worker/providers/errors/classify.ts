@@ -142,8 +142,8 @@ const rules: readonly Rule[] = [
     errorClass: 'invalid_request',
     labels:
       /^(invalid_request_error|invalid_argument|badrequesterror|bad_request|failed_precondition|request_too_large|not_supported_error)$/,
-    // llama.cpp, a 500: "tools param requires --jinja flag".
-    message: /\bparam requires\b/i,
+    // llama.cpp, each a 500: "tools param requires --jinja flag", "image input is not supported - hint: …".
+    message: /\bparam requires\b|\b(image|audio|video) input is not supported\b/i,
     statuses: [400, 413, 414, 422, 501],
   },
 ];

@@ -15,6 +15,7 @@ import { abortedOutcome, type FailedOutcome, type Outcome, type RunContext } fro
 import { classify, type Refuser } from '../errors/classify.ts';
 import { readErrorBody } from '../errors/errorBody.ts';
 import {
+  brokenStream,
   connectionFailure,
   filteredAnswer,
   incompleteStream,
@@ -84,6 +85,8 @@ class Answer {
   readonly #wire: SdkFetch;
   #output = '';
   readonly #toolCalls: ToolCall[] = [];
+  /** Those of the whole answer, as it stands in its last event. */
+  #toldCalls: ToolCall[] = [];
   #rawUsage: Fields | null = null;
   /** Whether what has been counted counts the output too. */
   #isBilled = false;
@@ -93,6 +96,8 @@ class Answer {
   /** An error in the middle of the answer; it ends it. */
   #failure: WireFailure | null = null;
   #finish: LanguageModelV4FinishReason | null = null;
+  /** The same, as the provider's last event has it. */
+  #toldFinish: LanguageModelV4FinishReason | null = null;
   /** Of the event that the SDK reads now. */
   #isUnknown = false;
 
@@ -154,6 +159,7 @@ class Answer {
   failureOf(error: unknown): WireFailure | null {
     const { refuser, address } = this.#call;
     const { failure, noStream } = this.#wire;
+    if (failure?.kind === 'network' && this.#wire.hasBegun) return brokenStream(refuser.name, failure);
     if (failure !== null) return connectionFailure(refuser.name, address, failure);
     if (noStream !== null) {
       const { refusal, contentType } = noStream;
@@ -233,16 +239,22 @@ class Answer {
       usage,
       isEarlyUsage = false,
       model,
+      toolCalls = [],
+      finish = null,
+      isProgress = false,
       isLast,
       isWhole = false,
       isUnknown = false,
     } = this.#call.dialect.hear(event);
     this.#isUnknown = isUnknown;
+    if (isProgress) this.#progress();
+    this.#toldFinish ??= finish;
     if (usage !== undefined) {
       this.#rawUsage = { ...this.#rawUsage, ...given(usage) };
       this.#isBilled ||= !isEarlyUsage;
     }
     if (model !== undefined && model !== '') this.#model = model;
+    if (toolCalls.length > 0) this.#toldCalls = toolCalls;
     if (error !== undefined && error !== null) {
       this.#failure = this.#classified({ status: null, headers: {}, body: error });
     }
@@ -253,7 +265,7 @@ class Answer {
   /** Why what has come is no answer; null when it is one. */
   #endFailure(): WireFailure | null {
     const { refuser, dialect } = this.#call;
-    const finish = this.#finish;
+    const finish = this.#ending;
     const hasReason = finish !== null && finish.unified !== 'interrupted';
     const isWhole = {
       reason: hasReason,
@@ -270,7 +282,7 @@ class Answer {
         message: `${refuser.name} ended its answer with an error (${reason.slice(0, 60)})`,
       };
     }
-    const isEmpty = this.#output === '' && this.#toolCalls.length === 0;
+    const isEmpty = this.#output === '' && this.#calls.length === 0;
     if (isEmpty && finish.unified === 'content-filter') {
       return filteredAnswer(refuser.name, finish.raw ?? 'content_filter');
     }
@@ -291,15 +303,25 @@ class Answer {
       : malformedStream(this.#call.refuser.name, 'something that is not its protocol');
   }
 
+  get #ending(): LanguageModelV4FinishReason | null {
+    const isReason = this.#finish !== null && this.#finish.unified !== 'interrupted';
+    return isReason ? this.#finish : (this.#toldFinish ?? this.#finish);
+  }
+
+  get #calls(): ToolCall[] {
+    return this.#toolCalls.length > 0 ? this.#toolCalls : this.#toldCalls;
+  }
+
   #whole(): Outcome {
-    const finish = this.#finish?.unified ?? 'other';
+    const calls = this.#calls;
+    const finish = this.#ending?.unified ?? 'other';
     return {
       ok: true,
       result: {
         output: this.#output,
-        ...(this.#toolCalls.length === 0 ? {} : { tool_calls: this.#toolCalls }),
+        ...(calls.length === 0 ? {} : { tool_calls: calls }),
         // A tool that the job itself chose ends the answer with `stop` at OpenAI, any tool with some local servers.
-        finish_reason: finishReasons[finish === 'stop' && this.#toolCalls.length > 0 ? 'tool-calls' : finish],
+        finish_reason: finishReasons[finish === 'stop' && calls.length > 0 ? 'tool-calls' : finish],
         model: this.#modelName,
         usage: this.#usageTold() ?? {},
         ...(this.#rawUsage === null ? {} : { raw_usage: this.#rawUsage }),

@@ -1,3 +1,4 @@
+import http from 'node:http';
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import type { WorkerSettings } from '../config/config.ts';
@@ -36,6 +37,8 @@ Environment:
   SVC_CONFIG_URL       remote configuration, JSON or YAML with the keys of the file; followed while the worker runs,
                        so that a rotated key (worker.api_key) needs no restart
   SVC_LOCAL_MODEL_HOST scheme, host and port of the local-model server, such as http://10.0.0.5:11434
+  HTTPS_PROXY, HTTP_PROXY, NO_PROXY
+                       proxies for requests to providers and coordinator; never for this machine itself
   SVC_LOG_LEVEL        trace, debug, info, warn, error or silent; default info
 
 A value is taken from the flag, else the environment, the configuration file, the remote configuration, the default.
@@ -68,6 +71,7 @@ async function run(flags: Flags): Promise<void> {
   // A terminal that is closed takes no more output; the drain that its SIGHUP begins must outlive that.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   let configured: ConfiguredWorker;
+  useProxies(process.env);
   try {
     const { env } = process;
     const environment = readWorkerEnvironment(env);
@@ -98,6 +102,16 @@ async function run(flags: Flags): Promise<void> {
   const { undelivered } = await drained;
   view?.close();
   process.exit(undelivered > 0 ? 1 : 0);
+}
+
+/**
+ * The proxies of the environment for the remote configuration, which `fetch` reads, as for everything else; never for
+ * this machine itself. Older versions of Node cannot.
+ */
+function useProxies(env: NodeJS.ProcessEnv): void {
+  const exempt = [env.no_proxy ?? env.NO_PROXY, 'localhost', '127.0.0.1', '::1'];
+  const NO_PROXY = exempt.filter(Boolean).join(',');
+  http.setGlobalProxyFromEnv?.({ ...env, NO_PROXY, no_proxy: NO_PROXY });
 }
 
 function settingsOfFlags(flags: Flags): Partial<WorkerSettings> {

@@ -8,7 +8,8 @@ export type WorkerConfigFile = Pick<ConfigFile, 'providers' | 'worker' | 'jobs'>
 /**
  * What a coordinator serves to its workers: where the providers are and with which variable's key, their models, the
  * `worker` block, and the time after which a silent worker's jobs go to others. Nothing else of it: no address, no
- * folder, no limit. `worker.api_key` is in it when the operator has put it there for them. `worker.name` never is: the
+ * folder, no limit, and no headers: their values may be secrets, which stay on the machine that needs them, as the files
+ * of keys do. `worker.api_key` is in it when the operator has put it there for them. `worker.name` never is: the
  * name is one machine's, and two workers of one name cannot be connected.
  */
 export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigFile {
@@ -30,11 +31,12 @@ export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigF
       heartbeat_interval_seconds: jobs.heartbeatIntervalSeconds,
     },
     providers: Object.fromEntries(
-      Object.entries(providers).map(([name, { model, baseUrl, apiKeyEnv, api, timeouts }]) => {
+      Object.entries(providers).map(([name, { model, baseUrl, apiKeyEnv, models, api, timeouts }]) => {
         const settings: ProviderFile = {
           model,
           base_url: baseUrl,
           api_key_env: apiKeyEnv,
+          models: models ?? [],
           api: api ?? null,
           timeouts: presentTimeouts(timeouts),
         };

@@ -15,11 +15,19 @@ import { HttpFailure } from './http/httpFailure.ts';
 import { openStream, type StreamAnswer } from './http/openStream.ts';
 import { Patience, type Timeouts, timeoutsDefault } from './http/patience.ts';
 import { beginOf, linesOf } from './http/readBody.ts';
-import { addressOf, baseOf, listModels, type ModelServer, namesIn } from './models/modelList.ts';
+import {
+  addressOf,
+  baseOf,
+  listModels,
+  type ModelServer,
+  namesIn,
+  queryOf,
+  withQuery,
+} from './models/modelList.ts';
 import { parseLine, type Said } from './ollama/line.ts';
 import { ollamaRequest } from './ollama/request.ts';
 import { isTruncated, truncatedFailure } from './ollama/window.ts';
-import type { ProviderSettings } from './providerSettings.ts';
+import { type ProviderSettings, secretsOf } from './providerSettings.ts';
 import { RequestError } from './request/chatMessages.ts';
 
 const addressDefault = 'http://127.0.0.1:11434';
@@ -39,16 +47,20 @@ interface Server extends ModelServer {
  * `num_predict`; `format` or `response_format`; `tools`; `keep_alive`; `think`.
  * Source: https://github.com/ollama/ollama/blob/main/docs/api.md
  */
-export function createOllama({ name, baseUrl, apiKey, model, timeouts }: ProviderSettings): Provider {
+export function createOllama(settings: ProviderSettings): Provider {
+  const { name, baseUrl, apiKey, model, timeouts, headers } = settings;
+  const secrets = secretsOf(settings);
   // The address of its other API, which people have at hand.
   const base = baseOf(baseUrl ?? addressDefault).replace(/\/v1$/, '');
   const server: Server = {
     name,
     base,
     address: addressOf(base),
-    headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+    headers: { ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
+    query: queryOf(baseUrl),
+    known: settings.models,
     timeouts: { ...timeoutsDefault, ...timeouts },
-    hide: hideKeys(apiKey),
+    hide: hideKeys(secrets),
     lists: [{ url: `${base}/api/tags`, names: ({ models }) => withShortNames(namesIn(models, 'name')) }],
     start: 'Start it with "ollama serve"',
   };
@@ -58,7 +70,7 @@ export function createOllama({ name, baseUrl, apiKey, model, timeouts }: Provide
     models: () => listModels(server),
     probe: () => listModels(server),
     run: (assignment, context) => {
-      const asked = { ...server, hide: hideAll(apiKey, assignment) };
+      const asked = { ...server, hide: hideAll(secrets, assignment) };
       return run(asked, assignment, assignment.model ?? model, context);
     },
   };
@@ -86,7 +98,7 @@ async function run(
     const body = ollamaRequest(assignment, model);
     const answer = await openStream({
       method: 'POST',
-      url: new URL(`${server.base}/api/chat`),
+      url: withQuery(new URL(`${server.base}/api/chat`), server.query ?? ''),
       headers: { ...server.headers, 'content-type': 'application/json' },
       body,
       patience,

@@ -40,6 +40,9 @@ export interface SdkCall {
   /** What was asked for. */
   modelName: string;
   timeouts: Timeouts;
+  /** Of the configured address; it goes along with every request. */
+  query?: string;
+  headers?: Readonly<Record<string, string>>;
 }
 
 /** Run one job through an SDK. It keeps the promises of `Provider.run`. */

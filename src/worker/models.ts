@@ -1,3 +1,4 @@
+import { localProviders } from '../config/config.ts';
 import { nameLengthMax } from '../domain/limits.ts';
 import type { Provider } from './provider.ts';
 
@@ -63,4 +64,10 @@ async function ask(
 /** No job can ask for a longer name, and a coordinator refuses the whole frame for one. */
 function isAskable(model: string): boolean {
   return model.length <= nameLengthMax;
+}
+
+/** Those whose server is on this machine or in its network: by their name alone a coordinator may not know it. */
+export function freeOf(providers: readonly Provider[]): string[] | undefined {
+  const free = providers.filter(({ kind, name }) => kind === 'local' && !localProviders.includes(name));
+  return free.length === 0 ? undefined : free.map(({ name }) => name);
 }

@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events';
-import { localProviders } from '../config/config.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { WorkerKind } from '../domain/worker.ts';
@@ -19,7 +18,7 @@ import { type Dial, dialWebSocket } from './dial.ts';
 import type { WorkerEvents } from './events.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Leases } from './leases.ts';
-import { ModelList } from './models.ts';
+import { freeOf, ModelList } from './models.ts';
 import type { Provider } from './provider.ts';
 import { socketUrl, type Trouble } from './trouble.ts';
 import { uuid } from './uuid.ts';
@@ -398,10 +397,4 @@ export class Worker extends EventEmitter<WorkerEvents> {
       this.#options.logger.error({ worker: this.name, event, error: messageOf(error) }, 'a listener threw');
     }
   }
-}
-
-/** Those whose server is on this machine or in its network: by their name alone a coordinator may not know it. */
-function freeOf(providers: readonly Provider[]): string[] | undefined {
-  const free = providers.filter(({ kind, name }) => kind === 'local' && !localProviders.includes(name));
-  return free.length === 0 ? undefined : free.map(({ name }) => name);
 }

@@ -50,6 +50,8 @@ export type JobEvent =
       fault: Fault | null;
       /** The other workers that fit the job at this provider. */
       others: Others;
+      /** What the provider ran; null when nobody has said it. */
+      model?: string | null;
       /** What the provider asked for, for the provider's own limit; the job's machine does not read it. */
       retryAfterMs?: number | null;
       rules: FailureRules;
@@ -69,12 +71,12 @@ export type JobEvent =
   | ({ type: 'job.timedOut'; timeoutMs: number } & OfLease & Untold)
   /** No heartbeat for too long (`reaped`), or the worker says that it does not run it (`lost`). */
   | ({ type: 'job.reaped'; outcome: 'reaped' | 'lost'; maxReaps: number } & OfLease & Untold)
-  /** A draining worker gives the job back unrun. */
-  | ({ type: 'job.released' } & OfLease)
+  /** A draining worker gives the job back unfinished. */
+  | ({ type: 'job.released' } & OfLease & Untold)
   /** POST retry. `target` and `chain` are the routing's fresh answer. */
   | ({ type: 'job.retried'; strategy: StrategyName; target: Target; chain: Target[] } & At & Untold)
   /** What an attempt that had already ended was still charged for. */
-  | ({ type: 'job.usageReported' } & OfLease & Spent);
+  | ({ type: 'job.usageReported'; model?: string | null } & OfLease & Spent);
 
 export type WorkerEvent =
   /** `owner` is the key it came with. */

@@ -237,7 +237,7 @@ export function acceptResult(life: JobLife, { at, result, usage, cost }: Of<'job
 /** The attempt has failed and is counted for its provider. */
 export function endFailedAttempt(
   life: JobLife,
-  { at, error, fault, usage, cost }: Of<'job.attemptFailed'>,
+  { at, error, fault, usage, cost, model = null }: Of<'job.attemptFailed'>,
 ): JobLife {
   const attempt = lastAttempt(life);
   const provider = attempt?.provider ?? life.target.provider;
@@ -246,7 +246,7 @@ export function endFailedAttempt(
   return {
     ...life,
     ...requeued,
-    attempts: ended(life, at, isLimit ? 'rate_limited' : 'failed', error, usage, cost),
+    attempts: named(ended(life, at, isLimit ? 'rate_limited' : 'failed', error, usage, cost), model),
     tallies: {
       ...life.tallies,
       [provider]: isLimit
@@ -347,12 +347,12 @@ export function failLost(life: JobLife, { at }: Of<'job.reaped'>): JobLife {
   };
 }
 
-/** Its worker gave it back unrun: no attempt is burnt. */
-export function giveBack(life: JobLife, { at }: Of<'job.released'>): JobLife {
+/** Its worker gave it back: no attempt is burnt, though what the provider had begun may cost something. */
+export function giveBack(life: JobLife, { at, cost = noCost }: Of<'job.released'>): JobLife {
   return {
     ...life,
     ...requeued,
-    attempts: ended(life, at, 'released', null, null, noCost),
+    attempts: ended(life, at, 'released', null, null, cost),
     releaseCount: (life.releaseCount ?? 0) + 1,
     updatedAt: at,
   };
@@ -401,11 +401,14 @@ export function findWorker(life: JobLife, returned: Of<'job.workerReturned'>): J
 }
 
 /** What an ended attempt still cost. The state stays. */
-export function recordUsage(life: JobLife, { lease, usage, cost, at }: Of<'job.usageReported'>): JobLife {
+export function recordUsage(
+  life: JobLife,
+  { lease, usage, cost, at, model = null }: Of<'job.usageReported'>,
+): JobLife {
   return {
     ...life,
     attempts: life.attempts.map((attempt) =>
-      attempt.lease === lease ? { ...attempt, usage, cost } : attempt,
+      attempt.lease === lease ? { ...attempt, usage, cost, model: attempt.model ?? model } : attempt,
     ),
     updatedAt: at,
   };

@@ -37,6 +37,8 @@ export async function main(args: readonly string[]): Promise<number> {
   ]);
   // `svc jobs list | head` closes the pipe early: that is no failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A terminal that was closed: SIGHUP says what is to be done.
+    if (error.code === 'EIO') return;
     if (error.code !== 'EPIPE') throw error;
     process.exit();
   });

@@ -1,10 +1,11 @@
 import type { LoadedConfig } from '../config/load.ts';
 import { readWorkerEnvironment, type WorkerEnvironment } from '../config/workerEnvironment.ts';
 import { messageOf } from '../domain/errors.ts';
+import { UnusableKeyFile } from '../worker/keyFile.ts';
 import { providerSettings } from '../worker/layers.ts';
 import { ProviderRefused, ProviderUnreachable } from '../worker/provider.ts';
 import { keyVariableOf, UnusableKey } from '../worker/providerKeys.ts';
-import { createProvider, providerNames } from '../worker/providers/index.ts';
+import { createProvider, missingAddress, providerNames } from '../worker/providers/index.ts';
 import type { ProviderSettings } from '../worker/providers/providerSettings.ts';
 import { type Finding, fault, ok } from './finding.ts';
 
@@ -56,19 +57,23 @@ async function checkProvider(name: string, sources: Sources): Promise<Finding> {
   try {
     settings = providerSettings(name, sources, null);
   } catch (error) {
+    if (error instanceof UnusableKeyFile) return fault(title, error.message, keyFileLine(error.path));
     if (!(error instanceof UnusableKey)) throw error;
     return fault(title, error.message, exportLine(error.variable));
   }
   const provider = createProvider(settings);
   if (provider === null) {
-    const fix = `providers: { ${name}: { base_url: http://<host>:<port>/v1 } }    (there are by themselves: ${providerNames().join(', ')})`;
+    const line = `providers: { ${name}: { base_url: http://<host>:<port>/v1 } }`;
+    if (providerNames().includes(name)) return fault(title, missingAddress(name), line);
+    const fix = `${line}    (there are by themselves: ${providerNames().join(', ')})`;
     return fault(title, `${name} is none that is built in, and has no base_url`, fix);
   }
   try {
     return found(settings, await provider.probe());
   } catch (error) {
     if (error instanceof ProviderRefused) {
-      const named = sources.local.config.providers[name]?.apiKeyEnv ?? null;
+      const { apiKeyEnv: named = null, apiKeyFile } = sources.local.config.providers[name] ?? {};
+      if (apiKeyFile !== undefined) return fault(title, error.message, keyFileLine(apiKeyFile));
       const variable = keyVariableOf(name, settings.baseUrl, named);
       return fault(title, error.message, variable === null ? nameVariableLine(name) : exportLine(variable));
     }
@@ -82,6 +87,10 @@ async function checkProvider(name: string, sources: Sources): Promise<Finding> {
 
 function exportLine(variable: string): string {
   return `export ${variable}=<key>`;
+}
+
+function keyFileLine(path: string): string {
+  return `write the key, and nothing else, into ${path}`;
 }
 
 function nameVariableLine(name: string): string {

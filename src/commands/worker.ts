@@ -1,3 +1,4 @@
+import http from 'node:http';
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import type { WorkerSettings } from '../config/config.ts';
@@ -41,10 +42,13 @@ Environment:
   SVC_WORKER_ALLOWED_ENV
                        more variables that it may name as api_key_env, with commas between; by itself those of the
                        worker's providers that end in _API_KEY
+  HTTPS_PROXY, HTTP_PROXY, NO_PROXY
+                       proxies for requests to providers and coordinator; never for this machine itself
   SVC_LOG_LEVEL        trace, debug, info, warn, error or silent; default info
 
 A value is taken from the flag, else the environment, the configuration file, the remote configuration, the default.
-SIGTERM and SIGINT: take no more work, finish within the grace, give the rest back. A second one: exit at once.
+SIGTERM, SIGINT and SIGHUP: take no more work, finish within the grace, give the rest back. A second SIGTERM or SIGINT:
+exit at once.
 
 Exit codes:
   0  stopped as asked, every outcome is with the coordinator
@@ -74,7 +78,10 @@ export function workerCommand(): Command {
 
 async function run(flags: Flags): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
+  // A terminal that is closed takes no more output; the drain that its SIGHUP begins must outlive that.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   let configured: ConfiguredWorker;
+  useProxies(process.env);
   try {
     const { env } = process;
     const environment = readWorkerEnvironment(env, flags.allowEnv);
@@ -107,6 +114,16 @@ async function run(flags: Flags): Promise<void> {
   process.exit(undelivered > 0 ? 1 : 0);
 }
 
+/**
+ * The proxies of the environment for the remote configuration, which `fetch` reads, as for everything else; never for
+ * this machine itself. Older versions of Node cannot.
+ */
+function useProxies(env: NodeJS.ProcessEnv): void {
+  const exempt = [env.no_proxy ?? env.NO_PROXY, 'localhost', '127.0.0.1', '::1'];
+  const NO_PROXY = exempt.filter(Boolean).join(',');
+  http.setGlobalProxyFromEnv?.({ ...env, NO_PROXY, no_proxy: NO_PROXY });
+}
+
 function settingsOfFlags(flags: Flags): Partial<WorkerSettings> {
   return {
     providers: flags.provider ?? [],
@@ -120,7 +137,7 @@ function settingsOfFlags(flags: Flags): Partial<WorkerSettings> {
 /** @returns what the drain left behind, once a signal has come and the drain is done. */
 function drainOnSignal(worker: Worker, graceMs: number): Promise<{ undelivered: number }> {
   return new Promise((resolve, reject) => {
-    onStopSignal(() => worker.drain(graceMs).then(resolve, reject));
+    onStopSignal(() => worker.drain(graceMs).then(resolve, reject), { hangup: true });
   });
 }
 

@@ -6,7 +6,13 @@ import { type Fault, topLevelProviders } from './schema.ts';
 
 /** What no single key can tell: keys that contradict each other. Each fault keeps the configuration from being used. */
 export function findContradictions(file: ConfigFile): Fault[] {
-  return [...defaultsFaults(file), ...modelConflicts(file), ...ruleFaults(file), ...priceFaults(file)];
+  return [
+    ...defaultsFaults(file),
+    ...modelConflicts(file),
+    ...keyConflicts(file),
+    ...ruleFaults(file),
+    ...priceFaults(file),
+  ];
 }
 
 /** The `model` that stands at the top of the file under a provider's name (`ollama: {model: …}`). */
@@ -46,6 +52,14 @@ function modelConflicts(file: ConfigFile): Fault[] {
         message: `says ${top}, but ${other} says ${model}; keep one of them`,
       },
     ];
+  });
+}
+
+function keyConflicts(file: ConfigFile): Fault[] {
+  return Object.entries(file.providers ?? {}).flatMap(([provider, settings]) => {
+    if (!settings?.api_key_env || !settings.api_key_file) return [];
+    const path = `${keyPath('providers', provider)}.api_key_file`;
+    return [{ path, message: 'stands beside api_key_env; keep one of them' }];
   });
 }
 

@@ -90,7 +90,13 @@ export interface ProviderConfig {
   model: string | null;
   baseUrl: string | null;
   apiKeyEnv: string | null;
-  /** Which of OpenAI's two APIs `openai` speaks; left out: chat completions. */
+  /** The file of a worker's machine that holds the key; absolute. */
+  apiKeyFile?: string;
+  /** Sent with every request, beside those that the provider needs. Their values may be secrets. */
+  headers?: Record<string, string>;
+  /** What the provider has, where it cannot be asked. */
+  models?: string[];
+  /** Which of OpenAI's two APIs is spoken; left out: chat completions. */
   api?: ProviderApi;
   /** How long a worker waits for its answers; what is left out has its default. */
   timeouts?: ProviderTimeouts;

@@ -24,7 +24,7 @@ const priorities: Readonly<Record<string, number>> = {
 /**
  * The whole configuration from what a file says; everything else has its default. Maps with keys of the user's choice
  * have no prototype, so that a job that asks for the provider `constructor` finds nothing.
- * @param file proved by the schema and the checks. @param cwd a relative `store.path` starts here.
+ * @param file proved by the schema and the checks. @param cwd where relative paths start.
  */
 export function withDefaults(file: ConfigFile, cwd: string): Config {
   const { store, jobs, routing, retention, cost, http, worker } = file;
@@ -44,7 +44,7 @@ export function withDefaults(file: ConfigFile, cwd: string): Config {
       defaultProvider: jobs?.default_provider ?? null,
     },
     providerDefaults: { rateLimit: handling(file.providers?.defaults ?? {}) },
-    providers: bare(configuredProviders(file).map((name) => [name, providerConfig(file, name)])),
+    providers: bare(configuredProviders(file).map((name) => [name, providerConfig(file, name, cwd)])),
     routing: {
       strategy: routing?.strategy ?? 'direct',
       chain: routing?.chain ?? [],
@@ -105,13 +105,18 @@ function bare<T>(entries: [string, T][]): Record<string, T> {
   return map;
 }
 
-function providerConfig(file: ConfigFile, name: string): ProviderConfig {
+function providerConfig(file: ConfigFile, name: string, cwd: string): ProviderConfig {
   const settings: ProviderFile = file.providers?.[name] ?? {};
   return {
     rateLimit: handling(settings),
     model: settings.model ?? topLevelModel(file, name),
     baseUrl: settings.base_url ?? null,
     apiKeyEnv: settings.api_key_env ?? null,
+    ...(settings.api_key_file ? { apiKeyFile: resolve(cwd, settings.api_key_file) } : {}),
+    ...(settings.headers
+      ? { headers: bare(Object.entries(settings.headers).filter(([, value]) => value !== null)) }
+      : {}),
+    ...(settings.models ? { models: settings.models } : {}),
     ...(settings.api ? { api: settings.api } : {}),
     ...(settings.timeouts ? { timeouts: timeouts(settings.timeouts) } : {}),
     breaker: breaker(settings.breaker ?? {}),

@@ -102,11 +102,38 @@ export function oneOf(values: readonly string[]): Field {
     .test('one of', message, (value) => value === null || value === undefined || values.includes(value));
 }
 
+const notHttpUrl = wanted('an address such as http://127.0.0.1:7420');
+
+function isHttpUrl(value: string): boolean {
+  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+}
+
 export function httpUrl(): Field {
-  return stringField(wanted('an address such as http://127.0.0.1:7420'), (value) => {
-    const protocol = URL.canParse(value) ? new URL(value).protocol : '';
-    return protocol === 'http:' || protocol === 'https:';
-  });
+  return stringField(notHttpUrl, isHttpUrl);
+}
+
+/** Where a provider is found; its query goes along with every request. */
+export function baseUrl(): Field {
+  const message = ({ value }: { value?: unknown }): string =>
+    typeof value === 'string' && isHttpUrl(value) ? 'must have no # in it' : notHttpUrl({ value });
+  return stringField(message, (value) => isHttpUrl(value) && !value.includes('#'));
+}
+
+/** Headers of the connection itself, which are not for a configuration to set. */
+const ownHeaders = ['host', 'connection', 'content-length', 'content-type', 'transfer-encoding', 'upgrade'];
+
+/** What the name of a header of a request looks like: RFC 9110, 5.6.2. */
+export const headerRule = {
+  fits: (key: string): boolean =>
+    /^[\w!#$%&'*+.^`|~-]{1,200}$/.test(key) && key !== '__proto__' && !ownHeaders.includes(key.toLowerCase()),
+  rule: 'is not the name of a header that can be set',
+};
+
+/** The value of a header, never repeated in a message. */
+export function headerValue(): Field {
+  return stringField('must be a text of printable ASCII characters', (value) =>
+    /^[\x20-\x7e]{1,4096}$/.test(value),
+  );
 }
 
 export function environmentName(): Field {

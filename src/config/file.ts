@@ -64,6 +64,9 @@ export interface ProviderFile {
   model?: string | null;
   base_url?: string | null;
   api_key_env?: string | null;
+  api_key_file?: string | null;
+  headers?: Record<string, string> | null;
+  models?: string[] | null;
   api?: ProviderApi | null;
   timeouts?: TimeoutsFile | null;
   breaker?: BreakerFile | null;

@@ -16,10 +16,13 @@ export type Secrets = 'masked' | 'plain';
 
 /**
  * The configuration in force, with the keys of the file: what `svc config show` prints. Everything is there, also what
- * has its default; what is not set is null. Masked are API keys, and the passwords of addresses.
+ * has its default; what is not set is null. Masked are API keys, the values of headers, and the passwords and queries of
+ * addresses.
  */
 export function presentConfig(config: Config, secrets: Secrets = 'masked') {
   const { store, jobs, routing, retention, cost, http, worker } = config;
+  const headers = (map: Record<string, string>): Record<string, string> =>
+    secrets === 'plain' ? { ...map } : mapValues(map, () => hidden);
   const address = (url: string | null): string | null => (secrets === 'plain' ? url : maskedUrl(url));
   return {
     host: config.host,
@@ -40,7 +43,8 @@ export function presentConfig(config: Config, secrets: Secrets = 'masked') {
       ...presentDefaults(config.providerDefaults),
       ...mapValues(config.providers, (provider) => ({
         ...presentProvider(provider),
-        base_url: address(provider.baseUrl),
+        base_url: secrets === 'plain' ? provider.baseUrl : maskedQuery(maskedUrl(provider.baseUrl)),
+        ...(provider.headers === undefined ? {} : { headers: headers(provider.headers) }),
       })),
     },
     routing: {
@@ -98,6 +102,11 @@ function maskedUrl(url: string | null): string | null {
   return url.replace(/(?<=^[a-z]+:\/\/[^/?#]*?:)[^/?#]*(?=@)/i, hidden);
 }
 
+/** The query of a base_url may hold a key; a version is none. */
+function maskedQuery(url: string | null): string | null {
+  return url?.replace(/([?&](?!api-version=)[^=&]*=)[^&]*/gi, `$1${hidden}`) ?? null;
+}
+
 function mapValues<T, U>(map: Record<string, T>, change: (value: T) => U): Record<string, U> {
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
 }
@@ -113,16 +122,19 @@ export function presentTimeouts(timeouts: ProviderTimeouts | undefined) {
   };
 }
 
-function presentDefaults({ rateLimit }: Config['providerDefaults']) {
+function presentDefaults({ rateLimit }: Config['providerDefaults']): Record<string, object> {
   return rateLimit === null ? {} : { [defaultsKey]: { rate_limit: wireRateLimit(rateLimit) } };
 }
 
-function presentProvider({ rateLimit, model, baseUrl, apiKeyEnv, api, timeouts, breaker }: ProviderConfig) {
+function presentProvider(provider: ProviderConfig) {
+  const { rateLimit, model, baseUrl, apiKeyEnv, apiKeyFile, models, api, timeouts, breaker } = provider;
   return {
     rate_limit: wireRateLimit(rateLimit),
     model,
     base_url: baseUrl,
     api_key_env: apiKeyEnv,
+    ...(apiKeyFile === undefined ? {} : { api_key_file: apiKeyFile }),
+    ...(models === undefined ? {} : { models }),
     ...(api === undefined ? {} : { api }),
     ...(timeouts === undefined ? {} : { timeouts: presentTimeouts(timeouts) }),
     breaker: wireBreakerSettings(breaker),

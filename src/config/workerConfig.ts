@@ -8,9 +8,9 @@ export type WorkerConfigFile = Pick<ConfigFile, 'providers' | 'worker' | 'jobs'>
 /**
  * What a coordinator serves to its workers: where the providers are and with which variable's key, their models, the
  * `worker` block, and the time after which a silent worker's jobs go to others. Nothing else of it: no address, no
- * folder, no limit, and no secret: any key with the role worker reads it, so neither `worker.api_key` nor the name and the
- * password of an address are in it. `worker.name` is not either: the name is one machine's, and two workers of one name
- * cannot be connected.
+ * folder, no limit, no headers, whose values may be secrets, and no secret: any key with the role worker reads it, so neither
+ * `worker.api_key` nor the name and the password of an address are in it. `worker.name` is not either: the name is one
+ * machine's, and two workers of one name cannot be connected.
  */
 export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigFile {
   const models = localProviders.flatMap((name) => {
@@ -30,11 +30,12 @@ export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigF
       heartbeat_interval_seconds: jobs.heartbeatIntervalSeconds,
     },
     providers: Object.fromEntries(
-      Object.entries(providers).map(([name, { model, baseUrl, apiKeyEnv, api, timeouts }]) => {
+      Object.entries(providers).map(([name, { model, baseUrl, apiKeyEnv, models, api, timeouts }]) => {
         const settings: ProviderFile = {
           model,
           base_url: withoutPassword(baseUrl),
           api_key_env: apiKeyEnv,
+          models: models ?? [],
           api: api ?? null,
           timeouts: presentTimeouts(timeouts),
         };

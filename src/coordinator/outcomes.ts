@@ -46,9 +46,19 @@ export type Outcome =
       latencyMs: number;
       firstTokenMs: number | null;
     }
-  | { type: 'fail'; failure: ReportedFailure; usage: Usage | null }
-  | { type: 'aborted'; usage: Usage | null }
-  | { type: 'release' };
+  | ({
+      type: 'fail';
+      failure: ReportedFailure;
+      usage: Usage | null;
+      model?: string | null | undefined;
+    } & Begun)
+  | { type: 'aborted'; usage: Usage | null; model?: string | null | undefined }
+  | ({ type: 'release' } & Begun);
+
+/** Whether the provider had begun to answer, so that it may charge for an attempt that brought nothing. */
+interface Begun {
+  begun?: boolean | undefined;
+}
 
 /** How an attempt must have ended for the same word to be only a repetition, whose ack was lost. */
 const repeats: Record<Outcome['type'], readonly AttemptOutcome[]> = {
@@ -81,8 +91,8 @@ export class Outcomes {
   readonly #pricing: Pricing;
   /** The other workers that fit a job at the provider of its last attempt. */
   readonly #others: (life: JobLife) => Others;
-  /** Whether output of a lease has come. */
-  readonly #hasBegun: (ref: LeaseRef) => boolean;
+  /** Whether a connected worker says that a provider charges it nothing. */
+  readonly #isFree: (workerId: string, provider: string) => boolean;
   /** Called when the worker has said its last word on a lease that only waited for it. */
   readonly #letGo: (ref: LeaseRef, workerId: string) => void;
 
@@ -94,7 +104,7 @@ export class Outcomes {
     providers: Providers;
     pricing: Pricing;
     others: (life: JobLife) => Others;
-    hasBegun: (ref: LeaseRef) => boolean;
+    isFree: (workerId: string, provider: string) => boolean;
     letGo: (ref: LeaseRef, workerId: string) => void;
   }) {
     this.#config = options.config;
@@ -104,7 +114,7 @@ export class Outcomes {
     this.#providers = options.providers;
     this.#pricing = options.pricing;
     this.#others = options.others;
-    this.#hasBegun = options.hasBegun;
+    this.#isFree = options.isFree;
     this.#letGo = options.letGo;
   }
 
@@ -166,14 +176,15 @@ export class Outcomes {
     const usage = 'usage' in outcome ? outcome.usage : null;
     if (usage === null || attempt.usage !== null) return [];
     const cost = this.#costOf(attempt, outcome, null, at);
-    return [{ type: 'job.usageReported', at, lease: attempt.lease, usage, cost }];
+    const model = modelOf(outcome);
+    return [{ type: 'job.usageReported', at, lease: attempt.lease, usage, cost, model }];
   }
 
   /** What the worker's word can mean, best first; the machine takes the first that its state accepts. */
   #events(job: JobRecord, attempt: Attempt, outcome: Outcome): JobEvent[] {
     const at = this.#clock.now();
     const usage = 'usage' in outcome ? outcome.usage : null;
-    const fault = outcome.type === 'fail' ? this.#faultOf(job, attempt, outcome) : null;
+    const fault = outcome.type === 'fail' ? faultIn(outcome) : null;
     const cost = this.#costOf(attempt, outcome, fault, at);
     const spent = { at, lease: attempt.lease, usage, cost };
     const late = this.#lateUsage(attempt, outcome, at);
@@ -196,7 +207,7 @@ export class Outcomes {
         return [{ type: 'job.completed', ...spent, result }, ...late];
       }
       case 'fail':
-        return [this.#attemptFailed(job, attempt, outcome.failure, fault, spent), ...late];
+        return [this.#attemptFailed(job, attempt, outcome, fault, spent), ...late];
       case 'aborted':
         return [
           {
@@ -210,14 +221,14 @@ export class Outcomes {
           ...late,
         ];
       case 'release':
-        return [{ type: 'job.released', at, lease: attempt.lease }];
+        return [{ type: 'job.released', at, lease: attempt.lease, cost }];
     }
   }
 
   #attemptFailed(
     job: JobRecord,
     attempt: Attempt,
-    failure: ReportedFailure,
+    { failure, model }: Extract<Outcome, { type: 'fail' }>,
     fault: Fault | null,
     spent: { at: number; lease: number; usage: Usage | null; cost: Cost },
   ): JobEvent {
@@ -233,6 +244,7 @@ export class Outcomes {
       error: isUnhandled ? unhandledLimit(failureOf(failure), attempt.provider) : failureOf(failure),
       fault,
       others: this.#others(job.life),
+      model: model ?? null,
       retryAfterMs: failure.retryAfterMs,
       rules: {
         maxAttempts: jobs.maxAttempts,
@@ -245,18 +257,14 @@ export class Outcomes {
     };
   }
 
-  #faultOf(job: JobRecord, { lease }: Attempt, { failure, usage }: Outcome & { type: 'fail' }): Fault | null {
-    return faultOf(failureOf(failure), usage !== null || this.#hasBegun({ jobId: job.id, lease }));
-  }
-
   /** What an attempt costs by its worker's last word. One that has ended is priced by the time of its end. */
-  #costOf({ provider, model, finishedAt }: Attempt, outcome: Outcome, fault: Fault | null, at: number): Cost {
+  #costOf(attempt: Attempt, outcome: Outcome, fault: Fault | null, at: number): Cost {
+    const { provider, model, workerId, finishedAt } = attempt;
     const usage = 'usage' in outcome ? outcome.usage : null;
-    const isNothing =
-      outcome.type === 'release' || (outcome.type === 'fail' && isTurnedAway(outcome.failure, fault));
-    if (usage === null && isNothing) return noCost;
-    const reportedModel = outcome.type === 'complete' ? outcome.model : null;
-    return this.#pricing.costOf({ provider, model, reportedModel, usage, at: finishedAt ?? at });
+    if (usage === null && isNothing(outcome, fault)) return noCost;
+    const reportedModel = modelOf(outcome);
+    const isFree = this.#isFree(workerId, provider);
+    return this.#pricing.costOf({ provider, model, reportedModel, usage, at: finishedAt ?? at, isFree });
   }
 
   /**
@@ -266,8 +274,31 @@ export class Outcomes {
   costUntold(job: JobRecord): Cost {
     const attempt = lastAttempt(job.life);
     if (attempt === undefined) return noCost;
-    const { provider, model } = attempt;
-    return this.#pricing.costOf({ provider, model, usage: null, at: this.#clock.now() });
+    const { provider, model, workerId } = attempt;
+    const isFree = this.#isFree(workerId, provider);
+    return this.#pricing.costOf({ provider, model, usage: null, at: this.#clock.now(), isFree });
+  }
+}
+
+/** What a failure says of its worker; null when it says nothing of it. */
+function faultIn({ failure, usage, begun }: Extract<Outcome, { type: 'fail' }>): Fault | null {
+  return faultOf(failureOf(failure), usage !== null || begun === true);
+}
+
+/** What the provider ran, by its worker's word; null when it does not say. */
+function modelOf(outcome: Outcome): string | null {
+  return outcome.type === 'release' ? null : (outcome.model ?? null);
+}
+
+/** The provider cannot have charged for it. */
+function isNothing(outcome: Outcome, fault: Fault | null): boolean {
+  switch (outcome.type) {
+    case 'release':
+      return outcome.begun !== true;
+    case 'fail':
+      return outcome.begun !== true && isTurnedAway(outcome.failure, fault);
+    default:
+      return false;
   }
 }
 

@@ -117,7 +117,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     providers,
     pricing,
     others: (life) => candidates.others(life),
-    hasBegun: (ref) => leases.get(ref)?.hasStreamed === true,
+    isFree: (workerId, provider) => workers.session(workerId)?.free.has(provider) === true,
     letGo: (ref, workerId) => keeper.letGo(ref, workerId),
   });
   const keeper = new LeaseKeeper({

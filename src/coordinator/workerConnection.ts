@@ -70,11 +70,13 @@ export class WorkerConnection {
 
   /**
    * The first frame: register, take up what still runs, tell what is lost, welcome.
+   * @param free providers that the worker says charge nothing.
    * @throws StoreUnavailable when the registration could not be made durable.
    */
-  async hello(said: WorkerHello, running: readonly LeaseRef[]): Promise<void> {
+  async hello(said: WorkerHello, running: readonly LeaseRef[], free: readonly string[] = []): Promise<void> {
     const { workers, keeper, liveness, dispatcher, config, clock, logger } = this.#parts;
     const session = this.#session;
+    session.free = new Set(free);
     const misfit = misfitOf(said, session.key.bounds);
     if (misfit !== null) {
       this.#notAllowed(said.name, misfit);
@@ -157,9 +159,12 @@ export class WorkerConnection {
 
   /** The worker's last word on a lease; the ack leaves when it is durable. */
   async conclude(ref: LeaseRef, outcome: Outcome): Promise<void> {
-    const { outcomes, logger } = this.#parts;
+    const { outcomes, leases, logger } = this.#parts;
     try {
-      const ack = await outcomes.conclude(this.#session, ref, outcome);
+      // Not every worker says `begun`; one that has sent output need not.
+      const hasStreamed = leases.get(ref)?.hasStreamed === true;
+      const told = hasStreamed ? { ...outcome, begun: true } : outcome;
+      const ack = await outcomes.conclude(this.#session, ref, told);
       this.#session.send({ type: 'ack', ...toWireLease(ref), ...ack });
     } catch (error) {
       logger.error({ job_id: ref.jobId, lease: ref.lease, err: error }, 'outcome not durable yet');

@@ -23,6 +23,8 @@ export class WorkerSession {
   #workerId = '';
   #closed = false;
   #outgoing: Assignment[] = [];
+  /** Providers that the worker says run on machines of its owner's, and charge nothing. */
+  free: ReadonlySet<string> = new Set();
   /** Monotonic ms of the last frame. */
   heardAt: number;
   /** The key that it came with; its bounds may change. */

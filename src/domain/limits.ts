@@ -14,3 +14,5 @@ export const slotsUnbound = 1_000;
 export const tokensMax = 1e10;
 /** Some thirty years; keeps Infinity out. */
 export const millisecondsMax = 1e12;
+/** Dollars that one attempt can cost; in nano-dollars it still is an exact number. */
+export const costUsdMax = 1e6;

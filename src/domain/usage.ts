@@ -14,6 +14,8 @@ export interface Usage {
   isPartial?: true;
   /** It is more than an attempt can have used: kept as it was said, and counted nowhere. */
   isImplausible?: true;
+  /** What the provider says that it charged, whole nano-dollars; left out when it does not say. */
+  toldNanoDollars?: number;
 }
 
 /** Usage as workers send it and clients read it. */
@@ -24,6 +26,8 @@ export interface WireUsage {
   cache_write_tokens?: number;
   reasoning_tokens: number;
   total_tokens: number;
+  /** What the provider says that it charged. Workers send it; clients read the cost of the attempt. */
+  cost_usd?: number;
 }
 
 /** Fill what a worker left out: the missing total is the sum, everything else 0. */
@@ -37,6 +41,7 @@ export function usageFromWire(wire: Partial<WireUsage>): Usage {
     ...(wire.cache_write_tokens ? { cacheWriteTokens: wire.cache_write_tokens } : {}),
     reasoningTokens: wire.reasoning_tokens ?? 0,
     totalTokens: wire.total_tokens ?? inputTokens + outputTokens,
+    ...(wire.cost_usd === undefined ? {} : { toldNanoDollars: Math.round(wire.cost_usd * 1e9) }),
   };
 }
 

@@ -66,6 +66,8 @@ export interface HelloFrame {
   host?: string | undefined;
   instance?: string | undefined;
   running?: WireLease[] | undefined;
+  /** Those of `providers` that run on machines of one's own, and charge nothing. */
+  free?: string[] | undefined;
 }
 
 export interface HeartbeatFrame {
@@ -117,15 +119,23 @@ export interface FailFrame extends WireLease {
   type: 'fail';
   error: WireFailure;
   usage?: Partial<WireUsage> | undefined;
+  /** The provider had begun to answer: it may charge for that, whatever the class says. */
+  begun?: boolean | undefined;
+  /** What the provider ran, or was asked to run. */
+  model?: string | null | undefined;
 }
 
 export interface AbortedFrame extends WireLease {
   type: 'aborted';
   usage?: Partial<WireUsage> | undefined;
+  /** What the provider ran, or was asked to run. */
+  model?: string | null | undefined;
 }
 
 export interface ReleaseFrame extends WireLease {
   type: 'release';
+  /** The provider had been asked: it may charge for that. */
+  begun?: boolean | undefined;
 }
 
 export interface DrainFrame {

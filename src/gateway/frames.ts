@@ -1,6 +1,6 @@
-import { array, lazy, mixed, number, object, type Schema, string } from 'yup';
+import { array, boolean, lazy, mixed, number, object, type Schema, string } from 'yup';
 import { errorClasses } from '../domain/failure.ts';
-import { concurrencyMax, millisecondsMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
+import { concurrencyMax, costUsdMax, millisecondsMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
 import {
   frameDepthMax,
   frameMembersMax,
@@ -49,6 +49,8 @@ const longList = (max: number, isRight: (item: unknown) => boolean, what: string
   });
 const leases = (isRequired: boolean) =>
   longList(leasesMax, (item) => isFields(item) && isLease(item), 'a lease: {job_id, lease}', isRequired);
+/** One that is too long counts as none: the frame of an outcome is not refused for it. */
+const modelName = () => string().nullable();
 const tokens = () => number().integer().min(0).max(tokensMax);
 const milliseconds = () => number().min(0).max(millisecondsMax);
 
@@ -59,6 +61,7 @@ const usage = object({
   cache_write_tokens: tokens(),
   reasoning_tokens: tokens(),
   total_tokens: tokens(),
+  cost_usd: number().min(0).max(costUsdMax),
 });
 
 const toolCalls = longList(
@@ -108,6 +111,7 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
     host: string().max(nameLengthMax),
     instance: string().max(nameLengthMax),
     running: leases(false),
+    free: boundedList(providersMax, array().of(name())),
   }),
   heartbeat: object({ running: leases(true), models }),
   chunk: object({ ...lease, seq: number().integer().min(0).required(), text: string().defined() }),
@@ -134,9 +138,11 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
       retry_after_seconds: number().min(0).max(millisecondsMax),
     }).required(),
     usage,
+    begun: boolean(),
+    model: modelName(),
   }),
-  aborted: object({ ...lease, usage }),
-  release: object(lease),
+  aborted: object({ ...lease, usage, model: modelName() }),
+  release: object({ ...lease, begun: boolean() }),
   drain: object({}),
 };
 

@@ -1,4 +1,4 @@
-import { millisecondsMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
+import { costUsdMax, millisecondsMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
 import { leasesMax } from '../domain/workerProtocol.ts';
 import { type Fields, isFields } from '../lib/fields.ts';
 
@@ -16,6 +16,9 @@ const isTokens = (value: unknown): boolean => isLeftOutOr(value, (count) => isWh
 const isMilliseconds = (value: unknown): boolean =>
   isLeftOutOr(value, (ms) => typeof ms === 'number' && ms >= 0 && ms <= millisecondsMax);
 
+const isDollars = (value: unknown): boolean =>
+  isLeftOutOr(value, (cost) => typeof cost === 'number' && cost >= 0 && cost <= costUsdMax);
+
 const isUsage = (value: unknown): boolean =>
   isFields(value) &&
   isTokens(value.input_tokens) &&
@@ -23,7 +26,8 @@ const isUsage = (value: unknown): boolean =>
   isTokens(value.cached_input_tokens) &&
   isTokens(value.cache_write_tokens) &&
   isTokens(value.reasoning_tokens) &&
-  isTokens(value.total_tokens);
+  isTokens(value.total_tokens) &&
+  isDollars(value.cost_usd);
 
 const isResult = (value: unknown): boolean =>
   isFields(value) &&

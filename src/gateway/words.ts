@@ -37,7 +37,7 @@ export function failureFromWire(wire: WireFailure): ReportedFailure {
 export function outcomeFromWire(result: WireResult): Outcome {
   const { output, tool_calls, finish_reason, model, usage, raw_usage, latency_ms, first_token_ms } = result;
   if (isLargerThan(outputBytesMax, outputTexts(output, tool_calls))) {
-    return { type: 'fail', failure: tooLarge, usage: usageOrNull(usage) };
+    return { type: 'fail', failure: tooLarge, usage: usageOrNull(usage), begun: true };
   }
   return {
     type: 'complete',
@@ -62,11 +62,11 @@ export function keptRawUsage(raw: unknown): unknown {
   return raw === undefined || raw === null || JSON.stringify(raw).length > rawUsageMax ? undefined : raw;
 }
 
-/** null when the worker says of neither input nor output what was used: that is not the same as none. */
+/** null when the worker says neither input, output nor price of what was used: that is not the same as none. */
 export function usageOrNull(wire: Partial<WireUsage> | undefined): Usage | null {
   if (wire === undefined) return null;
-  const { input_tokens: input, output_tokens: output } = wire;
-  if (input === undefined && output === undefined) return null;
+  const { input_tokens: input, output_tokens: output, cost_usd: cost } = wire;
+  if (input === undefined && output === undefined && cost === undefined) return null;
   const usage = usageFromWire(wire);
   return input === undefined || output === undefined ? { ...usage, isPartial: true } : usage;
 }
@@ -77,7 +77,7 @@ function cutMessage(message: string): string {
 }
 
 /** A text that is too long for a model's name is none: the model counts as not told then. */
-function keptModel(model: string | null): string | null {
+export function keptModel(model: string | null): string | null {
   return model === null || model.length > nameLengthMax ? null : model;
 }
 

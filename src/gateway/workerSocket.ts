@@ -20,7 +20,7 @@ import { type Socket, socketStates } from '../lib/socket.ts';
 import { parseFrame } from './frames.ts';
 import { openGate, type ReadGate } from './readGate.ts';
 import { OwnUnderWay } from './underWay.ts';
-import { failureFromWire, keptChunk, outcomeFromWire, usageOrNull } from './words.ts';
+import { failureFromWire, keptChunk, keptModel, outcomeFromWire, usageOrNull } from './words.ts';
 
 /** Faults of form that a connection survives. */
 const faultsMax = 5;
@@ -182,7 +182,8 @@ export class WorkerSocket implements WorkerLink {
   }
 
   async #hello(frame: HelloFrame): Promise<void> {
-    const { name, kind, providers, concurrency, models, tags, version, host, instance, running } = frame;
+    const { name, kind, providers, concurrency, models, tags, version, host, instance, running, free } =
+      frame;
     const hello = {
       name,
       kind,
@@ -196,7 +197,7 @@ export class WorkerSocket implements WorkerLink {
       instance: instance ?? null,
     };
     try {
-      await this.#connection.hello(hello, (running ?? []).map(leaseOf));
+      await this.#connection.hello(hello, (running ?? []).map(leaseOf), free);
     } catch (error) {
       this.#logger.error({ err: error }, 'worker could not be registered');
       const code = error instanceof CoordinatorError ? error.code : 'internal_error';
@@ -237,13 +238,19 @@ export class WorkerSocket implements WorkerLink {
           type: 'fail',
           failure: failureFromWire(frame.error),
           usage: usageOrNull(frame.usage),
+          begun: frame.begun,
+          model: keptModel(frame.model ?? null),
         });
         break;
       case 'aborted':
-        void connection.conclude(leaseOf(frame), { type: 'aborted', usage: usageOrNull(frame.usage) });
+        void connection.conclude(leaseOf(frame), {
+          type: 'aborted',
+          usage: usageOrNull(frame.usage),
+          model: keptModel(frame.model ?? null),
+        });
         break;
       case 'release':
-        void connection.conclude(leaseOf(frame), { type: 'release' });
+        void connection.conclude(leaseOf(frame), { type: 'release', begun: frame.begun });
         break;
       case 'drain':
         connection.drain();

@@ -7,18 +7,23 @@ const sameKeyMs = 500;
 /**
  * Call `stop` at the first SIGTERM or SIGINT; a second one ends the process at once, with 128 plus the signal's number
  * as shells have it.
+ * @param options.hangup SIGHUP stops too: a terminal that is closed sends it, once or more often, and each of them is
+ * only a first one.
  */
-export function onStopSignal(stop: () => void): void {
+export function onStopSignal(stop: () => void, { hangup = false } = {}): void {
   let firstAt: number | null = null;
   const onSignal = (signal: NodeJS.Signals, number: number): void => {
     const now = performance.now();
     if (firstAt === null) {
       firstAt = now;
       stop();
+    } else if (signal === 'SIGHUP') {
+      return;
     } else if (signal !== 'SIGINT' || now - firstAt >= sameKeyMs) {
       process.exit(128 + number);
     }
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  if (hangup) process.on('SIGHUP', onSignal);
 }

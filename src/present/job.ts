@@ -97,7 +97,7 @@ function present({ job, waiting, heartbeatAt }: JobView, asked: RequestPart, cou
     worker_id: status === 'pending' ? null : (lastAttempt(life)?.workerId ?? null),
     heartbeat_at: iso(heartbeatAt),
     stuck: job.state === 'running.stuck',
-    attempt_count: life.attempts.length,
+    attempt_count: life.attempts.filter(({ outcome }) => outcome !== 'released').length,
     retry_count: life.retryCount,
     reap_count: life.reapCount,
     cost_usd: toDollars(cost.nanoDollars),

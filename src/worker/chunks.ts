@@ -9,7 +9,8 @@ const textMax = 1024 * 1024;
 
 /**
  * Gathers streamed output and sends it as `chunk` frames, all jobs in one beat. A run that ends before the beat
- * sends none: its outcome carries the whole output. Chunks are for watching only; they are not sent again.
+ * sends none: its outcome carries the whole output. One that ends later first sends what is left, so that those who
+ * watch see all of it. Chunks are for watching only; they are not sent again.
  */
 export class ChunkPacer {
   readonly #clock: Clock;
@@ -33,9 +34,11 @@ export class ChunkPacer {
     this.#takeBack ??= this.#beatLater();
   }
 
-  /** The run is over. */
-  drop(run: Run): void {
-    this.#runs.delete(run);
+  /** The run is over; its outcome is sent next. */
+  end(run: Run): void {
+    if (!this.#runs.delete(run)) return;
+    const isWatched = run.seq > 0 || this.#clock.monotonic() - run.startedAt > intervalMs;
+    while (isWatched && run.unsent !== '' && this.#sendNext(run));
   }
 
   stop(): void {
@@ -57,11 +60,17 @@ export class ChunkPacer {
       this.#runs.delete(run);
       return;
     }
-    if (this.#isBackedUp()) return;
+    this.#sendNext(run);
+  }
+
+  /** @returns whether a piece of it left. */
+  #sendNext(run: Run): boolean {
+    if (this.#isBackedUp()) return false;
     const text = run.unsent.slice(0, textMax);
     const { job_id, lease } = run.assignment;
-    if (!this.#send({ type: 'chunk', job_id, lease, seq: run.seq + 1, text })) return;
+    if (!this.#send({ type: 'chunk', job_id, lease, seq: run.seq + 1, text })) return false;
     run.seq++;
     run.unsent = run.unsent.slice(text.length);
+    return true;
   }
 }

@@ -1,5 +1,5 @@
 import { errorClasses } from '../domain/failure.ts';
-import { nameLengthMax, tokensMax } from '../domain/limits.ts';
+import { costUsdMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
 import type { WireUsage } from '../domain/usage.ts';
 import {
   frameDepthMax,
@@ -36,7 +36,15 @@ export function cleanUsage(usage: Partial<WireUsage> | undefined): Partial<WireU
   const counts = tokenKinds
     .map((kind) => [kind, usage[kind]] as const)
     .filter(([, count]) => isWhole(count, tokensMax));
-  return counts.length === 0 ? undefined : Object.fromEntries(counts);
+  const { cost_usd: cost } = usage;
+  const isCost = typeof cost === 'number' && cost >= 0 && cost <= costUsdMax;
+  const told = { ...Object.fromEntries(counts), ...(isCost ? { cost_usd: cost } : {}) };
+  return Object.keys(told).length === 0 ? undefined : told;
+}
+
+/** The name of a model beside the outcome of a run that brought no answer; one that no job could ask for is left out. */
+export function cleanModel(model: string | null | undefined): string | undefined {
+  return typeof model === 'string' && model !== '' && model.length <= nameLengthMax ? model : undefined;
 }
 
 /** @throws TypeError when the output is no text: nothing can be made of that. */

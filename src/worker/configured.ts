@@ -6,13 +6,16 @@ import { version } from '../lib/version.ts';
 import { ApiKeys } from './apiKeys.ts';
 import { type Settled, settle, settledChanges, type WorkerSources } from './layers.ts';
 import type { Provider } from './provider.ts';
-import { createProvider, providerNames } from './providers/index.ts';
+import { createProvider, missingAddress } from './providers/index.ts';
 import type { ProviderSettings } from './providers/providerSettings.ts';
 import { RemoteConfig, type RemoteFile } from './remoteConfig.ts';
 import { RemoteWatch } from './remoteWatch.ts';
 import { coordinatorDefault, SettingsError } from './settings.ts';
 import { socketUrl } from './trouble.ts';
 import { type Offer, Worker } from './worker.ts';
+
+/** A new key is in use after this at the latest; a look at a small file costs nothing. */
+const keyFilesEveryMs = 5_000;
 
 export interface ConfiguredOptions extends WorkerSources {
   clock: Clock;
@@ -39,6 +42,11 @@ export class ConfiguredWorker {
   /** Whether `#file` is in force; a server that could not be reached is tried again. */
   #isApplied = true;
   #restartTold = '';
+  /** What was wrong with a file of a key when it was read last. */
+  #keyFileTrouble: string | null = null;
+  /** Changes come one after the other: from the remote configuration, and from files of keys. */
+  #changing: Promise<void> = Promise.resolve();
+  #takeBackKeyFiles: (() => void) | null = null;
 
   private constructor(options: ConfiguredOptions, keys: ApiKeys, remote: RemoteStart | null) {
     this.#options = options;
@@ -60,7 +68,10 @@ export class ConfiguredWorker {
     });
     this.#watch = remote === null ? null : this.#follow(remote);
     this.worker.on('unauthorized', () => this.#onRefused());
-    this.worker.on('stopped', () => this.#watch?.stop());
+    this.worker.on('stopped', () => {
+      this.#watch?.stop();
+      this.#takeBackKeyFiles?.();
+    });
   }
 
   /**
@@ -86,6 +97,7 @@ export class ConfiguredWorker {
     await this.worker.start();
     this.#warnOfModels();
     this.#watch?.start();
+    this.#watchKeyFiles();
   }
 
   #follow({ config, trouble }: RemoteStart): RemoteWatch {
@@ -121,21 +133,51 @@ export class ConfiguredWorker {
       }
     }
     if (this.#isApplied) return;
-    await this.#apply();
+    await this.#apply('changed by the remote configuration');
     this.#isApplied = true;
   }
 
-  /** @throws SettingsError, ProviderUnreachable; everything is as it was then. */
-  async #apply(): Promise<void> {
+  /** The files of keys are looked at again and again: a secret that is mounted is changed without a signal. */
+  #watchKeyFiles(): void {
+    this.#takeBackKeyFiles?.();
+    this.#takeBackKeyFiles = null;
+    if (!this.#settled.hasKeyFiles) return;
+    this.#takeBackKeyFiles = this.#options.clock.after(keyFilesEveryMs, () => {
+      this.#readKeyFiles()
+        .catch((error: unknown) => this.#tellKeyFileTrouble(messageOf(error)))
+        .finally(() => this.#watchKeyFiles());
+    });
+  }
+
+  async #readKeyFiles(): Promise<void> {
+    await this.#apply('read anew with the key in its file');
+    this.#keyFileTrouble = null;
+  }
+
+  #tellKeyFileTrouble(trouble: string): void {
+    if (trouble !== this.#keyFileTrouble) this.worker.notice('warn', `${trouble}; the last key stays in use`);
+    this.#keyFileTrouble = trouble;
+  }
+
+  /** @param why for the log. @throws SettingsError, ProviderUnreachable; everything is as it was then. */
+  #apply(why: string): Promise<void> {
+    const applied = this.#changing.then(() => this.#applyNow(why));
+    // The next change waits for this one, and does not care how it ended.
+    this.#changing = applied.catch(() => {});
+    return applied;
+  }
+
+  async #applyNow(why: string): Promise<void> {
     const next = settle(this.#options, this.#file);
     const { live, restart } = settledChanges(this.#settled, next);
     if (live.length > 0) {
       await this.worker.reconfigure(this.#offer(next));
-      this.worker.notice('info', `changed by the remote configuration: ${live.join(', ')}`);
+      this.worker.notice('info', `${why}: ${live.join(', ')}`);
       // Name and coordinator stay as they were, so that they go on to differ.
       const { name, coordinator } = this.#settled.settings;
       this.#settled = { ...next, settings: { ...next.settings, name, coordinator } };
       this.#warnOfModels();
+      if (this.#takeBackKeyFiles === null) this.#watchKeyFiles();
     }
     const waiting = restart.join(', ');
     if (waiting !== this.#restartTold && waiting !== '') {
@@ -160,9 +202,7 @@ export class ConfiguredWorker {
     const key = JSON.stringify(settings);
     const provider = this.#providers.get(key) ?? createProvider(settings);
     if (provider === null) {
-      throw new SettingsError(
-        `unknown provider ${JSON.stringify(settings.name)}; there are: ${providerNames().join(', ')}; any other that speaks OpenAI's protocol needs providers.${settings.name}.base_url`,
-      );
+      throw new SettingsError(missingAddress(settings.name));
     }
     this.#providers.set(key, provider);
     return provider;

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { Agent } from 'node:https';
 import { WebSocket } from 'ws';
 import { frameBytesMax, workerSubprotocol } from '../domain/workerProtocol.ts';
 import { corkUntilTurn } from '../lib/corked.ts';
+import { isLoopback } from '../lib/hosts.ts';
 import type { Socket } from '../lib/socket.ts';
 
 /**
@@ -18,6 +20,9 @@ export type Dial = (
 
 const handshakeMs = 10_000;
 
+/** As the requests to providers; through a tunnel, for few proxies pass on an upgrade that is not hidden in TLS. */
+const proxied = new Agent({ proxyEnv: process.env });
+
 /** Over the network. Frames of one turn of the event loop leave in one write: 200 outcomes cost one system call. */
 export const dialWebSocket: Dial = (url, apiKey, onRefused) => {
   const socket = new WebSocket(url, workerSubprotocol, {
@@ -25,6 +30,7 @@ export const dialWebSocket: Dial = (url, apiKey, onRefused) => {
     handshakeTimeout: handshakeMs,
     maxPayload: frameBytesMax,
     perMessageDeflate: false,
+    ...(url.protocol === 'wss:' && !isLoopback(url.hostname) ? { agent: proxied } : {}),
   });
   let cork = () => {};
   socket.on('upgrade', (response) => {

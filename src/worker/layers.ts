@@ -1,10 +1,14 @@
 import { type Config, localProviders, type ProviderTimeouts, type WorkerSettings } from '../config/config.ts';
 import { withDefaults } from '../config/defaults.ts';
+import { variable } from '../config/environment.ts';
 import type { ConfigFile } from '../config/file.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { WorkerEnvironment } from '../config/workerEnvironment.ts';
+import { own as ownOf } from '../lib/own.ts';
+import { keyInFile } from './keyFile.ts';
 import { type AllowedVariables, checkRemoteVariable, providerKey } from './providerKeys.ts';
 import type { Timeouts } from './providers/http/patience.ts';
+import { cloudPresets } from './providers/presets.ts';
 import type { ProviderSettings } from './providers/providerSettings.ts';
 import { type ResolvedSettings, resolveSettings, SettingsError } from './settings.ts';
 
@@ -25,6 +29,8 @@ export interface Settled {
   settings: ResolvedSettings;
   providers: ProviderSettings[];
   staleSeconds: number;
+  /** Whether a provider has its key from a file, which may change. */
+  hasKeyFiles: boolean;
 }
 
 /** Those that SVC_LOCAL_MODEL_HOST may mean. */
@@ -53,13 +59,15 @@ export function settle(sources: WorkerSources, remoteFile: ConfigFile | null): S
   return {
     settings,
     providers: settings.providers.map((name) => providerSettings(name, sources, shared)),
+    hasKeyFiles: settings.providers.some((name) => local.config.providers[name]?.apiKeyFile !== undefined),
     staleSeconds: (isStaleLocal ? local.config : (remote ?? local.config)).jobs.reapStaleAfterSeconds,
   };
 }
 
 /**
  * What one provider is made from, taken from the same places.
- * @throws SettingsError when its key is missing, or when the remote configuration names a variable that it may not.
+ * @throws SettingsError when its key is missing, its file cannot be read, or the remote configuration names a variable that it
+ * may not.
  */
 export function providerSettings(
   name: string,
@@ -70,7 +78,11 @@ export function providerSettings(
   const own = local.config.providers[name];
   const shared = remote?.config.providers[name];
   const host = localServers.includes(name) ? environment.localModelHost : null;
-  const baseUrl = host ?? own?.baseUrl ?? shared?.baseUrl ?? null;
+  const baseUrl = host ?? own?.baseUrl ?? shared?.baseUrl ?? usualAddress(name, env);
+  const headers = own?.headers ?? shared?.headers;
+  const models = own?.models ?? shared?.models;
+  // Never from the remote configuration: it could name any file of this machine.
+  const keyFile = own?.apiKeyFile;
   const api = own?.api ?? shared?.api;
   const timeouts = own?.timeouts ?? shared?.timeouts;
   const ownVariable = own?.apiKeyEnv ?? null;
@@ -80,10 +92,23 @@ export function providerSettings(
     name,
     baseUrl,
     model: own?.model ?? shared?.model ?? null,
-    apiKey: providerKey(name, baseUrl, ownVariable ?? sharedVariable, env),
+    apiKey:
+      keyFile === undefined
+        ? providerKey(name, baseUrl, ownVariable ?? sharedVariable, env)
+        : keyInFile(name, keyFile),
+    ...(headers === undefined ? {} : { headers }),
+    ...(models === undefined ? {} : { models }),
     ...(api === undefined ? {} : { api }),
     ...(timeouts === undefined ? {} : { timeouts: inMilliseconds(timeouts) }),
   };
+}
+
+/** The address of one's own account, from the variable where it usually stands; null: the provider's own. */
+function usualAddress(name: string, env: NodeJS.ProcessEnv): string | null {
+  const usual = ownOf(cloudPresets, name)?.baseUrlVariable;
+  const address = usual === undefined ? null : variable(env, usual);
+  if (address === null || URL.canParse(address)) return address;
+  throw new SettingsError(`${usual} must be an address such as https://<resource>.openai.azure.com`);
 }
 
 function inMilliseconds({ connect, firstToken, idle, total }: ProviderTimeouts): Partial<Timeouts> {

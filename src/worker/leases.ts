@@ -144,8 +144,8 @@ export class Leases {
   }
 
   #onEnd(run: Run, outcome: Outcome): void {
-    this.#chunks.drop(run);
     if (run.stopped?.reason === 'dropped') return;
+    this.#chunks.end(run);
     const latencyMs = Math.round(this.#options.clock.monotonic() - run.startedAt);
     const report = this.#reportOf(run, outcome, latencyMs);
     this.#deliver(run.key, report);

@@ -1,3 +1,4 @@
+import { localProviders } from '../config/config.ts';
 import { nameLengthMax } from '../domain/limits.ts';
 import { modelsLengthMax, modelsMax } from '../domain/workerProtocol.ts';
 import type { Provider } from './provider.ts';
@@ -76,4 +77,10 @@ function withoutLongest(models: Record<string, string[]>): Record<string, string
   if (all.length <= modelsMax && length <= modelsLengthMax) return models;
   const byLength = Object.entries(models).sort(([, a], [, b]) => b.join('').length - a.join('').length);
   return withoutLongest(Object.fromEntries(byLength.slice(1)));
+}
+
+/** Those whose server is on this machine or in its network: by their name alone a coordinator may not know it. */
+export function freeOf(providers: readonly Provider[]): string[] | undefined {
+  const free = providers.filter(({ kind, name }) => kind === 'local' && !localProviders.includes(name));
+  return free.length === 0 ? undefined : free.map(({ name }) => name);
 }

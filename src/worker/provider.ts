@@ -17,11 +17,21 @@ export type ProviderResult = Omit<WireResult, 'latency_ms' | 'first_token_ms'>;
 
 /**
  * How a run ended. `usage` of a failure is what the provider charged all the same; left out when it is not known, so
- * that an unknown cost is never shown as 0.
+ * that an unknown cost is never shown as 0. `begun`: the provider had put out something, which it may charge for;
+ * `model`: what it ran, to price the usage by.
  */
 export type Outcome =
   | { ok: true; result: ProviderResult }
-  | { ok: false; error: WireFailure; usage?: Partial<WireUsage> | undefined };
+  | {
+      ok: false;
+      error: WireFailure;
+      usage?: Partial<WireUsage> | undefined;
+      begun?: boolean;
+      model?: string | null;
+    };
+
+/** A run that brought no answer. */
+export type FailedOutcome = Extract<Outcome, { ok: false }>;
 
 /**
  * The way to one provider of language models. `test/conformance/provider.ts` holds every adapter to these promises.
@@ -90,6 +100,7 @@ export class ProviderRefused extends Error {
 }
 
 /** The outcome of a run that was stopped from outside. The worker reports it as `aborted` or `release`. */
-export function abortedOutcome(usage?: Partial<WireUsage>): Outcome {
-  return { ok: false, error: { class: 'unknown', code: 'aborted', message: 'The run was stopped' }, usage };
+export function abortedOutcome(usage?: Partial<WireUsage>, model: string | null = null): FailedOutcome {
+  const error: WireFailure = { class: 'unknown', code: 'aborted', message: 'The run was stopped' };
+  return { ok: false, error, usage, model };
 }

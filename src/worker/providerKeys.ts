@@ -1,22 +1,29 @@
 import { variable } from '../config/environment.ts';
+import { cloudPresets } from './providers/presets.ts';
 import { SettingsError } from './settings.ts';
 
 /** Where the key of a provider usually stands, and whose it is. */
 interface UsualKey {
   /** The first that is set counts. */
   variables: readonly string[];
-  /** The host that the key is for; it is sent nowhere else by itself. */
-  host: string;
+  /** The hosts that the key is for, with a dot before it all below it; it is sent nowhere else by itself. */
+  hosts: readonly string[];
 }
 
 /** https://platform.openai.com/docs/quickstart, https://docs.claude.com/en/api, https://ai.google.dev/gemini-api/docs/api-key */
 const usualKeys: Readonly<Record<string, UsualKey>> = {
-  openai: { variables: ['OPENAI_API_KEY'], host: 'api.openai.com' },
-  anthropic: { variables: ['ANTHROPIC_API_KEY'], host: 'api.anthropic.com' },
+  openai: { variables: ['OPENAI_API_KEY'], hosts: ['api.openai.com'] },
+  anthropic: { variables: ['ANTHROPIC_API_KEY'], hosts: ['api.anthropic.com'] },
   google: {
     variables: ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
-    host: 'generativelanguage.googleapis.com',
+    hosts: ['generativelanguage.googleapis.com'],
   },
+  ...Object.fromEntries(
+    Object.entries(cloudPresets).map(([name, { keyVariables: variables, keyHosts: hosts }]) => [
+      name,
+      { variables, hosts },
+    ]),
+  ),
 };
 
 /** A provider cannot be asked: its key is not there, or is none that a header can carry. */
@@ -94,7 +101,12 @@ function isVariableOf(provider: string, variable: string): boolean {
 function usualKeyOf(name: string, baseUrl: string | null): UsualKey | null {
   const usual = Object.hasOwn(usualKeys, name) ? usualKeys[name] : undefined;
   if (usual === undefined) return null;
-  return baseUrl === null || new URL(baseUrl).hostname === usual.host ? usual : null;
+  if (baseUrl === null) return usual;
+  const { hostname } = new URL(baseUrl);
+  const isIts = usual.hosts.some((host) =>
+    host.startsWith('.') ? hostname.endsWith(host) : hostname === host,
+  );
+  return isIts ? usual : null;
 }
 
 /** A key without the end of the line that a file of secrets leaves behind it. */

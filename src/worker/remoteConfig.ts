@@ -84,7 +84,7 @@ export class RemoteConfig {
       throw this.#failure(`it has ${problems.length} faults: ${shown.join('; ')}`);
     }
     this.#etag = response.headers.get('etag');
-    return { file, warnings };
+    return { file, warnings: [...warnings, ...unusedKeyFiles(file)] };
   }
 
   #headers(): Record<string, string> {
@@ -120,6 +120,16 @@ export class RemoteConfig {
   #failure(why: string): RemoteConfigError {
     return new RemoteConfigError(this.address, why);
   }
+}
+
+/** A worker reads no file of its own because somebody else names it. */
+function unusedKeyFiles({ providers }: ConfigFile): string[] {
+  return Object.entries(providers ?? {})
+    .filter(([, settings]) => settings?.api_key_file)
+    .map(
+      ([name]) =>
+        `providers.${name}.api_key_file of the remote configuration is not used: name the file in the worker's own`,
+    );
 }
 
 /** `fetch failed` says nothing; its cause does. */

@@ -1,5 +1,4 @@
 import type { ErrorClass } from '../domain/failure.ts';
-import type { WireUsage } from '../domain/usage.ts';
 import {
   type AbortedFrame,
   type CompleteFrame,
@@ -7,13 +6,14 @@ import {
   frameBytesMax,
   outputBytesMax,
   outputTexts,
+  type ReleaseFrame,
   type WireFailure,
   type WireLease,
 } from '../domain/workerProtocol.ts';
 import { isLargerThan } from '../lib/utf8.ts';
-import { cleanFailure, cleanResult, cleanUsage } from './clean.ts';
+import { cleanFailure, cleanModel, cleanResult, cleanUsage } from './clean.ts';
 import type { OutboxEntry } from './outbox.ts';
-import type { Outcome, ProviderResult } from './provider.ts';
+import type { FailedOutcome, Outcome, ProviderResult } from './provider.ts';
 import type { Run } from './run.ts';
 
 export type Ending = 'completed' | 'failed' | 'aborted' | 'released';
@@ -40,29 +40,30 @@ export function reportOf(
   const { job_id, lease } = run.assignment;
   const of: WireLease = { job_id, lease };
   if (outcome.ok) return completed(of, cleanResult(outcome.result), latencyMs, firstTokenMs);
-  if (!run.stopped) return failed(of, outcome.error, outcome.usage);
+  const told = { ...outcome, begun: outcome.begun === true || run.firstTextAt !== null };
+  if (!run.stopped) return failed(of, told);
   switch (run.stopped.reason) {
     case 'deadline':
-      return failed(of, overdue(run.assignment.timeout_seconds), outcome.usage);
+      return failed(of, { ...told, error: overdue(run.assignment.timeout_seconds) });
     case 'given back':
-      return released(of, outcome.usage);
+      return released(of, told);
     default:
       return {
         ending: 'aborted',
         errorClass: null,
-        entry: { ...entry(of, abortedJson(of, outcome.usage)), isUsageOnly: true },
+        entry: { ...entry(of, abortedJson(of, told)), isUsageOnly: true },
       };
   }
 }
 
 /** The worker itself, or an adapter, is at fault: class `unknown`, so that another provider is tried. */
-export function workerFault(message: string): Outcome {
+export function workerFault(message: string): FailedOutcome {
   return { ok: false, error: { class: 'unknown', code: 'worker_error', message } };
 }
 
 /** Give a lease back that was never begun. */
 export function releaseOf(of: WireLease): RunReport {
-  return released({ job_id: of.job_id, lease: of.lease }, undefined);
+  return released({ job_id: of.job_id, lease: of.lease }, null);
 }
 
 function completed(
@@ -80,26 +81,43 @@ function completed(
     ? tooLarge
     : serialise(frame);
   if (typeof json === 'string') return { ending: 'completed', errorClass: null, entry: entry(of, json) };
-  return failed(of, json, result.usage);
+  return failed(of, { ok: false, error: json, usage: result.usage, model: result.model, begun: true });
 }
 
-function failed(of: WireLease, failure: WireFailure, usage: Partial<WireUsage> | undefined): RunReport {
+function failed(of: WireLease, { error: failure, usage, begun, model }: FailedOutcome): RunReport {
   const error = cleanFailure(failure);
-  const frame: FailFrame = { type: 'fail', ...of, error, usage: cleanUsage(usage) };
+  const frame: FailFrame = {
+    type: 'fail',
+    ...of,
+    error,
+    usage: cleanUsage(usage),
+    begun: begun === true ? true : undefined,
+    model: cleanModel(model),
+  };
   return { ending: 'failed', errorClass: error.class, entry: entry(of, JSON.stringify(frame)) };
 }
 
-function released(of: WireLease, usage: Partial<WireUsage> | undefined): RunReport {
-  const json = JSON.stringify({ type: 'release', ...of });
+/** @param outcome of the run that is given back; null: it was never begun, and the provider was not asked. */
+function released(of: WireLease, outcome: FailedOutcome | null): RunReport {
+  const frame: ReleaseFrame = { type: 'release', ...of, begun: outcome === null ? undefined : true };
+  const isCharged = outcome !== null && cleanUsage(outcome.usage) !== undefined;
   return {
     ending: 'released',
     errorClass: null,
-    entry: { ...entry(of, json), afterwards: usage ? abortedJson(of, usage) : null },
+    entry: {
+      ...entry(of, JSON.stringify(frame)),
+      afterwards: isCharged ? abortedJson(of, outcome) : null,
+    },
   };
 }
 
-function abortedJson(of: WireLease, usage: Partial<WireUsage> | undefined): string {
-  const frame: AbortedFrame = { type: 'aborted', ...of, usage: cleanUsage(usage) };
+function abortedJson(of: WireLease, { usage, model }: FailedOutcome): string {
+  const frame: AbortedFrame = {
+    type: 'aborted',
+    ...of,
+    usage: cleanUsage(usage),
+    model: cleanModel(model),
+  };
   return JSON.stringify(frame);
 }
 

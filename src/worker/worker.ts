@@ -19,7 +19,7 @@ import { type Dial, dialWebSocket } from './dial.ts';
 import type { WorkerEvents } from './events.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Leases } from './leases.ts';
-import { ModelList } from './models.ts';
+import { freeOf, ModelList } from './models.ts';
 import type { Provider } from './provider.ts';
 import { socketUrl, type Trouble } from './trouble.ts';
 import { uuid } from './uuid.ts';
@@ -270,6 +270,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
       host,
       instance: this.#instance,
       running: this.#leases.held(),
+      free: freeOf(providers),
     };
   }
 

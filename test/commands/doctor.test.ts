@@ -256,6 +256,7 @@ test('a provider that is not there, has not the model, or has no key is a fault 
       /FAULT +Provider +Model not found: ollama does not report gone .*\n +mend it: ollama pull gone/,
     ],
     [served('', 'openai'), /FAULT +Provider +no key for openai: .*\n +mend it: export OPENAI_API_KEY=<key>/],
+    [served('', 'groq'), /FAULT +Provider +no key for groq: .*\n +mend it: export GROQ_API_KEY=<key>/],
     [
       served('', 'wonder'),
       /FAULT +Provider +wonder is none that is built in.*\n +mend it: providers: \{ wonder: \{ base_url:/,

@@ -336,3 +336,39 @@ test('amounts are whole nano-dollars, rounded once', (t) => {
   t.deepEqual(cost(1, 0), known(0));
   t.deepEqual(cost(1_000_000, 1_000_000), known(400_000));
 });
+
+test('what the provider says it charged goes before the price list, unless nobody would charge so much', (t) => {
+  const told = (cost_usd: number, tokens = 1_000): Cost =>
+    pricingOf().costOf({
+      provider: 'openrouter',
+      model: 'openai/gpt-4o',
+      usage: usage({ input_tokens: tokens, output_tokens: 100, cost_usd }),
+      at: now,
+    });
+  const listed = told(1e5);
+  t.is(listed.status, 'known');
+  t.not(listed.nanoDollars, 1e14, 'a hundred thousand dollars for 1,100 tokens');
+  t.deepEqual(told(0.00123), known(1_230_000));
+  t.deepEqual(told(0), known(0));
+  // A dollar for what is billed by the piece, and a thousand a million tokens.
+  t.deepEqual(told(2.1), known(2_100_000_000));
+  t.deepEqual(told(2.2), listed);
+});
+
+test('what the provider says it charged is not asked where the configuration has a price, or nothing is charged', (t) => {
+  const spent = { usage: usage({ input_tokens: 1_000, output_tokens: 100, cost_usd: 0.5 }), at: now };
+  const own = pricingOf({ pricing: { openrouter: { m: price(1, 2) } } });
+  t.deepEqual(own.costOf({ provider: 'openrouter', model: 'm', ...spent }), known(1_200_000));
+  t.deepEqual(pricingOf().costOf({ provider: 'ollama', model: 'm', ...spent }), known(0));
+});
+
+test('a worker that calls a provider free is believed where nobody knows a price', (t) => {
+  const pricing = pricingOf({ pricing: { house: { dear: price(1, 2) } } });
+  const costOf = (provider: string, model: string, told: Usage | null): Cost =>
+    pricing.costOf({ provider, model, usage: told, at: now, isFree: true });
+  t.deepEqual(costOf('house', 'other', some), known(0));
+  t.deepEqual(costOf('house', 'other', null), known(0));
+  t.deepEqual(costOf('house', 'dear', some), known(1_200_000));
+  t.deepEqual(costOf('openai', 'gpt-4o', some), known(3_500_000));
+  t.deepEqual(costOf('openai', 'gpt-4o', null), unknown);
+});

@@ -270,6 +270,30 @@ test('a job whose output is ready at once sends no chunk', async (t) => {
   );
 });
 
+test('a stream ends with its whole text: what is left is sent before the outcome', async (t) => {
+  const clock = new FakeClock();
+  const { coordinator, worker, provider } = await setup(t, { clock });
+  await worker.start();
+  const session = await coordinator.session();
+  session.assign(job('a'), job('b'));
+  const [run, late] = [await provider.next(), await provider.next()];
+  run.context.onText('The sky');
+  clock.advance(50);
+  run.context.onText(' is blue.');
+  run.end(answer('The sky is blue.'));
+  // It says all of it at once, long after it was begun.
+  clock.advance(10);
+  late.context.onText('No.');
+  late.end({ ok: false, error: { class: 'server_error', message: 'broke off' } });
+  await session.take('complete');
+  await session.take('fail');
+  t.deepEqual(
+    session.frames.flatMap((frame) => ('text' in frame ? [frame.text] : [frame.type])),
+    ['hello', 'The sky', ' is blue.', 'complete', 'No.', 'fail'],
+  );
+  t.true(session.of('fail')[0]?.begun, 'it may be charged for');
+});
+
 test('a result larger than a frame fails its job and keeps the connection', async (t) => {
   const { coordinator, worker, provider } = await setup(t);
   await worker.start();

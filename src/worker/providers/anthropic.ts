@@ -1,4 +1,5 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { WireUsage } from '../../domain/usage.ts';
 import type { Assignment } from '../../domain/workerProtocol.ts';
 import { type Fields, fieldsOf, isFields } from '../../lib/fields.ts';
@@ -12,6 +13,7 @@ import {
   providerParams,
   responseFormatOf,
   stopOf,
+  type Tools,
   toolChoiceOf,
   toolsOf,
   without,
@@ -69,9 +71,16 @@ function messagesCall(assignment: Assignment) {
     );
   }
   const others = without(params, mappedKeys);
+  const prompt = sdkPrompt(assignment);
+  const cached = cachedPlaces(prompt, tools);
+  if (cached > cachedMax) {
+    throw new RequestError(
+      `cache_control stands in ${cached} places of messages and params.tools; anthropic takes at most ${cachedMax}`,
+    );
+  }
   return {
     options: {
-      prompt: sdkPrompt(assignment),
+      prompt: prompt.some(({ role }) => role === 'system') ? [emptySystem, ...prompt] : prompt,
       ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
       ...(format === undefined ? {} : { responseFormat: format }),
       ...(tools.functions.length === 0 ? {} : { tools: tools.functions }),
@@ -79,6 +88,7 @@ function messagesCall(assignment: Assignment) {
     },
     amend: (body: Fields) => ({
       ...body,
+      system: systemOf(body.system),
       ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
       ...(stop === undefined ? {} : { stop_sequences: stop }),
       ...(tools.own.length === 0
@@ -89,6 +99,33 @@ function messagesCall(assignment: Assignment) {
     }),
     dialect,
   };
+}
+
+/** https://docs.claude.com/en/docs/build-with-claude/prompt-caching#how-many-cache-breakpoints */
+const cachedMax = 4;
+
+/** The SDK leaves those aside that are too many. */
+function cachedPlaces(prompt: LanguageModelV4Prompt, { functions, own }: Tools): number {
+  const parts = prompt.flatMap(({ content }): object[] => (typeof content === 'string' ? [] : [...content]));
+  const marked = [...prompt, ...parts, ...functions].filter(isMarked);
+  const markedBySelf = own.filter((tool) => isFields(tool.cache_control));
+  return marked.length + markedBySelf.length;
+}
+
+function isMarked(place: object): boolean {
+  return 'providerOptions' in place && fieldsOf(place.providerOptions).anthropic !== undefined;
+}
+
+/**
+ * The SDK takes the first system messages that it meets out of the conversation, wherever they stand. Behind this one only
+ * those that stand first are: the others stay in their place, as the role `system` with the beta header that it needs.
+ */
+const emptySystem = { role: 'system' as const, content: '' };
+
+/** The system prompt without `emptySystem`; undefined, which is not sent, when nothing else is there. */
+function systemOf(system: unknown): unknown {
+  const texts = Array.isArray(system) ? system.filter((text) => fieldsOf(text).text !== '') : [];
+  return texts.length === 0 ? undefined : texts;
 }
 
 const eventTypes = [

@@ -16,7 +16,7 @@ import {
   without,
 } from './request/params.ts';
 import type { Dialect } from './sdk/dialect.ts';
-import { sdkPrompt } from './sdk/sdkPrompt.ts';
+import { systemFirstPrompt } from './sdk/sdkPrompt.ts';
 import { sdkProvider } from './sdk/sdkProvider.ts';
 import { countOf, tokenUsage } from './sdk/tokenUsage.ts';
 
@@ -91,7 +91,7 @@ function generateCall(assignment: Assignment) {
   };
   return {
     options: {
-      prompt: sdkPrompt(assignment),
+      prompt: systemFirstPrompt(assignment, 'google'),
       ...(format === undefined ? {} : { responseFormat: format }),
       ...(tools.functions.length === 0 ? {} : { tools: tools.functions }),
       ...(toolChoice === undefined ? {} : { toolChoice }),

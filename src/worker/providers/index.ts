@@ -5,6 +5,7 @@ import { createGoogle } from './google.ts';
 import { createOllama } from './ollama.ts';
 import { createOpenAi } from './openAi.ts';
 import { createOpenAiCompatibleProvider, localPresets } from './openAiCompatible.ts';
+import { cloudPresets } from './presets.ts';
 import type { ProviderSettings } from './providerSettings.ts';
 
 type ProviderFactory = (settings: ProviderSettings) => Provider | null;
@@ -16,12 +17,25 @@ const providerFactories: Readonly<Record<string, ProviderFactory>> = {
   anthropic: createAnthropicProvider,
   google: createGoogle,
   ollama: createOllama,
-  ...Object.fromEntries(Object.keys(localPresets).map((name) => [name, createOpenAiCompatibleProvider])),
+  ...Object.fromEntries(
+    [...Object.keys(localPresets), ...Object.keys(cloudPresets)].map((name) => [
+      name,
+      createOpenAiCompatibleProvider,
+    ]),
+  ),
 };
 
 /** The names that `svc worker --provider` takes by themselves; every other name needs a `base_url`. */
 export function providerNames(): string[] {
   return Object.keys(providerFactories);
+}
+
+/** What to configure for a provider that `createProvider` cannot make. */
+export function missingAddress(name: string): string {
+  const variable = cloudPresets[name]?.baseUrlVariable;
+  return variable === undefined
+    ? `unknown provider ${JSON.stringify(name)}; there are: ${providerNames().join(', ')}; any other that speaks OpenAI's protocol needs providers.${name}.base_url`
+    : `${name} needs the address of your own resource: set ${variable}, or providers.${name}.base_url`;
 }
 
 /**

@@ -8,6 +8,7 @@ import {
 import { abortedOutcome, type Outcome, type Provider, type RunContext } from '../provider.ts';
 import { classify, type Refusal } from './errors/classify.ts';
 import {
+  brokenStream,
   connectionFailure,
   incompleteStream,
   malformedStream,
@@ -19,11 +20,19 @@ import { HttpFailure } from './http/httpFailure.ts';
 import { openStream, type StreamAnswer } from './http/openStream.ts';
 import { Patience, type Timeouts, timeoutsDefault } from './http/patience.ts';
 import { beginOf, linesOf } from './http/readBody.ts';
-import { addressOf, baseOf, listModels, type ModelServer, namesIn } from './models/modelList.ts';
+import {
+  addressOf,
+  baseOf,
+  listModels,
+  type ModelServer,
+  namesIn,
+  queryOf,
+  withQuery,
+} from './models/modelList.ts';
 import { parseLine, type Said } from './ollama/line.ts';
 import { ollamaRequest } from './ollama/request.ts';
 import { isTruncated, truncatedFailure } from './ollama/window.ts';
-import type { ProviderSettings } from './providerSettings.ts';
+import { type ProviderSettings, secretsOf } from './providerSettings.ts';
 import { RequestError } from './request/chatMessages.ts';
 
 const addressDefault = 'http://127.0.0.1:11434';
@@ -43,16 +52,20 @@ interface Server extends ModelServer {
  * `num_predict`; `format` or `response_format`; `tools`; `keep_alive`; `think`.
  * Source: https://github.com/ollama/ollama/blob/main/docs/api.md
  */
-export function createOllama({ name, baseUrl, apiKey, model, timeouts }: ProviderSettings): Provider {
+export function createOllama(settings: ProviderSettings): Provider {
+  const { name, baseUrl, apiKey, model, timeouts, headers } = settings;
+  const secrets = secretsOf(settings);
   // The address of its other API, which people have at hand.
   const base = baseOf(baseUrl ?? addressDefault).replace(/\/v1$/, '');
   const server: Server = {
     name,
     base,
     address: addressOf(base),
-    headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+    headers: { ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
+    query: queryOf(baseUrl),
+    known: settings.models,
     timeouts: { ...timeoutsDefault, ...timeouts },
-    hide: hideKeys(apiKey),
+    hide: hideKeys(secrets),
     lists: [{ url: `${base}/api/tags`, names: ({ models }) => withShortNames(namesIn(models, 'name')) }],
     start: 'Start it with "ollama serve"',
   };
@@ -62,7 +75,7 @@ export function createOllama({ name, baseUrl, apiKey, model, timeouts }: Provide
     models: () => listModels(server),
     probe: () => listModels(server),
     run: (assignment, context) => {
-      const asked = { ...server, hide: hideAll(apiKey, assignment) };
+      const asked = { ...server, hide: hideAll(secrets, assignment) };
       return run(asked, assignment, assignment.model ?? model, context);
     },
   };
@@ -85,21 +98,26 @@ async function run(
   if (context.signal.aborted) return abortedOutcome();
   if (model === null) return { ok: false, error: noModel(server.name) };
   const patience = new Patience(context.clock, server.timeouts, context.signal);
+  let hasBegun = false;
   try {
     const body = ollamaRequest(assignment, model);
     const answer = await openStream({
       method: 'POST',
-      url: new URL(`${server.base}/api/chat`),
+      url: withQuery(new URL(`${server.base}/api/chat`), server.query ?? ''),
       headers: { ...server.headers, 'content-type': 'application/json' },
       body,
       patience,
     });
+    hasBegun = answer.status === 200;
     const outcome = await read(answer, model, server, patience, context);
     if (!outcome.ok || !(await isTruncated(server, model, assignment, outcome.result.usage.input_tokens)))
       return outcome;
     return { ok: false, error: truncatedFailure(server.name, overflowHelp), usage: outcome.result.usage };
   } catch (error) {
     if (context.signal.aborted) return abortedOutcome();
+    if (error instanceof HttpFailure && error.kind === 'network' && hasBegun) {
+      return { ok: false, error: brokenStream(server.name, error) };
+    }
     if (error instanceof HttpFailure) {
       return { ok: false, error: connectionFailure(server.name, server.address, error) };
     }
@@ -129,13 +147,18 @@ async function read(
   if (status !== 200) return refused({ status, headers, body: await beginOf(body, errorBodyMax) });
   let output = '';
   const toolCalls: ToolCall[] = [];
+  // A line that is none is a broken one when it is the last of an answer that had begun.
+  let [hasBegun, isBroken] = [false, false];
   for await (const line of linesOf(body, frameBytesMax)) {
     if (line.trim() === '') continue;
     if (context.signal.aborted) return abortedOutcome();
-    const said = parseLine(line);
-    if (said === null) {
+    const said = isBroken ? null : parseLine(line);
+    if (said === null && (isBroken || !hasBegun)) {
       return { ok: false, error: malformedStream(name, 'a line that is not of its protocol') };
     }
+    isBroken = said === null;
+    if (said === null) continue;
+    hasBegun = true;
     if (said.error !== null) return refused({ status: null, headers: {}, body: { error: said.error } });
     patience.progress();
     for (const call of said.toolCalls) {

@@ -1,25 +1,13 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import type { WireUsage } from '../../domain/usage.ts';
 import type { Assignment } from '../../domain/workerProtocol.ts';
-import { type Fields, fieldsOf, isFields } from '../../lib/fields.ts';
 import type { Provider } from '../provider.ts';
 import { baseOf, openAiNames } from './models/modelList.ts';
 import type { ProviderSettings } from './providerSettings.ts';
 import { plainMessages } from './request/chatMessages.ts';
-import {
-  maxTokensKeys,
-  maxTokensOf,
-  providerParams,
-  responseFormatOf,
-  toolChoiceOf,
-  toolsOf,
-  without,
-} from './request/params.ts';
-import type { Dialect } from './sdk/dialect.ts';
+import { maxTokensOf, providerParams } from './request/params.ts';
 import { openAiChatDialect } from './sdk/openAiChatDialect.ts';
-import { sdkPrompt } from './sdk/sdkPrompt.ts';
+import { responsesCall } from './sdk/openAiResponses.ts';
 import { type SdkProviderParts, sdkProvider } from './sdk/sdkProvider.ts';
-import { countOf, tokenUsage } from './sdk/tokenUsage.ts';
 
 const openAiBaseUrl = 'https://api.openai.com/v1';
 
@@ -59,67 +47,4 @@ function chatCall(assignment: Assignment) {
     amend: (body: object) => ({ ...body, messages, ...others }),
     dialect: openAiChatDialect('done'),
   };
-}
-
-const mappedKeys = [...maxTokensKeys, 'response_format', 'tools', 'tool_choice', 'reasoning_effort'];
-
-function responsesCall(assignment: Assignment) {
-  const params = providerParams(assignment.params);
-  const tools = toolsOf(params);
-  const toolChoice = toolChoiceOf(params);
-  const maxTokens = maxTokensOf(params);
-  const format = responseFormatOf(params);
-  const { reasoning_effort: effort } = params;
-  const others = without(params, mappedKeys);
-  return {
-    options: {
-      prompt: sdkPrompt(assignment),
-      ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
-      ...(format === undefined ? {} : { responseFormat: format }),
-      ...(tools.functions.length === 0 ? {} : { tools: tools.functions }),
-      ...(toolChoice === undefined ? {} : { toolChoice }),
-    },
-    amend: (body: Readonly<Record<string, unknown>>) => ({
-      ...body,
-      ...(effort === undefined ? {} : { reasoning: { ...fieldsOf(body.reasoning), effort } }),
-      ...(tools.own.length === 0 ? {} : { tools: [...listOr(body.tools), ...tools.own] }),
-      ...others,
-    }),
-    dialect: responsesDialect,
-  };
-}
-
-function listOr(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-const lastEvents = ['response.completed', 'response.incomplete'];
-
-/** Responses: events with a `type`; the whole response stands in the first ones and in the last. */
-const responsesDialect: Dialect = {
-  hear: (event) => {
-    const { type, response } = event;
-    const isError = type === 'error' || type === 'response.failed';
-    const whole = fieldsOf(response);
-    return {
-      ...(isError ? { error: event } : {}),
-      usage: isFields(whole.usage) ? whole.usage : undefined,
-      model: typeof whole.model === 'string' ? whole.model : undefined,
-      isLast: typeof type === 'string' && lastEvents.includes(type),
-    };
-  },
-  usageOf: openAiResponsesUsage,
-  lastWord: 'reason',
-};
-
-/** Source: https://platform.openai.com/docs/api-reference/responses/object */
-export function openAiResponsesUsage(raw: Fields): Partial<WireUsage> {
-  const details = fieldsOf(raw.input_tokens_details);
-  return tokenUsage({
-    input: countOf(raw.input_tokens),
-    cached: countOf(details.cached_tokens),
-    written: countOf(details.cache_write_tokens),
-    output: countOf(raw.output_tokens),
-    reasoning: countOf(fieldsOf(raw.output_tokens_details).reasoning_tokens),
-  });
 }

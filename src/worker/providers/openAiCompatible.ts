@@ -1,13 +1,19 @@
+import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { Assignment } from '../../domain/workerProtocol.ts';
 import { type Fields, isFields } from '../../lib/fields.ts';
 import { isOwnHost } from '../../lib/hosts.ts';
+import { own } from '../../lib/own.ts';
 import type { Provider } from '../provider.ts';
+import { azureAddress } from './azure.ts';
 import { localModels } from './models/localModels.ts';
-import { baseOf, type ModelListing, namesIn, openAiNames } from './models/modelList.ts';
+import { baseOf, type ModelListing, namesIn, openAiNames, queryOf } from './models/modelList.ts';
+import { type CloudPreset, cloudPresets } from './presets.ts';
 import type { ProviderSettings } from './providerSettings.ts';
 import { plainMessages } from './request/chatMessages.ts';
 import { providerParams } from './request/params.ts';
-import { openAiChatDialect } from './sdk/openAiChatDialect.ts';
+import { chatUsageWithCost, openAiChatDialect } from './sdk/openAiChatDialect.ts';
+import { responsesCall } from './sdk/openAiResponses.ts';
 import { sdkProvider } from './sdk/sdkProvider.ts';
 
 interface Preset {
@@ -41,48 +47,83 @@ export const localPresets: Readonly<Record<string, Preset>> = {
 };
 
 /**
- * Anything that speaks OpenAI's chat completions: LM Studio, llama.cpp and vLLM under their names, everything else by its
- * `base_url`. `messages` and `params` go as they are. One on this machine or in its network is a local one: it is asked
- * for its models when the worker starts, and with every heartbeat.
+ * Anything that speaks OpenAI's chat completions: LM Studio, llama.cpp and vLLM under their names, cloud providers under
+ * those of `presets.ts`, everything else by its `base_url`. `messages` and `params` go as they are. One on this machine or
+ * in its network is a local one: it is asked for its models when the worker starts, and with every heartbeat. With
+ * `api: responses` it is asked over the Responses API, which llama.cpp, vLLM and LM Studio have too.
  * @returns null when there is no preset of the name and no `baseUrl`.
  */
 export function createOpenAiCompatibleProvider(settings: ProviderSettings): Provider | null {
-  const { name, apiKey } = settings;
-  const preset = Object.hasOwn(localPresets, name) ? localPresets[name] : undefined;
-  const given = settings.baseUrl ?? preset?.baseUrl ?? null;
+  const { name } = settings;
+  const local = own(localPresets, name);
+  const cloud = own(cloudPresets, name);
+  const given = settings.baseUrl ?? local?.baseUrl ?? cloud?.baseUrl ?? null;
   if (given === null) return null;
-  const baseUrl = withVersion(baseOf(given), preset !== undefined);
+  const baseUrl = withVersion(baseOf(given), local !== undefined);
   const { origin, hostname } = new URL(baseUrl);
-  const isLocal = preset !== undefined || isOwnHost(hostname);
+  const azure = name === 'azure' ? azureAddress(baseUrl, queryOf(given)) : null;
+  const isLocal = local !== undefined || isOwnHost(hostname);
+  const list = { url: azure?.models ?? `${baseUrl}/models`, names: openAiNames };
+  const key = keyHeaders(settings.apiKey, cloud);
   return sdkProvider(settings, {
     kind: isLocal ? 'local' : 'cloud',
     baseUrl,
+    ...(azure === null ? {} : { query: azure.query }),
+    ...(azure?.hasModelInPath === true ? { modelPattern: deploymentPattern } : {}),
     server: {
-      lists: [...(preset?.lists?.(origin) ?? []), { url: `${baseUrl}/models`, names: openAiNames }],
-      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
-      ...(isLocal ? { start: preset?.start ?? 'Start it' } : {}),
+      lists: [...keyCheck(baseUrl, cloud), ...(local?.lists?.(origin) ?? []), list],
+      headers: key,
+      ...(isLocal ? { start: local?.start ?? 'Start it' } : {}),
     },
     ...(isLocal
-      ? { modelChoice: (models) => localModels(models, preset?.isLax === true, settings.model) }
+      ? { modelChoice: (models) => localModels(models, local?.isLax === true, settings.model) }
       : {}),
     call: (assignment, model) => {
-      const params = providerParams(assignment.params);
-      const messages = plainMessages(assignment);
-      return {
-        model: (fetch) =>
-          createOpenAICompatible({
-            name,
-            baseURL: baseUrl,
-            ...(apiKey === null ? {} : { apiKey }),
-            includeUsage: true,
-            fetch,
-          })(model),
-        options: { prompt: [] },
-        amend: (body) => ({ ...body, messages, ...params }),
-        dialect: openAiChatDialect('either'),
-      };
+      const baseURL = azure?.chatBase(model) ?? baseUrl;
+      return settings.api === 'responses'
+        ? {
+            model: (fetch) => createOpenAI({ baseURL, apiKey: '', headers: key, fetch }).responses(model),
+            ...responsesCall(assignment),
+          }
+        : {
+            model: (fetch) =>
+              createOpenAICompatible({
+                name,
+                baseURL,
+                headers: key,
+                includeUsage: cloud?.isStrict !== true,
+                fetch,
+              })(model),
+            ...chatCall(assignment, cloud),
+          };
     },
   });
+}
+
+/** The name of a deployment becomes a part of the address; it must not lead to another one. */
+const deploymentPattern = /^[\w-][\w.-]*$/;
+
+function chatCall(assignment: Assignment, cloud: CloudPreset | undefined) {
+  const params = providerParams(assignment.params);
+  const messages = plainMessages(assignment);
+  const { max_completion_tokens: limit, ...others } = params;
+  const fitting = cloud?.isStrict === true && limit !== undefined ? { max_tokens: limit, ...others } : params;
+  return {
+    options: { prompt: [] },
+    amend: (body: Fields) => ({ ...body, messages, ...fitting }),
+    dialect: openAiChatDialect('either', cloud?.tellsCost === true ? chatUsageWithCost : undefined),
+  };
+}
+
+function keyHeaders(apiKey: string | null, cloud: CloudPreset | undefined): Record<string, string> {
+  if (apiKey === null) return {};
+  const name = cloud?.keyHeader;
+  return name === undefined ? { authorization: `Bearer ${apiKey}` } : { [name]: apiKey };
+}
+
+/** What answers there is no list of models: it only shows whether the key is taken. */
+function keyCheck(baseUrl: string, cloud: CloudPreset | undefined): ModelListing[] {
+  return cloud?.keyPath === undefined ? [] : [{ url: `${baseUrl}${cloud.keyPath}`, names: () => null }];
 }
 
 /** Of a local server people know host and port; its API is under /v1. */

@@ -391,7 +391,7 @@ test('an error inside a 200 has the status that its word has elsewhere, and neve
 
 test('a key is in no message and no code, also when only half of it is repeated', (t) => {
   const key = 'sk-proj-0123456789abcdef';
-  const by = { ...refuser, hide: hideKeys(key) };
+  const by = { ...refuser, hide: hideKeys([key]) };
   for (const body of [
     { error: { message: `bad key ${key}`, code: key } },
     { error: { message: 'bad key sk-proj-0123****cdef', type: 'x' } },
@@ -403,10 +403,7 @@ test('a key is in no message and no code, also when only half of it is repeated'
 });
 
 test('a sentence that quotes the job is left out, another is not', (t) => {
-  const hide = hideAll(
-    null,
-    job('a', { prompt: 'My doctor says that the results are in and I should call.' }),
-  );
+  const hide = hideAll([], job('a', { prompt: 'My doctor says that the results are in and I should call.' }));
   t.is(hide('cannot handle "the results are in and I should call"'), '');
   t.is(hide('the model is overloaded'), 'the model is overloaded');
 });

@@ -217,6 +217,14 @@ test('the registry makes adapters by name and knows no inherited names', (t) => 
     'lmstudio',
     'llamacpp',
     'vllm',
+    'groq',
+    'mistral',
+    'deepseek',
+    'xai',
+    'openrouter',
+    'together',
+    'fireworks',
+    'azure',
   ]);
   t.is(createProvider({ ...settings, name: 'echo' })?.name, 'echo');
   t.is(createProvider({ ...settings, name: 'constructor' }), null);

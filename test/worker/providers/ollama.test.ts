@@ -33,7 +33,7 @@ testProvider('ollama', async (t) => {
       { job: { model: 'locked' }, class: 'auth', status: 401 },
       { job: { model: 'page' }, class: 'unknown', status: 404 },
       { job: { model: 'dropped' }, class: 'network' },
-      { job: { model: 'reset' }, class: 'network' },
+      { job: { model: 'reset' }, class: 'server_error' },
       { job: { model: 'cut' }, class: 'server_error' },
       { job: { model: 'failing' }, class: 'server_error' },
       { job: { model: 'garbled' }, class: 'server_error' },
@@ -181,7 +181,10 @@ test('messages go as they are; texts in parts are joined, images go as base64', 
 test('what cannot be asked fails the job without asking', async (t) => {
   const image = { type: 'image_url', image_url: { url: 'https://host/cat.png' } };
   const cases: [Partial<Assignment>, RegExp][] = [
-    [{ prompt: null, messages: [{ role: 'user', content: [image] }] }, /messages\[0\]\.content has a part/],
+    [
+      { prompt: null, messages: [{ role: 'user', content: [image] }] },
+      /messages\[0\]\.content\[0\] is neither/,
+    ],
     [{ prompt: null, messages: [{ role: 'user', content: 5 }] }, /neither text nor a list/],
     [{ params: { tools: {} } }, /params\.tools must be a list/],
     [{ params: { tool_choice: 'required' } }, /params\.tool_choice is not supported by ollama/],

@@ -3,7 +3,6 @@ import { anthropicUsage } from '../../../src/worker/providers/anthropic.ts';
 import { googleUsage } from '../../../src/worker/providers/google.ts';
 import { HttpFailure } from '../../../src/worker/providers/http/httpFailure.ts';
 import { Patience, timeoutsDefault } from '../../../src/worker/providers/http/patience.ts';
-import { openAiResponsesUsage } from '../../../src/worker/providers/openAi.ts';
 import { RequestError } from '../../../src/worker/providers/request/chatMessages.ts';
 import {
   maxTokensOf,
@@ -13,6 +12,7 @@ import {
   toolsOf,
 } from '../../../src/worker/providers/request/params.ts';
 import { openAiChatUsage } from '../../../src/worker/providers/sdk/openAiChatDialect.ts';
+import { openAiResponsesUsage } from '../../../src/worker/providers/sdk/openAiResponses.ts';
 import { sdkPrompt } from '../../../src/worker/providers/sdk/sdkPrompt.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { job } from '../support/setup.ts';

@@ -70,7 +70,7 @@ const rules: readonly Rule[] = [
   },
   {
     errorClass: 'model_not_found',
-    labels: /^(model_not_found|notfounderror|model_not_available|model_not_exist)$/,
+    labels: /^(model_not_found|notfounderror|model_not_available|model_not_exist|deploymentnotfound)$/,
     // "model "x" not found, try pulling it first", "The model `x` does not exist or you do not have access to it",
     // "models/x is not found for API version v1beta", "x is not a valid model ID", "Invalid model identifier "x"".
     message:
@@ -94,7 +94,8 @@ const rules: readonly Rule[] = [
     errorClass: 'quota_exhausted',
     labels:
       /^(insufficient_quota|credit_balance_exhausted|billing_error|billing_hard_limit_reached|billing_not_active|quota_exceeded|usage_limit_reached)$/,
-    message: /credit balance is too low|insufficient (balance|credits|funds)/i,
+    // xAI, a 403: "Your newly created team doesn't have any credits yet".
+    message: /credit balance is too low|insufficient (balance|credits|funds)|have any credits/i,
     statuses: [402],
     also: isDailyQuota,
   },
@@ -142,8 +143,8 @@ const rules: readonly Rule[] = [
     errorClass: 'invalid_request',
     labels:
       /^(invalid_request_error|invalid_argument|badrequesterror|bad_request|failed_precondition|request_too_large|not_supported_error)$/,
-    // llama.cpp, a 500: "tools param requires --jinja flag".
-    message: /\bparam requires\b/i,
+    // llama.cpp, each a 500: "tools param requires --jinja flag", "image input is not supported - hint: …".
+    message: /\bparam requires\b|\b(image|audio|video) input is not supported\b/i,
     statuses: [400, 413, 414, 422, 501],
   },
 ];

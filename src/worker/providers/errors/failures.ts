@@ -27,6 +27,12 @@ export function incompleteStream(name: string): WireFailure {
   };
 }
 
+/** The same where the connection broke: the server was reached, so it is no failure of the network. */
+export function brokenStream(name: string, { message }: HttpFailure): WireFailure {
+  const incomplete = incompleteStream(name);
+  return { ...incomplete, message: `${incomplete.message}: ${message}` };
+}
+
 /** @param what came in place of a stream; nothing of its content. */
 export function malformedStream(name: string, what: string): WireFailure {
   return {

@@ -3,10 +3,10 @@ import type { Assignment } from '../../../domain/workerProtocol.ts';
 /** What looks like a key of some provider, and what stands behind `Bearer`. */
 const keyLike = /\b(?:sk|pk|rk|gsk|xai|hf|svc)[-_][\w*.-]{8,}|\bAIza[\w-]{10,}|(?<=\bbearer\s+)\S+/gi;
 
-/** A function that takes a key out of a text: ours as it is, and whatever looks like one, such as the half of ours. */
-export function hideKeys(apiKey: string | null): (text: string) => string {
+/** A function that takes secrets out of a text: ours as they are, and whatever looks like a key, such as the half of ours. */
+export function hideKeys(secrets: readonly string[]): (text: string) => string {
   return (text) => {
-    const withoutOurs = apiKey === null || apiKey === '' ? text : text.replaceAll(apiKey, '[hidden]');
+    const withoutOurs = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text);
     return withoutOurs.replace(keyLike, '[hidden]');
   };
 }
@@ -33,7 +33,7 @@ function repeats(text: string, { prompt, input, messages }: Assignment): boolean
 }
 
 /** A function that takes out of a provider's sentence what must not be told: keys, and the sentence that quotes the job. */
-export function hideAll(apiKey: string | null, assignment: Assignment): (text: string) => string {
-  const withoutKeys = hideKeys(apiKey);
+export function hideAll(secrets: readonly string[], assignment: Assignment): (text: string) => string {
+  const withoutKeys = hideKeys(secrets);
   return (text) => (repeats(text, assignment) ? '' : withoutKeys(text));
 }

@@ -7,7 +7,9 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { isLoopback } from '../../../lib/hosts.ts';
 import { HttpFailure, httpFailureOf } from './httpFailure.ts';
 import type { Patience } from './patience.ts';
 
@@ -17,10 +19,19 @@ import type { Patience } from './patience.ts';
  * of its connection fails, for nobody can tell whether the server had read it.
  */
 const idleSocketMs = 4_000;
-const agents = {
-  'http:': new HttpAgent({ keepAlive: true, timeout: idleSocketMs }),
-  'https:': new HttpsAgent({ keepAlive: true, timeout: idleSocketMs }),
+const kept = { keepAlive: true, timeout: idleSocketMs };
+const agents = { 'http:': new HttpAgent(kept), 'https:': new HttpsAgent(kept) };
+/** HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in large or small letters, as Node reads them. */
+const proxied = {
+  'http:': new HttpAgent({ ...kept, proxyEnv: process.env }),
+  'https:': new HttpsAgent({ ...kept, proxyEnv: process.env }),
 };
+
+/** This machine's own servers are never asked through a proxy, whatever NO_PROXY says. */
+function agentOf({ protocol, hostname }: URL): HttpAgent {
+  const scheme = protocol === 'https:' ? 'https:' : 'http:';
+  return (isLoopback(hostname) ? agents : proxied)[scheme];
+}
 
 export interface StreamRequest {
   method: 'GET' | 'POST';
@@ -64,7 +75,7 @@ function send({ url, method, headers, body, patience }: StreamRequest): Promise<
   const request: ClientRequest = (isSecure ? httpsRequest : httpRequest)(url, {
     method,
     headers: { 'accept-encoding': 'identity', ...headers, ...length },
-    agent: agents[isSecure ? 'https:' : 'http:'],
+    agent: agentOf(url),
   });
   let response: IncomingMessage | null = null;
   // A request whose answer has begun would tell the reader of a reset, whatever it is destroyed with.
@@ -76,7 +87,9 @@ function send({ url, method, headers, body, patience }: StreamRequest): Promise<
     reject(new HttpFailure('network', 'the connection ended without an answer', 'connection_broken'));
   });
   request.once('socket', (socket) => {
-    if (request.reusedSocket) patience.connected();
+    // Through a tunnel of a proxy it is handed over when TLS is spoken already.
+    const isUp = socket instanceof TLSSocket && socket.authorized;
+    if (request.reusedSocket || isUp) patience.connected();
     else socket.once(isSecure ? 'secureConnect' : 'connect', () => patience.connected());
   });
   request.once('response', (answer) => {

@@ -36,6 +36,10 @@ export interface ModelServer {
   /** For messages. */
   address: string;
   headers: Readonly<Record<string, string>>;
+  /** Of its configured address; it goes along with every request. */
+  query?: string;
+  /** What it has by its configuration: then it need list nothing, and only has to answer. */
+  known?: readonly string[] | undefined;
   /** The first that answers with a list counts. */
   lists: readonly ModelListing[];
   /** How it is started, in a sentence without its full stop; left out: it is somebody else's, in a cloud. */
@@ -57,6 +61,7 @@ export async function listModels(server: ModelServer): Promise<string[]> {
 export async function findModels(server: ModelServer): Promise<ModelsFound> {
   const { name, address } = server;
   let status = 0;
+  if (server.known !== undefined) return knownModels(server, server.known);
   for (const { url, names, all = names } of server.lists) {
     const answer = await ask(server, url);
     const list = answer.status === 200 ? answer.list : null;
@@ -77,11 +82,24 @@ export async function findModels(server: ModelServer): Promise<ModelsFound> {
   );
 }
 
+/** A gateway may have no list, or keep it from a key that may ask for answers; that it is there shows whatever it says. */
+async function knownModels(server: ModelServer, known: readonly string[]): Promise<ModelsFound> {
+  const [first] = server.lists;
+  const failure = first === undefined ? null : (await ask(server, first.url)).failure;
+  if (failure?.class === 'auth' && failure.status === 401) throw new ProviderRefused(failure.message);
+  return { names: [...known], all: [...known] };
+}
+
 async function ask(server: ModelServer, url: string) {
-  const { name, address, headers, start = 'Is this machine online', hide } = server;
+  const { name, address, headers, query = '', start = 'Is this machine online', hide } = server;
   const patience = new Patience(systemClock, listTimeouts, new AbortController().signal);
   try {
-    const answer = await openStream({ method: 'GET', url: new URL(url), headers, patience });
+    const answer = await openStream({
+      method: 'GET',
+      url: withQuery(new URL(url), query),
+      headers,
+      patience,
+    });
     const text = await beginOf(answer.body, listMax);
     const { status } = answer;
     if (status === 200) return { status, list: listIn(text), failure: null };
@@ -134,7 +152,18 @@ export function addressOf(baseUrl: string): string {
   return `${origin}${pathname.replace(/\/+$/, '')}`;
 }
 
-/** An address without slashes at its end. */
+/** An address without its query, and without slashes at its end. */
 export function baseOf(url: string): string {
-  return url.replace(/\/+$/, '');
+  return url.replace(/\?.*$/s, '').replace(/\/+$/, '');
+}
+
+/** The query of an address, without its question mark; empty when there is none. */
+export function queryOf(url: string | null): string {
+  return url === null ? '' : new URL(url).search.replace(/^\?/, '');
+}
+
+/** The address with a query beside its own. */
+export function withQuery(url: URL, query: string): URL {
+  if (query !== '') url.search = url.search === '' ? query : `${url.search}&${query}`;
+  return url;
 }

@@ -1,3 +1,4 @@
+import type { JSONObject, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import type { Assignment, ToolCall } from '../../../domain/workerProtocol.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
 
@@ -5,6 +6,9 @@ import { type Fields, isFields } from '../../../lib/fields.ts';
 export interface ChatMessage {
   /** `developer`, which is what OpenAI calls the system today, is told as `system`. */
   role: 'system' | 'user' | 'assistant' | 'tool';
+  /** Texts and images in their order; empty texts are left out. */
+  parts: ChatPart[];
+  /** All texts together. */
   text: string;
   images: ChatImage[];
   /** Of an assistant: what it wanted to have called. */
@@ -15,12 +19,27 @@ export interface ChatMessage {
   toolName: string | null;
 }
 
-export interface ChatImage {
+/** `cache_control` as the job has it: Anthropic's mark of what is kept in its cache. */
+interface Cacheable {
+  cacheControl?: Fields;
+}
+
+export interface ChatText extends Cacheable {
+  type: 'text';
+  text: string;
+}
+
+export interface ChatImage extends Cacheable {
+  type: 'image';
   /** `image/png` and the like. */
   mediaType: string;
   /** Without a `data:` before it. */
   base64: string;
+  /** `low`, `high`, `auto` or `original`, where OpenAI is asked. */
+  detail?: string;
 }
+
+export type ChatPart = ChatText | ChatImage;
 
 /** A job that cannot be asked of this provider. The message says what of it, and nothing of its content. */
 export class RequestError extends Error {}
@@ -62,7 +81,7 @@ function read(message: Fields, index: number, toolNames: Map<string, string>): C
   const toolCallId = typeof message.tool_call_id === 'string' ? message.tool_call_id : null;
   return {
     role: roleOf(message.role, at),
-    ...contentOf(message.content, at),
+    ...contentOf(message, at),
     toolCalls,
     toolCallId,
     toolName: typeof message.name === 'string' ? message.name : (toolNames.get(toolCallId ?? '') ?? null),
@@ -83,40 +102,62 @@ function roleOf(role: unknown, at: string): ChatMessage['role'] {
   return known;
 }
 
-function contentOf(content: unknown, at: string): Pick<ChatMessage, 'text' | 'images'> {
-  if (typeof content === 'string' || content === null || content === undefined) {
-    return { text: content ?? '', images: [] };
+function contentOf(message: Fields, at: string): Pick<ChatMessage, 'parts' | 'text' | 'images'> {
+  const { content } = message;
+  const given: unknown[] = Array.isArray(content) ? content : [content ?? ''];
+  const parts: ChatPart[] = [];
+  for (const [index, item] of given.entries()) {
+    const part = partOf(item, `${at}.content[${index}]`);
+    if (part.type === 'image' || part.text !== '') parts.push(part);
   }
-  const parts: unknown[] = Array.isArray(content) ? content : [];
-  let text = '';
-  const images: ChatImage[] = [];
-  for (const part of parts) {
-    const said = textOf(part);
-    const image = said === null ? imageOf(part) : null;
-    if (said !== null) text += said;
-    else if (image !== null) images.push(image);
-    else {
-      throw new RequestError(
-        `${at}.content has a part that is neither text nor an image as a data URL (data:image/…;base64,…)`,
-      );
-    }
-  }
-  return { text, images };
+  const last = parts.at(-1);
+  // Some clients mark the whole message, which means its end.
+  if (last !== undefined) Object.assign(last, { ...cacheControlOf(message, at), ...last });
+  return {
+    parts,
+    text: parts.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+    images: parts.filter((part) => part.type === 'image'),
+  };
 }
 
-function textOf(part: unknown): string | null {
-  if (typeof part === 'string') return part;
-  return isFields(part) && typeof part.text === 'string' ? part.text : null;
+function partOf(part: unknown, at: string): ChatPart {
+  if (typeof part === 'string') return { type: 'text', text: part };
+  if (isFields(part) && typeof part.text === 'string') {
+    return { type: 'text', text: part.text, ...cacheControlOf(part, at) };
+  }
+  const image = isFields(part) ? imageOf(part, at) : null;
+  if (image !== null) return image;
+  throw new RequestError(`${at} is neither text nor an image as a data URL (data:image/…;base64,…)`);
 }
 
 /** `{type: 'image_url', image_url: {url: 'data:image/png;base64,…'}}`. An address would have to be fetched; it is not taken. */
-function imageOf(part: unknown): ChatImage | null {
-  if (!isFields(part)) return null;
+function imageOf(part: Fields, at: string): ChatImage | null {
   const { image_url: image } = part;
-  const url = isFields(image) ? image.url : image;
+  const { url, detail } = isFields(image) ? image : { url: image, detail: undefined };
   const [, mediaType, base64] =
     (typeof url === 'string' && /^data:(image\/[\w.+-]+);base64,(.+)$/s.exec(url)) || [];
-  return mediaType === undefined || base64 === undefined ? null : { mediaType, base64 };
+  if (mediaType === undefined || base64 === undefined) return null;
+  return {
+    type: 'image',
+    mediaType,
+    base64,
+    ...(typeof detail === 'string' ? { detail } : {}),
+    ...cacheControlOf(part, at),
+  };
+}
+
+/** @throws RequestError when it is no object. */
+export function cacheControlOf({ cache_control: control }: Fields, at: string): Cacheable {
+  if (control === undefined || control === null) return {};
+  if (isFields(control)) return { cacheControl: control };
+  throw new RequestError(`${at}.cache_control must be an object, such as {type: "ephemeral"}`);
+}
+
+/** Anthropic's SDK reads it; the others leave it alone. */
+export function cacheOption(cacheControl: Fields | undefined): { providerOptions?: SharedV4ProviderOptions } {
+  return cacheControl === undefined
+    ? {}
+    : { providerOptions: { anthropic: { cacheControl: cacheControl as JSONObject } } };
 }
 
 function toolCallsOf(value: unknown, at: string): ToolCall[] {

@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { type Fields, fieldsOf, isFields } from '../../../lib/fields.ts';
-import { RequestError } from './chatMessages.ts';
+import { cacheControlOf, cacheOption, RequestError } from './chatMessages.ts';
 
 /** Those that say how the job is run, and not what the provider is asked. */
 const ownKeys = ['stream', 'stream_options'];
@@ -93,12 +93,14 @@ export function toolsOf({ tools }: Fields): Tools {
       continue;
     }
     const { name, description, parameters, strict } = given;
+    const { cacheControl } = cacheControlOf({ cache_control: given.cache_control, ...tool }, 'params.tools');
     sorted.functions.push({
       type: 'function',
       name,
       inputSchema: isFields(parameters) ? parameters : { type: 'object', properties: {} },
       ...(typeof description === 'string' ? { description } : {}),
       ...(typeof strict === 'boolean' ? { strict } : {}),
+      ...cacheOption(cacheControl),
     });
   }
   return sorted;

@@ -1,4 +1,6 @@
+import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
 import type { WireUsage } from '../../../domain/usage.ts';
+import type { ToolCall } from '../../../domain/workerProtocol.ts';
 import type { Fields } from '../../../lib/fields.ts';
 
 /** What an event of the stream says that the SDK leaves out, or puts in its own words. */
@@ -11,6 +13,12 @@ export interface Heard {
   isEarlyUsage?: boolean;
   /** What the provider says it runs. */
   model?: string | undefined;
+  /** Calls of tools in a whole answer; they count when the SDK has found none. */
+  toolCalls?: ToolCall[];
+  /** Why the answer has ended; it counts when the SDK has stumbled over an event that did not matter. */
+  finish?: LanguageModelV4FinishReason;
+  /** Something was put out, be it thoughts that the SDK does not hand on. */
+  isProgress?: boolean;
   /** Nothing that matters comes after it. */
   isLast?: boolean;
   /** What has come is an answer, though a count or a last word may follow: a server that then says nothing is not waited for. */

@@ -7,7 +7,10 @@ import { countOf, tokenUsage } from './tokenUsage.ts';
  * Chat completions: `{"choices": […], "usage"}`, the usage in a last event without choices; an error stands in an event of
  * its own, at OpenRouter beside `finish_reason: "error"`.
  */
-export function openAiChatDialect(lastWord: Dialect['lastWord']): Dialect {
+export function openAiChatDialect(
+  lastWord: Dialect['lastWord'],
+  usageOf: Dialect['usageOf'] = openAiChatUsage,
+): Dialect {
   let hasReason = false;
   return {
     hear: ({ error, usage, model, choices }) => {
@@ -23,7 +26,7 @@ export function openAiChatDialect(lastWord: Dialect['lastWord']): Dialect {
         isUnknown: choices === undefined,
       };
     },
-    usageOf: openAiChatUsage,
+    usageOf,
     eventsOf: (answer) => {
       const choices = listOf(answer.choices).filter(({ message }) => isFields(message));
       return choices.length === 0 ? null : [{ ...answer, choices: choices.map(asChunk) }];
@@ -67,4 +70,15 @@ export function openAiChatUsage(raw: Fields): Partial<WireUsage> {
     output: completion === undefined ? undefined : completion + (isApart ? (reasoning ?? 0) : 0),
     reasoning,
   });
+}
+
+/**
+ * The same with what was charged, as OpenRouter says it: `cost`, in dollars. With a key of one's own at the provider
+ * behind it (`is_byok`) that is OpenRouter's fee, and the provider's bill stands beside it.
+ * Source: https://openrouter.ai/docs/use-cases/usage-accounting
+ */
+export function chatUsageWithCost(raw: Fields): Partial<WireUsage> {
+  const upstream = raw.is_byok === true ? fieldsOf(raw.cost_details).upstream_inference_cost : 0;
+  const isTold = typeof raw.cost === 'number' && typeof upstream === 'number';
+  return { ...openAiChatUsage(raw), ...(isTold ? { cost_usd: Number(raw.cost) + upstream } : {}) };
 }

@@ -11,10 +11,11 @@ import {
 import type { WireUsage } from '../../../domain/usage.ts';
 import { outputBytesMax, type ToolCall, type WireFailure } from '../../../domain/workerProtocol.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
-import { abortedOutcome, type Outcome, type RunContext } from '../../provider.ts';
+import { abortedOutcome, type FailedOutcome, type Outcome, type RunContext } from '../../provider.ts';
 import { classify, type Refuser } from '../errors/classify.ts';
 import { readErrorBody } from '../errors/errorBody.ts';
 import {
+  brokenStream,
   connectionFailure,
   filteredAnswer,
   incompleteStream,
@@ -39,6 +40,9 @@ export interface SdkCall {
   /** What was asked for. */
   modelName: string;
   timeouts: Timeouts;
+  /** Of the configured address; it goes along with every request. */
+  query?: string;
+  headers?: Readonly<Record<string, string>>;
 }
 
 /** Run one job through an SDK. It keeps the promises of `Provider.run`. */
@@ -55,11 +59,11 @@ export async function runSdk(call: SdkCall, context: RunContext): Promise<Outcom
     });
     return await answer.read(stream);
   } catch (error) {
-    if (context.signal.aborted) return abortedOutcome(answer.usage);
+    if (context.signal.aborted) return answer.aborted();
     const failure = answer.failureOf(error);
     // A bug of ours, or of the SDK before it has asked.
     if (failure === null) throw error;
-    return { ok: false, error: failure, usage: answer.usage };
+    return answer.failed(failure);
   } finally {
     patience.end();
     wire.close();
@@ -84,13 +88,19 @@ class Answer {
   readonly #wire: SdkFetch;
   #output = '';
   readonly #toolCalls: ToolCall[] = [];
+  /** Those of the whole answer, as it stands in its last event. */
+  #toldCalls: ToolCall[] = [];
   #rawUsage: Fields | null = null;
   /** Whether what has been counted counts the output too. */
   #isBilled = false;
+  /** Whether anything was put out, be it thoughts. */
+  #hasBegun = false;
   #model: string | null = null;
   /** An error in the middle of the answer; it ends it. */
   #failure: WireFailure | null = null;
   #finish: LanguageModelV4FinishReason | null = null;
+  /** The same, as the provider's last event has it. */
+  #toldFinish: LanguageModelV4FinishReason | null = null;
   /** Of the event that the SDK reads now. */
   #isUnknown = false;
 
@@ -101,9 +111,29 @@ class Answer {
     this.#wire = wire;
   }
 
-  /** What is charged for it if it breaks off now, as far as that is known: half a bill would pass for the whole. */
-  get usage(): Partial<WireUsage> | undefined {
-    return this.#isBilled ? this.#usageTold() : undefined;
+  /** It was stopped from outside. */
+  aborted(): FailedOutcome {
+    return abortedOutcome(this.#usageSoFar(), this.#modelName);
+  }
+
+  failed(error: WireFailure): FailedOutcome {
+    const usage = this.#usageSoFar();
+    return { ok: false, error, usage, begun: this.#hasBegun, model: this.#modelName };
+  }
+
+  get #modelName(): string {
+    return this.#model ?? this.#call.modelName;
+  }
+
+  /**
+   * What is charged for it if it breaks off now, as far as that is known. Before the output was counted only the input
+   * is told: a first count of the output would pass for the whole of it.
+   */
+  #usageSoFar(): Partial<WireUsage> | undefined {
+    const told = this.#usageTold();
+    if (told === undefined || this.#isBilled) return told;
+    const { output_tokens: _output, reasoning_tokens: _reasoning, total_tokens: _total, ...input } = told;
+    return input;
   }
 
   #usageTold(): Partial<WireUsage> | undefined {
@@ -123,15 +153,16 @@ class Answer {
       reader.cancel().catch(() => {});
     }
     const { signal } = this.#context;
-    if (signal.aborted) return abortedOutcome(this.usage);
+    if (signal.aborted) return this.aborted();
     const error = this.#failure ?? this.#endFailure();
-    return error === null ? this.#whole() : { ok: false, error, usage: this.usage };
+    return error === null ? this.#whole() : this.failed(error);
   }
 
   /** Why the SDK threw; null when nothing but a bug explains it. */
   failureOf(error: unknown): WireFailure | null {
     const { refuser, address } = this.#call;
     const { failure, noStream } = this.#wire;
+    if (failure?.kind === 'network' && this.#wire.hasBegun) return brokenStream(refuser.name, failure);
     if (failure !== null) return connectionFailure(refuser.name, address, failure);
     if (noStream !== null) {
       const { refusal, contentType } = noStream;
@@ -163,14 +194,14 @@ class Answer {
         break;
       case 'text-delta':
         if (part.delta === '') break;
-        this.#patience.progress();
+        this.#progress();
         this.#output += part.delta;
         if (this.#output.length > outputBytesMax) this.#failure = tooLargeOutput(this.#call.refuser.name);
         else this.#context.onText(part.delta);
         break;
       case 'reasoning-delta':
       case 'tool-input-delta':
-        this.#patience.progress();
+        this.#progress();
         break;
       case 'tool-call':
         // What the provider calls itself is its own affair.
@@ -200,22 +231,33 @@ class Answer {
     }
   }
 
+  #progress(): void {
+    this.#hasBegun = true;
+    this.#patience.progress();
+  }
+
   #hear(event: Fields): void {
     const {
       error,
       usage,
       isEarlyUsage = false,
       model,
+      toolCalls = [],
+      finish = null,
+      isProgress = false,
       isLast,
       isWhole = false,
       isUnknown = false,
     } = this.#call.dialect.hear(event);
     this.#isUnknown = isUnknown;
+    if (isProgress) this.#progress();
+    this.#toldFinish ??= finish;
     if (usage !== undefined) {
       this.#rawUsage = { ...this.#rawUsage, ...given(usage) };
       this.#isBilled ||= !isEarlyUsage;
     }
     if (model !== undefined && model !== '') this.#model = model;
+    if (toolCalls.length > 0) this.#toldCalls = toolCalls;
     if (error !== undefined && error !== null) {
       this.#failure = this.#classified({ status: null, headers: {}, body: error });
     }
@@ -226,7 +268,7 @@ class Answer {
   /** Why what has come is no answer; null when it is one. */
   #endFailure(): WireFailure | null {
     const { refuser, dialect } = this.#call;
-    const finish = this.#finish;
+    const finish = this.#ending;
     const hasReason = finish !== null && finish.unified !== 'interrupted';
     const isWhole = {
       reason: hasReason,
@@ -243,7 +285,7 @@ class Answer {
         message: `${refuser.name} ended its answer with an error (${reason.slice(0, 60)})`,
       };
     }
-    const isEmpty = this.#output === '' && this.#toolCalls.length === 0;
+    const isEmpty = this.#output === '' && this.#calls.length === 0;
     if (isEmpty && finish.unified === 'content-filter') {
       return filteredAnswer(refuser.name, finish.raw ?? 'content_filter');
     }
@@ -264,17 +306,26 @@ class Answer {
       : malformedStream(this.#call.refuser.name, 'something that is not its protocol');
   }
 
+  get #ending(): LanguageModelV4FinishReason | null {
+    const isReason = this.#finish !== null && this.#finish.unified !== 'interrupted';
+    return isReason ? this.#finish : (this.#toldFinish ?? this.#finish);
+  }
+
+  get #calls(): ToolCall[] {
+    return this.#toolCalls.length > 0 ? this.#toolCalls : this.#toldCalls;
+  }
+
   #whole(): Outcome {
-    const { modelName } = this.#call;
-    const finish = this.#finish?.unified ?? 'other';
+    const calls = this.#calls;
+    const finish = this.#ending?.unified ?? 'other';
     return {
       ok: true,
       result: {
         output: this.#output,
-        ...(this.#toolCalls.length === 0 ? {} : { tool_calls: this.#toolCalls }),
+        ...(calls.length === 0 ? {} : { tool_calls: calls }),
         // A tool that the job itself chose ends the answer with `stop` at OpenAI, any tool with some local servers.
-        finish_reason: finishReasons[finish === 'stop' && this.#toolCalls.length > 0 ? 'tool-calls' : finish],
-        model: this.#model ?? modelName,
+        finish_reason: finishReasons[finish === 'stop' && calls.length > 0 ? 'tool-calls' : finish],
+        model: this.#modelName,
         usage: this.#usageTold() ?? {},
         ...(this.#rawUsage === null ? {} : { raw_usage: this.#rawUsage }),
       },

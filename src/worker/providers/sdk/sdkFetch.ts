@@ -8,6 +8,7 @@ import { HttpFailure, httpFailureOf } from '../http/httpFailure.ts';
 import { openStream } from '../http/openStream.ts';
 import type { Patience } from '../http/patience.ts';
 import { beginOf, tooLongLine } from '../http/readBody.ts';
+import { withQuery } from '../models/modelList.ts';
 import type { Dialect } from './dialect.ts';
 
 const errorBodyMax = 64 * 1024;
@@ -34,6 +35,10 @@ interface FetchCall {
   /** The body that the SDK made → the body that is sent. */
   amend: (body: Fields) => Fields;
   dialect: Dialect;
+  /** Of the configured address; it goes along with every request. */
+  query?: string;
+  /** Configured ones; they replace those of the SDK. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -70,8 +75,8 @@ export class SdkFetch {
     try {
       const { status, headers, body } = await openStream({
         method: 'POST',
-        url: new URL(input instanceof Request ? input.url : input),
-        headers: { ...withoutEmptyKeys(init?.headers), 'user-agent': `svc/${version}` },
+        url: withQuery(new URL(input instanceof Request ? input.url : input), this.#call.query ?? ''),
+        headers: headersOf(init?.headers, this.#call.headers ?? {}),
         body: this.#bodyOf(init?.body),
         patience: this.#patience,
       });
@@ -173,6 +178,22 @@ export class SdkFetch {
 
 function streamResponse(events: string | ReadableStream<Uint8Array>): Response {
   return new Response(events, { headers: { 'content-type': 'text/event-stream' } });
+}
+
+/** Values of this header add up: the SDK sets those that its request needs. */
+const listHeader = 'anthropic-beta';
+
+function headersOf(
+  given: RequestInit['headers'],
+  configured: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const headers: Record<string, string> = { ...withoutEmptyKeys(given), 'user-agent': `svc/${version}` };
+  for (const [key, value] of Object.entries(configured)) {
+    const name = key.toLowerCase();
+    const before = name === listHeader ? headers[name] : undefined;
+    headers[name] = before === undefined ? value : `${before},${value}`;
+  }
+  return headers;
 }
 
 /** The SDKs make a header of the key also when there is none. */

@@ -5,8 +5,8 @@ import { badModelName, noModel } from '../errors/failures.ts';
 import { hideAll, hideKeys } from '../errors/hide.ts';
 import { timeoutsDefault } from '../http/patience.ts';
 import type { ModelChoice } from '../models/localModels.ts';
-import { addressOf, listModels, type ModelServer } from '../models/modelList.ts';
-import type { ProviderSettings } from '../providerSettings.ts';
+import { addressOf, listModels, type ModelServer, queryOf } from '../models/modelList.ts';
+import { type ProviderSettings, secretsOf } from '../providerSettings.ts';
 import { RequestError } from '../request/chatMessages.ts';
 import { runSdk, type SdkCall } from './runSdk.ts';
 
@@ -22,17 +22,21 @@ export interface SdkProviderParts {
   modelChoice?: (models: ModelServer) => ModelChoice;
   /** What the name of a model looks like, where it becomes a part of the address; left out: anything is sent. */
   modelPattern?: RegExp;
+  /** Goes along with every request; left out: that of the configured address. */
+  query?: string;
   /** @throws RequestError when the job cannot be asked. */
   call(assignment: Assignment, model: string): Pick<SdkCall, 'model' | 'options' | 'amend' | 'dialect'>;
 }
 
 /** A provider that is asked through its SDK. */
-export function sdkProvider(
-  { name, apiKey, model, timeouts }: ProviderSettings,
-  { kind, baseUrl, server, overflowHelp, modelChoice, modelPattern, call }: SdkProviderParts,
-): Provider {
+export function sdkProvider(settings: ProviderSettings, parts: SdkProviderParts): Provider {
+  const { name, model, timeouts, headers = {}, models: known } = settings;
+  const { kind, baseUrl, overflowHelp, modelChoice, modelPattern, call } = parts;
+  const { query = queryOf(settings.baseUrl) } = parts;
+  const secrets = secretsOf(settings);
   const address = addressOf(baseUrl);
-  const models: ModelServer = { name, address, hide: hideKeys(apiKey), ...server };
+  const server = { ...parts.server, headers: { ...parts.server.headers, ...headers } };
+  const models: ModelServer = { name, address, hide: hideKeys(secrets), query, known, ...server };
   const choice = modelChoice?.(models);
   const list = choice === undefined ? () => listModels(models) : () => choice.list();
   const run: Provider['run'] = async (assignment, context): Promise<Outcome> => {
@@ -42,10 +46,13 @@ export function sdkProvider(
     if (modelPattern?.test(modelName) === false) return { ok: false, error: badModelName(name) };
     try {
       const asked = call(assignment, modelName);
-      const hide = hideAll(apiKey, assignment);
+      const hide = hideAll(secrets, assignment);
       const refuser = { name, hide, ...(overflowHelp === undefined ? {} : { overflowHelp }) };
       const limits = { ...timeoutsDefault, ...timeouts };
-      return await runSdk({ ...asked, refuser, address, modelName, timeouts: limits }, context);
+      return await runSdk(
+        { ...asked, refuser, address, modelName, timeouts: limits, query, headers },
+        context,
+      );
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       return {
@@ -58,7 +65,7 @@ export function sdkProvider(
     name,
     kind,
     // Any name may be asked of a cloud provider: it has more models than it lists, and lists some that answer nothing.
-    models: async () => (kind === 'local' ? list() : null),
+    models: async () => (kind === 'local' ? list() : known === undefined ? null : [...known]),
     probe: list,
     run,
   };

@@ -10,9 +10,9 @@ export const variableNames: readonly string[] = [
   'SVC_DATA_DIR',
   'SVC_HOST',
   'SVC_LOCAL_MODEL_HOST',
-  'SVC_WORKER_ALLOWED_ENV',
   'SVC_LOG_LEVEL',
   'SVC_PORT',
+  'SVC_WORKER_ALLOWED_ENV',
 ];
 
 /** Fewer characters than this are no secret. The coordinator refuses shorter keys too. */

@@ -67,7 +67,7 @@ test('a list is a table with what each key may do and until when', async (t) => 
 
   const { stdout } = await keys(t, coordinator, 'list');
   const [header = '', ...rows] = stdout.trimEnd().split('\n');
-  t.regex(header, /^NAME +ROLE +CREATED +EXPIRES +OLD SECRET +ID$/);
+  t.regex(header, /^NAME +ROLE +BOUND TO +CREATED +EXPIRES +OLD SECRET +ID$/);
   t.is(rows.length, 2);
   t.regex(rows.find((row) => row.includes(id)) ?? '', /^box-1 +worker +.+ - +ends in 1 h +\S+$/);
   t.regex(rows.find((row) => row.includes(other.id)) ?? '', /^- +client +.+ in \d+ d +- +\S+$/);
@@ -143,4 +143,20 @@ test('only an admin may: others end with 4', async (t) => {
     t.is((await svc(t, ['keys', ...args, '--url', coordinator.url], { env })).code, 4);
   }
   t.is((await createClient({ baseUrl: coordinator.url, apiKey: adminKey }).keys()).keys.length, 1);
+});
+
+test('a worker key is bound when it is made, and otherwise later', async (t) => {
+  const coordinator = await startCoordinator(t);
+  const bounds = ['--name-pattern', 'gpu-*', '--tag', 'eu', '--provider', 'vllm', '--max-concurrency', '8'];
+  const made = await keys(t, coordinator, 'create', '--role', 'worker', '--name', 'gpu', ...bounds, '--json');
+  t.like(JSON.parse(made.stdout), {
+    name_patterns: ['gpu-*'],
+    tags: ['eu'],
+    providers: ['vllm'],
+    max_concurrency: 8,
+  });
+  const changed = await keys(t, coordinator, 'change', 'gpu', '--no-tag', '--max-concurrency', '2');
+  t.is(changed.code, 0);
+  t.is(changed.stdout, 'gpu  bound to: gpu-*, vllm, 2 slots\n');
+  t.is((await keys(t, coordinator, 'change', 'gpu')).code, 2);
 });

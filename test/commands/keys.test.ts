@@ -144,3 +144,19 @@ test('only an admin may: others end with 4', async (t) => {
   }
   t.is((await createClient({ baseUrl: coordinator.url, apiKey: adminKey }).keys()).keys.length, 1);
 });
+
+test('a worker key is bound when it is made, and otherwise later', async (t) => {
+  const coordinator = await startCoordinator(t);
+  const bounds = ['--name-pattern', 'gpu-*', '--tag', 'eu', '--provider', 'vllm', '--max-concurrency', '8'];
+  const made = await keys(t, coordinator, 'create', '--role', 'worker', '--name', 'gpu', ...bounds, '--json');
+  t.like(JSON.parse(made.stdout), {
+    name_patterns: ['gpu-*'],
+    tags: ['eu'],
+    providers: ['vllm'],
+    max_concurrency: 8,
+  });
+  const changed = await keys(t, coordinator, 'change', 'gpu', '--no-tag', '--max-concurrency', '2');
+  t.is(changed.code, 0);
+  t.is(changed.stdout, 'gpu  bound to: gpu-*, vllm, 2 slots\n');
+  t.is((await keys(t, coordinator, 'change', 'gpu')).code, 2);
+});

@@ -76,3 +76,26 @@ test(`of more than ${workersMax} workers those that were heard longest ago are f
     [true, false, false, true, true, true],
   );
 });
+
+test('a key that makes names without end pushes out its own, and no name of another key', async (t) => {
+  const first = await setup(t, { jobs });
+  const now = first.clock.now();
+  const honest = { keyId: 'honest', name: null };
+  const greedy = { keyId: 'greedy', name: null };
+  await first.store.commit([
+    { kind: 'worker', life: workerLife('box', { lastHeartbeatAt: now - 2 * hour, owner: honest }) },
+    ...Array.from({ length: workersMax - 1 }, (_, n) => ({
+      kind: 'worker' as const,
+      life: workerLife(`w-${n}`, { lastHeartbeatAt: now - hour + n, owner: greedy }),
+    })),
+  ]);
+  const second = await first.restart();
+  const key = { ...greedy, bounds: null };
+  for (const name of ['new-1', 'new-2']) (await second.worker({ name }, [], key)).drop();
+  while ((await names(second)).length > workersMax) await nextTurn();
+  const known = new Set(await names(second));
+  t.deepEqual(
+    ['box', 'w-0', 'w-1', 'w-2', 'new-1', 'new-2'].map((name) => known.has(name)),
+    [true, false, false, true, true, true],
+  );
+});

@@ -10,6 +10,7 @@ import type { WireWorker } from '../../src/domain/wire/worker.ts';
 const worker = (name: string, more: Partial<WireWorker> = {}): WireWorker => ({
   id: name,
   name,
+  key: null,
   kind: 'local',
   providers: ['echo'],
   models: {},

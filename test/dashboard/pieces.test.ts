@@ -62,6 +62,7 @@ const figures = (more: Partial<WireStats> = {}): WireStats => {
 const worker = (more: Partial<WireWorker>): WireWorker => ({
   id: 'w',
   name: 'box',
+  key: null,
   kind: 'local',
   providers: ['echo'],
   models: {},

@@ -365,8 +365,7 @@ export function draftOf({ id, request, createdBy, input }: NewJob): JobRecord {
 
 function creationOf({ id, request, createdBy, input, idempotency }: NewJob): JobChange {
   const at = input.createdAt;
-  const created: JobChange['created'] =
-    createdBy === null ? { at, request } : { at, request, by: createdBy };
+  const created: JobChange['created'] = createdBy === null ? { at, request } : { at, request, by: createdBy };
   if (idempotency !== undefined) created.idempotency = idempotency;
   return { kind: 'job', id, expectedVersion: 0, created, machineVersion, ...beginning(input) };
 }

@@ -364,12 +364,9 @@ export function draftOf({ id, request, createdBy, input }: NewJob): JobRecord {
 }
 
 function creationOf({ id, request, createdBy, input, idempotency }: NewJob): JobChange {
-  const created = {
-    at: input.createdAt,
-    request,
-    ...(createdBy === null ? {} : { by: createdBy }),
-    ...(idempotency === undefined ? {} : { idempotency }),
-  };
+  const at = input.createdAt;
+  const created: JobChange['created'] = createdBy === null ? { at, request } : { at, request, by: createdBy };
+  if (idempotency !== undefined) created.idempotency = idempotency;
   return { kind: 'job', id, expectedVersion: 0, created, machineVersion, ...beginning(input) };
 }
 

@@ -10,7 +10,6 @@ import type { WireWorker } from '../../src/domain/wire/worker.ts';
 const worker = (name: string, more: Partial<WireWorker> = {}): WireWorker => ({
   id: name,
   name,
-  key: null,
   kind: 'local',
   providers: ['echo'],
   models: {},

@@ -62,7 +62,6 @@ const figures = (more: Partial<WireStats> = {}): WireStats => {
 const worker = (more: Partial<WireWorker>): WireWorker => ({
   id: 'w',
   name: 'box',
-  key: null,
   kind: 'local',
   providers: ['echo'],
   models: {},

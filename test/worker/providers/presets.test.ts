@@ -49,8 +49,9 @@ for (const [name, { baseUrl, keyVariables, keyHosts }] of Object.entries(cloudPr
       'https://api.groq.com.evil.example',
     ];
     for (const base_url of elsewhere) {
-      const remote = { ...local.config, providers: { [name]: { baseUrl: base_url } as never } };
-      t.is(providerSettings(name, { environment, local, env }, remote).apiKey, null);
+      const config = { ...local.config, providers: { [name]: { baseUrl: base_url } as never } };
+      const shared = { config, allowed: { providers: [name], named: [] } };
+      t.is(providerSettings(name, { environment, local, env }, shared).apiKey, null);
     }
   });
 }

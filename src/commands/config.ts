@@ -6,17 +6,20 @@ import { safeJson } from '../lib/plainText.ts';
 import type { Screen } from '../lib/screen.ts';
 import type { Column } from '../lib/table.ts';
 import { createCommand } from './command.ts';
+import { configSetCommand } from './configSet.ts';
 import { type Io, processIo } from './io.ts';
 import { sheetTable } from './sheet.ts';
 
 /** `svc config`: the configuration of this machine, without starting anything. */
 export function configCommand(io: Io = processIo()): Command {
-  return createCommand('config', 'Check and show the configuration of this machine', [
+  return createCommand('config', 'Check, show and change the configuration of this machine', [
     'svc config check',
     'svc config show',
+    'svc config set providers.openai.rate_limit.max_concurrent 8',
   ])
     .addCommand(checkCommand(io))
-    .addCommand(showCommand(io));
+    .addCommand(showCommand(io))
+    .addCommand(configSetCommand(io));
 }
 
 function checkCommand(io: Io): Command {

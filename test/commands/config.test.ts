@@ -1,9 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { configCommand } from '../../src/commands/config.ts';
 import { createProgram, runProgram } from '../../src/commands/program.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { adminKey, freePort, startCoordinator } from '../support/process.ts';
 import { fakeIo } from './screens.ts';
 
 /** Run `svc config …` in a folder with this file. */
@@ -76,4 +77,52 @@ test('show --json has the form of the API', async (t) => {
 test('show fits a narrow terminal', async (t) => {
   const { out } = await run(temporaryFolder(t), ['show'], { NO_COLOR: '1' }, 60);
   for (const line of out.split('\n')) t.true(line.length <= 60, line);
+});
+
+test('set changes one value, keeps comments, and refuses what cannot be used', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'svc.config.yaml');
+  await writeFile(file, '# ours\nproviders:\n  openai: # paid\n    model: m\n');
+  const key = 'providers.openai.rate_limit.max_retries';
+  const { code, out, err } = await run(folder, ['set', key, '4']);
+  t.is(code, 0, err);
+  t.is(out, `${file}: ${key} is 4\n`);
+  t.regex(err, /In force after the next start/);
+  t.is(
+    await readFile(file, 'utf8'),
+    '# ours\nproviders:\n  openai:\n    # paid\n    model: m\n    rate_limit:\n      max_retries: 4\n',
+  );
+  for (const args of [
+    ['set', key, 'many'],
+    ['set', 'jobs.nothing', '1'],
+    ['set', key],
+    ['set', key, '1', '--unset'],
+  ])
+    t.is((await run(folder, args)).code, 2, args.join(' '));
+  t.regex(await readFile(file, 'utf8'), /max_retries: 4/);
+  t.is((await run(folder, ['set', 'providers.openai', '--unset'])).code, 0);
+  t.notRegex(await readFile(file, 'utf8'), /openai/);
+});
+
+test('set makes a file where there is none, and JSON stays JSON', async (t) => {
+  const folder = temporaryFolder(t);
+  t.is((await run(folder, ['set', 'jobs.max_pending', '7'])).code, 0);
+  t.is(await readFile(join(folder, 'svc.config.yaml'), 'utf8'), 'jobs:\n  max_pending: 7\n');
+  const file = join(folder, 'own.json');
+  await writeFile(file, '{"port": 1}');
+  t.is((await run(folder, ['set', 'jobs.max_pending', '7', '--file', file])).code, 0);
+  t.deepEqual(JSON.parse(await readFile(file, 'utf8')), { port: 1, jobs: { max_pending: 7 } });
+});
+
+test('set puts limits in force at a running coordinator', async (t) => {
+  const [folder, port] = [temporaryFolder(t), await freePort()];
+  const file = join(folder, 'own.yaml');
+  await writeFile(file, `port: ${port}\nstore: { path: ${join(folder, 'data')} }\n`);
+  const { url, client } = await startCoordinator(t, { port, args: ['--config', file] });
+  const key = 'providers.defaults.rate_limit';
+  const args = ['set', key, '{max_retries: 6}', '--file', file];
+  const { code, err } = await run(folder, args, { SVC_API_KEY: adminKey, SVC_COORDINATOR_URL: url });
+  t.is(code, 0, err);
+  t.is(err, 'In force now.\n');
+  t.like((await client.config()).config, { providers: { defaults: { rate_limit: { max_retries: 6 } } } });
 });

@@ -6,8 +6,12 @@ export interface ProviderGuide {
   label: string;
   /** The variable with the provider's own key; null when it needs none. */
   keyVariable: string | null;
+  /** The variable with the address, where every account has one of its own. */
+  addressVariable?: string;
   hint: string;
 }
+
+const cloudHint = 'Its key stays on the worker’s machine; the coordinator never sees it.';
 
 export const providerGuides: readonly ProviderGuide[] = [
   {
@@ -44,19 +48,33 @@ export const providerGuides: readonly ProviderGuide[] = [
     name: 'openai',
     label: 'OpenAI',
     keyVariable: 'OPENAI_API_KEY',
-    hint: 'Its key stays on the worker’s machine; the coordinator never sees it.',
+    hint: cloudHint,
   },
   {
     name: 'anthropic',
     label: 'Anthropic',
     keyVariable: 'ANTHROPIC_API_KEY',
-    hint: 'Its key stays on the worker’s machine; the coordinator never sees it.',
+    hint: cloudHint,
   },
   {
     name: 'google',
     label: 'Google Gemini',
     keyVariable: 'GEMINI_API_KEY',
-    hint: 'Its key stays on the worker’s machine; the coordinator never sees it.',
+    hint: cloudHint,
+  },
+  { name: 'groq', label: 'Groq', keyVariable: 'GROQ_API_KEY', hint: cloudHint },
+  { name: 'mistral', label: 'Mistral', keyVariable: 'MISTRAL_API_KEY', hint: cloudHint },
+  { name: 'deepseek', label: 'DeepSeek', keyVariable: 'DEEPSEEK_API_KEY', hint: cloudHint },
+  { name: 'xai', label: 'xAI', keyVariable: 'XAI_API_KEY', hint: cloudHint },
+  { name: 'openrouter', label: 'OpenRouter', keyVariable: 'OPENROUTER_API_KEY', hint: cloudHint },
+  { name: 'together', label: 'Together', keyVariable: 'TOGETHER_API_KEY', hint: cloudHint },
+  { name: 'fireworks', label: 'Fireworks', keyVariable: 'FIREWORKS_API_KEY', hint: cloudHint },
+  {
+    name: 'azure',
+    label: 'Azure OpenAI',
+    keyVariable: 'AZURE_OPENAI_API_KEY',
+    addressVariable: 'AZURE_OPENAI_ENDPOINT',
+    hint: cloudHint,
   },
 ];
 
@@ -71,7 +89,9 @@ export const keyPlaceholder = '…';
 export function workerCommand(guide: ProviderGuide, url: string, key: string | null): string {
   const variables = [
     `SVC_API_KEY=${key === null ? keyPlaceholder : shellWord(key)}`,
-    ...(guide.keyVariable === null ? [] : [`${guide.keyVariable}=${keyPlaceholder}`]),
+    ...[guide.keyVariable, guide.addressVariable]
+      .filter((name) => name !== null && name !== undefined)
+      .map((name) => `${name}=${keyPlaceholder}`),
   ];
   return [
     ...variables.map((variable) => `${variable} \\`),

@@ -167,12 +167,12 @@ function AttentionList({ stats }: { stats: WireStats }): JSX.Element {
   return (
     <Card title="Needs attention" class="attention-card">
       <ul class="attention">
-        {found.map(({ key, tone, text, mend, path, query }) => (
+        {found.map(({ key, tone, text, advice, path, query }) => (
           <li key={key} class={`tone-${tone}`}>
             <Icon name="warning" />
             <span>
               <a href={href(path, query)}>{text}</a>
-              <span class="faint"> {mend}</span>
+              <span class="faint"> {advice}</span>
             </span>
           </li>
         ))}

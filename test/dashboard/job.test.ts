@@ -257,6 +257,50 @@ pageTests({ slots: 3 }, (stage) => {
     }
   }
 
+  test.serial('the charts show the depth of the queue, over an hour, a day or a week', async (t) => {
+    const { page, misdeeds } = await stage().open(t);
+    const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    const none = { count: 0, p50_ms: null, p95_ms: null };
+    const steps = { hour: 10, day: 60, week: 600 };
+    const asked: string[] = [];
+    // A coordinator that has run for a week; what it keeps itself is tested with its API.
+    await page.route('**/api/stats/history*', async (route) => {
+      const range = new URL(route.request().url()).searchParams.get('range') as keyof typeof steps;
+      asked.push(range);
+      const throughput = { created: 30, started: 0, requeued: 0, completed: 0, failed: 0, cancelled: 0 };
+      const points = Array.from({ length: 50 }, (_, n) => ({
+        at: at(((50 - n) * steps[range]) / 60),
+        throughput,
+        pending: steps[range] + n,
+        running: 3,
+        wait: none,
+        run: none,
+        tokens_per_second: { input: 0, output: 0 },
+      }));
+      await route.fulfill({ json: { step_seconds: steps[range], points } });
+    });
+    await page.goto('/');
+    const depth = (range: string) =>
+      page.getByRole('region', { name: range }).getByRole('img', { name: /queue: Pending/ });
+    t.regex(
+      (await depth('The last hour').getAttribute('aria-label')) ?? '',
+      /Pending 59, at most 59; Running 3/,
+    );
+    await page.getByRole('button', { name: '24 h' }).click();
+    await page.waitForURL(/\?range=day$/);
+    t.regex((await depth('The last 24 hours').getAttribute('aria-label')) ?? '', /Pending 109/);
+    await page.getByRole('button', { name: '7 d' }).click();
+    await page.waitForURL(/\?range=week$/);
+    t.regex((await depth('The last 7 days').getAttribute('aria-label')) ?? '', /Pending 649/);
+    const rate = page.getByRole('img', { name: /^Jobs a minute/ });
+    t.regex((await rate.getAttribute('aria-label')) ?? '', /Created 3,/);
+    await page.reload();
+    await depth('The last 7 days').waitFor();
+    t.deepEqual([...new Set(asked)], ['hour', 'day', 'week']);
+    t.deepEqual(await faultsOf(page), []);
+    t.deepEqual(misdeeds.found, []);
+  });
+
   test.serial('the overview counts what happens, as the API does', async (t) => {
     const { page } = await stage().open(t);
     const { client } = stage().site;

@@ -30,12 +30,10 @@ export function keyRoutes({ keys, tickets, streams, config }: KeyParts): Route[]
       handle: ({ query }) => {
         parseNothing(query);
         const list: WireKeyList = {
-          keys: keys
-            .list()
-            .map((key) => ({
-              ...presentKey(key),
-              ...(keys.isInFolder(key.id) ? { in_data_folder: true as const } : {}),
-            })),
+          keys: keys.list().map((key) => ({
+            ...presentKey(key),
+            ...(keys.isInFolder(key.id) ? { in_data_folder: true as const } : {}),
+          })),
         };
         return { json: list };
       },

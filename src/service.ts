@@ -318,6 +318,8 @@ async function openKeys(
     );
   }
   if (apiKey !== null || stored.length > 0) {
+    // With a key from the environment a file that cannot be read stops no start: it is only missing from the list.
+    keys.noteFolderKey(await readAdminKey(config.store.path).catch(() => null));
     return { keys, adminKey: apiKey ?? (await readOwnKey(config, keys)), isNewKey: false };
   }
   const { key, id, secret } = makeKey('admin', random);
@@ -339,6 +341,7 @@ async function openKeys(
     details: { role: 'admin', expires_at: null },
     outcome: 'done',
   });
+  keys.noteFolderKey(key);
   return { keys, adminKey: key, isNewKey: true };
 }
 

@@ -41,6 +41,8 @@ export class KeyRing {
   readonly #watched = new Set<Watched>();
   /** Key id → epoch ms of its last request, as far as it is not in its record. */
   readonly #used = new Map<string, number>();
+  /** What is kept of the key in the data folder's `admin.key`. */
+  #folderKey: { id: string; secretHash: string } | null = null;
   #onSweep: () => void = () => {};
   #cancelSweep: () => void = () => {};
   #cancelKeepUsed: (() => void) | null = null;
@@ -120,6 +122,18 @@ export class KeyRing {
   /** Call `listener` whenever keys may have ended: for what is under way for so short a time that no `watch` pays. */
   onSweep(listener: () => void): void {
     this.#onSweep = listener;
+  }
+
+  /** The data folder's `admin.key` holds this key. @param key as it is in the file; null: there is none. */
+  noteFolderKey(key: string | null): void {
+    const parts = key === null ? null : parseKey(key);
+    this.#folderKey = parts === null ? null : { id: parts.id, secretHash: hashSecret(parts.secret) };
+  }
+
+  /** Whether the data folder's `admin.key` holds a secret of this key that is still taken. */
+  isInFolder(id: string): boolean {
+    const key = this.#folderKey;
+    return key?.id === id && this.#takes(this.#keys.get(id), key.secretHash);
   }
 
   /** Every key, oldest first, without secrets. `lastUsedAt` is exact; it is now while a connection of the key is open. */

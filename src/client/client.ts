@@ -1,4 +1,5 @@
 import type { BreakdownName, PeriodName } from '../domain/costReport.ts';
+import type { StatsRange } from '../domain/stats.ts';
 import type { WireAuditList } from '../domain/wire/audit.ts';
 import type { WireConfig, WireConfigReload } from '../domain/wire/config.ts';
 import type { WireCostBreakdown, WireCostSummary } from '../domain/wire/cost.ts';
@@ -115,8 +116,8 @@ export interface Client {
   /** Where a job would run, and why; makes none. */
   explainRoute(body: DispatchBody): Promise<WireRouteExplanation>;
   stats(): Promise<WireStats>;
-  /** The last hour in steps of ten seconds; `after` leaves out what is known. */
-  statsHistory(after?: Iso): Promise<WireStatsHistory>;
+  /** The last hour in steps of 10 s, day of 1 min, or week of 10 min; `after` leaves out what is known. */
+  statsHistory(range?: StatsRange, after?: Iso): Promise<WireStatsHistory>;
   machines(): Promise<WireMachineList>;
   /** What the actors did lately; only a coordinator that was started with `--inspect` tells. */
   inspection(): Promise<WireInspection>;
@@ -215,7 +216,7 @@ export function createClient({
     resetProvider: (name) => post(`/api/providers/${encodeURIComponent(name)}/reset`),
     explainRoute: (body) => post('/api/route/explain', { body }),
     stats: () => get('/api/stats'),
-    statsHistory: (after) => get('/api/stats/history', { query: { after } }),
+    statsHistory: (range, after) => get('/api/stats/history', { query: { range, after } }),
     machines: () => get('/api/machines'),
     inspection: () => get('/api/inspect'),
     audit: (filters = {}, signal) => get('/api/audit', { query: { ...filters }, signal }),

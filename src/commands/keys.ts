@@ -79,10 +79,17 @@ export function keysCommand(io: Io = processIo()): Command {
 const noAdminLeft =
   'That was the last admin key of the list: only the SVC_API_KEY that the coordinator is started with is one now.';
 
+/** Which key the command line on the coordinator's machine uses. */
+const fileColumn: Column<WireKey> = {
+  header: 'FILE',
+  value: ({ in_data_folder: isInFolder }) => (isInFolder ? 'admin.key' : '-'),
+};
+
 function keyTable(keys: readonly WireKey[], screen: Screen, now: number): string[] {
   const columns: Column<WireKey>[] = [
     { header: 'NAME', value: ({ name }) => name ?? '-', shrinkTo: 10 },
     { header: 'ROLE', value: ({ role }) => role },
+    ...(keys.some(({ in_data_folder: is }) => is) ? [fileColumn] : []),
     { header: 'BOUND TO', value: boundsText, shrinkTo: 8 },
     { header: 'CREATED', value: ({ created_at }) => whenText(created_at, now), align: 'right' },
     { header: 'EXPIRES', value: ({ expires_at }) => whenText(expires_at, now), align: 'right' },

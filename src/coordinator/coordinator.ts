@@ -10,7 +10,7 @@ import type { Principal } from '../domain/key.ts';
 import type { MachineCounts } from '../domain/machine.ts';
 import type { ProviderView } from '../domain/provider.ts';
 import { isTerminal, type SupervisorStatus, statusOf } from '../domain/states.ts';
-import type { Stats, StatsPoint, Vitals } from '../domain/stats.ts';
+import type { Stats, StatsHistory, StatsRange, Vitals } from '../domain/stats.ts';
 import type { Waiting } from '../domain/waiting.ts';
 import type { WorkerKey, WorkerOwner, WorkerView } from '../domain/worker.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
@@ -264,9 +264,9 @@ export class Coordinator {
     return () => this.#followers.delete(follower);
   }
 
-  /** The last hour in steps of ten seconds, see `Course`. @param after epoch ms; only later ones. */
-  statsHistory(after: number | null): StatsPoint[] {
-    return this.#parts.course.points(after);
+  /** The last hour, day or week in steps, see `Course`. @param after epoch ms; only later ones. */
+  statsHistory(range: StatsRange, after: number | null): StatsHistory {
+    return this.#parts.course.read(range, after);
   }
 
   /** Everything in figures, at this moment: some 50 µs, however many jobs there are. */

@@ -1,34 +1,48 @@
 import type { Clock } from '../domain/clock.ts';
-import type { StatsPoint } from '../domain/stats.ts';
+import type { StatsHistory, StatsPoint, StatsRange } from '../domain/stats.ts';
 import type { JobCounts } from '../store/store.ts';
 import type { Activity, Totals } from './activity.ts';
 
-/** A step of the course. */
-export const stepSeconds = 10;
-/** An hour; some 100 KB. */
-const pointsMax = 360;
+/** The finest step, seconds; the others are multiples of it. */
+const tickSeconds = 10;
 
-/** The last hour in steps of ten seconds: what a chart shows that was not looked at all the time. Kept in memory. */
+/** One range of time in steps of one length, the oldest first. */
+interface Line {
+  readonly stepSeconds: number;
+  readonly pointsMax: number;
+  readonly points: StatsPoint[];
+  /** At the end of its last step. */
+  before: Totals;
+}
+
+/**
+ * What has happened in the last hour, day and week, in steps of 10 s, 1 min and 10 min: what a chart shows of the time when
+ * nobody looked. Kept in memory, some 800 KB when all is full, so it begins with the start of the coordinator.
+ */
 export class Course {
   readonly #clock: Clock;
   readonly #activity: Activity;
   readonly #counts: () => Promise<JobCounts>;
-  readonly #points: StatsPoint[] = [];
-  #before: Totals;
+  readonly #lines: Record<StatsRange, Line>;
+  #ticks = 0;
   #stop = (): void => {};
 
   constructor(options: { clock: Clock; activity: Activity; counts: () => Promise<JobCounts> }) {
     this.#clock = options.clock;
     this.#activity = options.activity;
     this.#counts = options.counts;
-    this.#before = options.activity.totals();
+    const line = (stepSeconds: number, pointsMax: number): Line => {
+      return { stepSeconds, pointsMax, points: [], before: options.activity.totals() };
+    };
+    this.#lines = { hour: line(tickSeconds, 360), day: line(60, 1_440), week: line(600, 1_008) };
   }
 
   start(): void {
-    this.#stop = this.#clock.after(stepSeconds * 1000, () => {
+    this.#stop = this.#clock.after(tickSeconds * 1000, () => {
       this.start();
-      // A step that cannot be told is left out.
-      this.#take().catch(() => {});
+      this.#ticks += 1;
+      // A step that cannot be told is part of the next one.
+      this.#take(this.#ticks).catch(() => {});
     });
   }
 
@@ -36,27 +50,27 @@ export class Course {
     this.#stop();
   }
 
-  /** The oldest first. @param after epoch ms; only later ones. */
-  points(after: number | null): StatsPoint[] {
-    return this.#points.filter(({ at }) => after === null || at > after);
+  /** @param after epoch ms; only steps that ended later. */
+  read(range: StatsRange, after: number | null): StatsHistory {
+    const { stepSeconds, points } = this.#lines[range];
+    return { stepSeconds, points: points.filter(({ at }) => after === null || at > after) };
   }
 
-  async #take(): Promise<void> {
+  async #take(tick: number): Promise<void> {
+    const due = Object.values(this.#lines).filter(
+      ({ stepSeconds }) => (tick * tickSeconds) % stepSeconds === 0,
+    );
     const at = this.#clock.now();
     const totals = this.#activity.totals();
-    const before = this.#before;
-    this.#before = totals;
     const { byStatus } = await this.#counts();
-    const { input, output, ...throughput } = difference(totals, before);
-    this.#points.push({
-      at,
-      throughput,
-      pending: byStatus.pending,
-      running: byStatus.running,
-      ...this.#activity.spreads(),
-      tokensPerSecond: { input: input / stepSeconds, output: output / stepSeconds },
-    });
-    if (this.#points.length > pointsMax) this.#points.shift();
+    const now = { at, pending: byStatus.pending, running: byStatus.running, ...this.#activity.spreads() };
+    for (const line of due) {
+      const { input, output, ...throughput } = difference(totals, line.before);
+      line.before = totals;
+      const tokensPerSecond = { input: input / line.stepSeconds, output: output / line.stepSeconds };
+      line.points.push({ ...now, throughput, tokensPerSecond });
+      if (line.points.length > line.pointsMax) line.points.shift();
+    }
   }
 }
 

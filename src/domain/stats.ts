@@ -24,7 +24,17 @@ export interface Stats {
   };
 }
 
-/** What happened in a step of ten seconds, and how things stood at its end. */
+/** How far back a history goes: an hour in steps of 10 s, a day in steps of 1 min, a week in steps of 10 min. */
+export const statsRanges = ['hour', 'day', 'week'] as const;
+export type StatsRange = (typeof statsRanges)[number];
+
+/** The oldest point first. */
+export interface StatsHistory {
+  stepSeconds: number;
+  points: StatsPoint[];
+}
+
+/** What happened in a step, and how things stood at its end. */
 export interface StatsPoint {
   /** Epoch ms of the step's end. */
   at: number;

@@ -41,7 +41,7 @@ export function presentStats(stats: Stats): WireStats {
   };
 }
 
-/** A step of the last hour, as the API shows it. */
+/** A step of a history, as the API shows it. */
 export function presentStatsPoint(point: StatsPoint): WireStatsPoint {
   const { at, throughput, pending, running, wait, run, tokensPerSecond } = point;
   return {

@@ -1,6 +1,11 @@
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { createClient } from '../../src/client/client.ts';
+import { type Client, createClient } from '../../src/client/client.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import type { WireKey, WireKeyList, WireNewKey } from '../../src/domain/wire/key.ts';
+import { silent } from '../../src/lib/log.ts';
+import { startService } from '../../src/service.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { adminKey, type Running, startCoordinator } from '../support/process.ts';
 import { type Ended, svc } from './cli.ts';
 
@@ -69,7 +74,7 @@ test('a list is a table with what each key may do and until when', async (t) => 
   const [header = '', ...rows] = stdout.trimEnd().split('\n');
   t.regex(header, /^NAME +ROLE +BOUND TO +CREATED +EXPIRES +LAST USED +OLD SECRET +ID$/);
   t.is(rows.length, 2);
-  t.regex(rows.find((row) => row.includes(id)) ?? '', /^box-1 +worker +- +.+ - +ends in 1 h +\S+$/);
+  t.regex(rows.find((row) => row.includes(id)) ?? '', /^box-1 +worker +- +.+ - +- +ends in 1 h +\S+$/);
   t.regex(rows.find((row) => row.includes(other.id)) ?? '', /^- +client +- +.+ in \d+ d +- +- +\S+$/);
   const { keys: listed }: WireKeyList = JSON.parse((await keys(t, coordinator, 'list', '--json')).stdout);
   t.deepEqual(new Set(listed.map((key) => key.id)), new Set([id, other.id]));
@@ -159,4 +164,44 @@ test('a worker key is bound when it is made, and otherwise later', async (t) => 
   t.is(changed.code, 0);
   t.is(changed.stdout, 'gpu  bound to: gpu-*, vllm, 2 slots\n');
   t.is((await keys(t, coordinator, 'change', 'gpu')).code, 2);
+});
+
+test('the list says which key the data folder has, until that secret is rotated away', async (t) => {
+  const folder = await temporaryFolder(t);
+  const { config } = await loadConfig({
+    env: { SVC_DATA_DIR: join(folder, 'data') },
+    cwd: folder,
+    overrides: { port: 0 },
+  });
+  const start = (apiKey: string | null) => startService({ config, apiKey, logger: silent });
+  const marksOf = async (client: Client) =>
+    (await client.keys()).keys.map(({ name, in_data_folder: is }) => [name, is]);
+  const first = await start(null);
+  const own = createClient({ baseUrl: first.url, apiKey: first.adminKey });
+  const { id: other } = await own.createKey({ role: 'admin', name: 'other' });
+  const expected = [
+    ['made by the first start', true],
+    ['other', undefined],
+  ];
+  t.deepEqual(await marksOf(own), expected);
+  const env = { SVC_API_KEY: first.adminKey ?? '' };
+  const { stdout } = await svc(t, ['keys', 'list', '--url', first.url], { env });
+  const [header = '', ...rows] = stdout.trimEnd().split('\n');
+  t.regex(header, /^NAME +ROLE +FILE +/);
+  t.regex(rows.find((row) => row.includes('first start')) ?? '', /admin +admin\.key /);
+  t.regex(rows.find((row) => row.includes(other)) ?? '', /^other +admin +- /);
+  await first.stop(0);
+
+  const second = await start(adminKey);
+  t.teardown(() => second.stop(0));
+  const client = createClient({ baseUrl: second.url, apiKey: adminKey });
+  t.deepEqual(await marksOf(client), expected);
+  const [made] = (await client.keys()).keys;
+  await client.rotateKey(made?.id ?? '', 60);
+  t.deepEqual(await marksOf(client), expected, 'the old secret is still taken');
+  await client.rotateKey(made?.id ?? '');
+  t.deepEqual(await marksOf(client), [
+    ['made by the first start', undefined],
+    ['other', undefined],
+  ]);
 });

@@ -4,16 +4,26 @@ import test from 'ava';
 import { dashboardFolder } from '../../src/http/dashboard.ts';
 
 /** Of all pages together, as they go over the wire to a browser of today. */
-const bytesMax = 120 * 1024;
+const pagesMax = 100 * 1024;
+/** Of what renders Markdown, which only a result in Markdown loads. */
+const rendererMax = 40 * 1024;
 
 const names = () => readdirSync(dashboardFolder, { recursive: true, encoding: 'utf8' });
+const bytesOf = (sent: string[]) =>
+  sent.reduce((sum, name) => sum + readFileSync(join(dashboardFolder, name)).length, 0);
 
-test('all pages together are at most 120 KB on their way', (t) => {
+test('all pages together are at most 100 KB on their way, and what renders Markdown comes when it is needed', (t) => {
   const sent = names().filter((name) => name.endsWith('.br'));
-  t.true(sent.length >= 3, `${dashboardFolder} is not built: npm run build`);
-  const bytes = sent.reduce((sum, name) => sum + readFileSync(join(dashboardFolder, name)).length, 0);
-  t.log(`${Math.round(bytes / 1024)} KB`);
-  t.true(bytes <= bytesMax, `${bytes} bytes`);
+  t.true(sent.length >= 4, `${dashboardFolder} is not built: npm run build`);
+  const index = readFileSync(join(dashboardFolder, 'index.html'), 'utf8');
+  const [renderer, pages] = [true, false].map((is) =>
+    sent.filter((name) => name.includes('/markdown-') === is),
+  );
+  t.is(renderer?.length, 1);
+  t.notRegex(index, /markdown-/, 'the first page loads it');
+  const [late, first] = [bytesOf(renderer ?? []), bytesOf(pages ?? [])];
+  t.log(`${Math.round(first / 1024)} KB and ${Math.round(late / 1024)} KB`);
+  t.true(first <= pagesMax && late <= rendererMax, `${first} and ${late} bytes`);
 });
 
 test('the build names no other address and makes no script of text', (t) => {

@@ -33,4 +33,5 @@ test('every role says what it is for, and what a revocation does to whoever has 
   t.regex(revokeConsequence('worker', false), /jobs that they run fail/);
   t.regex(revokeConsequence('admin', false), /^Every request .* Its jobs go on/);
   t.regex(revokeConsequence('admin', true), /^It is the last admin key .* Its jobs go on/);
+  t.regex(revokeConsequence('admin', false, true), /^It is the key in admin\.key of the data folder/);
 });

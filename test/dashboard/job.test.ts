@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Page } from 'playwright-core';
-import { faultsOf, overflowOf, pageTests } from './support/browser.ts';
+import { faultsOf, overflowOf, pageTests, showStates } from './support/browser.ts';
 import { startPrefixProxy } from './support/prefix.ts';
 import { startRelay } from './support/relay.ts';
 import { type Site, siteKey } from './support/site.ts';
@@ -22,6 +22,7 @@ const heading = (page: Page, name: string) => page.getByRole('heading', { level:
 pageTests({ slots: 3 }, (stage) => {
   test.serial('output appears while it streams, and the result when it has ended', async (t) => {
     const { page, misdeeds } = await stage().open(t);
+    await showStates(page);
     const { id } = await stage().site.client.dispatch({
       prompt: 'Tell a story',
       provider: 'echo',
@@ -56,6 +57,7 @@ pageTests({ slots: 3 }, (stage) => {
     }
     await page.goto(`/jobs/${id}`);
     await heading(page, 'Result').waitFor();
+    await page.getByRole('button', { name: 'Raw' }).click();
     t.is(await page.locator('.text-block').first().textContent(), hostile);
     t.false((await page.title()).startsWith('taken'));
     t.deepEqual(misdeeds.found, []);
@@ -78,6 +80,7 @@ pageTests({ slots: 3 }, (stage) => {
 
   test.serial('a stuck job says what became of it and what a retry does, which ends that', async (t) => {
     const { page, misdeeds } = await stage().open(t);
+    await showStates(page);
     const { site } = stage();
     const worker = await connectWorker(site, { name: 'will-crash', providers: ['lonely'] });
     const { id } = await site.client.dispatch({
@@ -115,8 +118,38 @@ pageTests({ slots: 3 }, (stage) => {
     t.is((await stage().site.client.waitFor(id)).attempt_count, 2);
   });
 
+  test.serial('the chart of states is folded until it is asked for, and then stays', async (t) => {
+    const { page, misdeeds } = await stage().open(t);
+    const id = await ended(stage().site, {});
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.goto(`/jobs/${id}`);
+    await heading(page, 'States').waitFor();
+    await heading(page, 'Result').waitFor();
+    t.is(await page.locator('.statechart-picture').count(), 0);
+    t.deepEqual(
+      asked.filter((url) => url.endsWith('/history')),
+      [],
+    );
+    await page.getByRole('button', { name: 'Show the states' }).click();
+    await page.locator('.state.is-current', { hasText: 'completed' }).waitFor();
+    await page.reload();
+    await page.locator('.state.is-current', { hasText: 'completed' }).waitFor();
+    await page.getByRole('button', { name: 'Hide the states' }).click();
+    await page.reload();
+    await heading(page, 'States').waitFor();
+    t.is(await page.locator('.statechart-picture').count(), 0);
+    await page.goto(`/jobs/${id}?e=1`);
+    await page.locator('.state.is-current', { hasText: 'ready' }).waitFor();
+    await page.getByRole('button', { name: 'Hide the states' }).click();
+    await page.waitForURL(/\/jobs\/[0-9a-f-]+$/);
+    t.is(await page.locator('.statechart-picture').count(), 0);
+    t.deepEqual(misdeeds.found, []);
+  });
+
   test.serial('the history is walked with the slider, and its place is in the address', async (t) => {
     const { page } = await stage().open(t);
+    await showStates(page);
     const id = await ended(stage().site, {});
     await page.goto(`/jobs/${id}`);
     const slider = page.getByRole('slider', { name: 'Moment of the history' });
@@ -203,6 +236,7 @@ pageTests({ slots: 3 }, (stage) => {
     for (const width of [1280, 360]) {
       test.serial(`job and overview keep nobody out: ${theme}, ${width} px`, async (t) => {
         const { page, misdeeds } = await stage().open(t, { theme, width });
+        await showStates(page);
         const failed = await ended(stage().site, { echo_fail: 'invalid_request' });
         const { id: waiting } = await stage().site.client.dispatch({ prompt: 'Wait', provider: 'nobody' });
         for (const path of [`/jobs/${failed}`, `/jobs/${waiting}`]) {
@@ -222,6 +256,50 @@ pageTests({ slots: 3 }, (stage) => {
       });
     }
   }
+
+  test.serial('the charts show the depth of the queue, over an hour, a day or a week', async (t) => {
+    const { page, misdeeds } = await stage().open(t);
+    const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    const none = { count: 0, p50_ms: null, p95_ms: null };
+    const steps = { hour: 10, day: 60, week: 600 };
+    const asked: string[] = [];
+    // A coordinator that has run for a week; what it keeps itself is tested with its API.
+    await page.route('**/api/stats/history*', async (route) => {
+      const range = new URL(route.request().url()).searchParams.get('range') as keyof typeof steps;
+      asked.push(range);
+      const throughput = { created: 30, started: 0, requeued: 0, completed: 0, failed: 0, cancelled: 0 };
+      const points = Array.from({ length: 50 }, (_, n) => ({
+        at: at(((50 - n) * steps[range]) / 60),
+        throughput,
+        pending: steps[range] + n,
+        running: 3,
+        wait: none,
+        run: none,
+        tokens_per_second: { input: 0, output: 0 },
+      }));
+      await route.fulfill({ json: { step_seconds: steps[range], points } });
+    });
+    await page.goto('/');
+    const depth = (range: string) =>
+      page.getByRole('region', { name: range }).getByRole('img', { name: /queue: Pending/ });
+    t.regex(
+      (await depth('The last hour').getAttribute('aria-label')) ?? '',
+      /Pending 59, at most 59; Running 3/,
+    );
+    await page.getByRole('button', { name: '24 h' }).click();
+    await page.waitForURL(/\?range=day$/);
+    t.regex((await depth('The last 24 hours').getAttribute('aria-label')) ?? '', /Pending 109/);
+    await page.getByRole('button', { name: '7 d' }).click();
+    await page.waitForURL(/\?range=week$/);
+    t.regex((await depth('The last 7 days').getAttribute('aria-label')) ?? '', /Pending 649/);
+    const rate = page.getByRole('img', { name: /^Jobs a minute/ });
+    t.regex((await rate.getAttribute('aria-label')) ?? '', /Created 3,/);
+    await page.reload();
+    await depth('The last 7 days').waitFor();
+    t.deepEqual([...new Set(asked)], ['hour', 'day', 'week']);
+    t.deepEqual(await faultsOf(page), []);
+    t.deepEqual(misdeeds.found, []);
+  });
 
   test.serial('the overview counts what happens, as the API does', async (t) => {
     const { page } = await stage().open(t);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Page } from 'playwright-core';
-import { pageTests } from './support/browser.ts';
+import { pageTests, showStates } from './support/browser.ts';
 import { dispatchMany } from './support/site.ts';
 
 /** The name of the state that is lit. */
@@ -16,6 +16,7 @@ function spoken(page: Page, path: string): Promise<string | null> {
 pageTests({ slots: 1 }, (stage) => {
   test.serial('the state of a job moves in its picture while it happens, with the way it came', async (t) => {
     const { page, misdeeds } = await stage().open(t);
+    await showStates(page);
     const { site } = stage();
     const [id = ''] = await dispatchMany(site, [
       { prompt: 'x', provider: 'echo', params: { echo_delay_ms: 60_000 } },
@@ -38,6 +39,7 @@ pageTests({ slots: 1 }, (stage) => {
     'a job that was retried has been twice where it was twice, and earlier moments know less',
     async (t) => {
       const { page } = await stage().open(t);
+      await showStates(page);
       const { site } = stage();
       const [id = ''] = await dispatchMany(site, [
         { prompt: 'x', provider: 'echo', params: { echo_fail: 'invalid_request' } },

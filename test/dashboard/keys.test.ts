@@ -50,6 +50,29 @@ pageTests({}, (stage) => {
     t.deepEqual(misdeeds.found, []);
   });
 
+  test.serial('the key that the data folder has is marked, and a revocation says what it ends', async (t) => {
+    const { client } = stage().site;
+    const { id } = await client.createKey({ role: 'admin', name: 'first' });
+    const { page, misdeeds } = await stage().open(t);
+    // The site of these tests has its key in no file; that the API marks the right one is tested with it.
+    await page.route('**/api/keys', async (route) => {
+      const response = await route.fetch();
+      const { keys } = (await response.json()) as { keys: { id: string }[] };
+      const marked = keys.map((key) => (key.id === id ? { ...key, in_data_folder: true } : key));
+      await route.fulfill({ response, json: { keys: marked } });
+    });
+    await page.goto('/keys');
+    const mark = 'in admin.key of the data folder';
+    const row = page.getByRole('row').filter({ hasText: 'first' });
+    await row.getByText(mark).waitFor();
+    t.is(await page.getByText(mark).count(), 1);
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByText('the command line on that machine uses').waitFor();
+    await page.getByRole('button', { name: 'Leave it' }).click();
+    await client.revokeKey(id);
+    t.deepEqual(misdeeds.found, []);
+  });
+
   test.serial('the list that cannot be had says so, and is tried again', async (t) => {
     const { page, misdeeds } = await stage().open(t);
     misdeeds.expect(/Failed to load resource/);

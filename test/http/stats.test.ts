@@ -1,4 +1,6 @@
 import test from 'ava';
+import { statsRanges } from '../../src/domain/stats.ts';
+import type { WireStatsHistory } from '../../src/domain/wire/stats.ts';
 import { type ApiBundle, setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
 
@@ -126,4 +128,49 @@ test('the last hour is told in steps of ten seconds, each with what happened in 
   }
   t.is(((await history()).points as unknown[]).length, 360);
   t.is((await api('GET', '/api/stats/history?after=yesterday')).status, 400);
+});
+
+test('a day is told in steps of a minute, a week in steps of ten, each with all that happened in it', async (t) => {
+  const bundle = await setupApi(t);
+  const { coordinator, clock, api } = bundle;
+  const history = async (query: string) =>
+    (await api('GET', `/api/stats/history?${query}`)).json as unknown as WireStatsHistory;
+  const pass = async (seconds: number): Promise<void> => {
+    for (let step = 0; step < seconds / 10; step += 1) {
+      clock.advance(10_000);
+      await Promise.resolve();
+    }
+  };
+  for (let minute = 0; minute < 20; minute += 1) {
+    const { job } = await coordinator.dispatch(request({ provider: 'nobody' }));
+    if (minute % 4 === 0) await coordinator.cancel(job.id);
+    await pass(60);
+  }
+  const day = await history('range=day');
+  t.is(day.step_seconds, 60);
+  t.deepEqual(
+    day.points.map(({ pending }) => pending),
+    [0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9, 9, 10, 11, 12, 12, 13, 14, 15],
+  );
+  t.true(day.points.every(({ throughput }) => throughput.created === 1));
+  const week = await history('range=week');
+  t.is(week.step_seconds, 600);
+  t.deepEqual(
+    week.points.map(({ pending, running, throughput: { created, cancelled } }) => [
+      pending,
+      running,
+      created,
+      cancelled,
+    ]),
+    [
+      [7, 0, 10, 3],
+      [15, 0, 10, 2],
+    ],
+  );
+  t.deepEqual((await history(`range=week&after=${week.points[0]?.at}`)).points, week.points.slice(1));
+  for (const range of ['month', 'day,week', 'day&range=week'])
+    t.is((await api('GET', `/api/stats/history?range=${range}`)).status, 400, range);
+  await pass(8 * 86_400);
+  const sizes = statsRanges.map((range) => coordinator.statsHistory(range, null).points.length);
+  t.deepEqual(sizes, [360, 1_440, 1_008]);
 });

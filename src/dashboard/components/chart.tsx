@@ -220,7 +220,7 @@ function colourReader(parent: HTMLElement): (name: string) => string {
 }
 
 /** Between two times on the axis, seconds; they are told to the minute. */
-const tickSteps = [60, 120, 300, 600, 900, 1800, 3600];
+const tickSteps = [60, 120, 300, 600, 900, 1800, 3600, 10_800, 21_600, 43_200, 86_400];
 
 const clock = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',

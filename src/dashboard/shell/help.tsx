@@ -24,7 +24,7 @@ export function Help(): JSX.Element | null {
           <dt>
             <kbd>Ctrl</kbd> <kbd>K</kbd>
           </dt>
-          <dd>Go to a page or a job</dd>
+          <dd>Go to a page, a worker, a provider or a job, or do something</dd>
         </div>
         {ordered.map(([keys, label]) => (
           <div key={keys}>

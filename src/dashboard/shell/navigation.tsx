@@ -44,7 +44,7 @@ export function Navigation(): JSX.Element {
         </a>
         <LiveMark />
         <span class="bar-menu">
-          <IconButton icon="search" label="Go to a page or a job (Ctrl K)" onClick={openPalette} />
+          <IconButton icon="search" label="Go to or do (Ctrl K)" onClick={openPalette} />
           <button
             type="button"
             class="icon-button menu-button"

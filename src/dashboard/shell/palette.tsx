@@ -5,11 +5,19 @@ import { searchLengthMax } from '../../domain/limits.ts';
 import type { WireJob } from '../../domain/wire/job.ts';
 import { Badge } from '../components/badge.tsx';
 import { Dialog } from '../components/dialog.tsx';
-import { Icon, type IconName } from '../components/icons.tsx';
-import { jobTitle } from '../pages/jobs/jobCells.tsx';
+import { Icon } from '../components/icons.tsx';
+import { failed } from '../components/toasts.tsx';
+import { useProviders, useWorkers } from '../live/store.ts';
+import { jobTitle, shownStatus } from '../pages/jobs/jobCells.tsx';
+import { isHeldUp } from '../pages/providers/liveProviders.ts';
+import { resetProvider } from '../pages/providers/resetProvider.ts';
+import { pauseWorker, resumeWorker } from '../pages/workers/pauseWorker.ts';
 import { go, href } from '../router.ts';
-import { api } from '../session.ts';
+import { api, may, signOutEverywhere } from '../session.ts';
+import { isHelpOpen } from './help.tsx';
 import { visiblePages } from './navigation.tsx';
+import { type Choice, choicesOf, type Deed, type Known } from './paletteChoices.ts';
+import { theme } from './preferences.ts';
 
 const isOpen = signal(false);
 
@@ -17,21 +25,30 @@ export function openPalette(): void {
   isOpen.value = true;
 }
 
-interface Choice {
-  id: string;
-  icon: IconName;
-  text: string;
-  job: WireJob | null;
-  to: string;
-}
-
 /** Jobs that are offered, and how long the reader must have stopped typing before they are asked for, ms. */
 const jobsMax = 6;
 const pauseMs = 150;
 
-/** Where one types to go somewhere: a page by its name, a job by its id or by words of its prompt. */
+/** Where one types to go to a page, a worker, a provider or a job, or to do something. */
 export function Palette(): JSX.Element | null {
   return isOpen.value ? <OpenPalette /> : null;
+}
+
+/** What there is to choose from now, for the key of this session. */
+function useKnown(jobs: readonly WireJob[]): Known {
+  const workers = useWorkers();
+  const providers = useProviders();
+  return {
+    pages: visiblePages().map(({ title, pattern, nav }) => ({ title, pattern, icon: nav?.icon ?? 'info' })),
+    workers: [...(workers.value?.values() ?? [])],
+    providers: [...(providers.value?.values() ?? [])].map((provider) => ({
+      name: provider.name,
+      status: provider.status,
+      isHeldUp: isHeldUp(provider),
+    })),
+    jobs: jobs.map((job) => ({ id: job.id, status: shownStatus(job), title: jobTitle(job) })),
+    may,
+  };
 }
 
 function OpenPalette(): JSX.Element {
@@ -62,7 +79,7 @@ function OpenPalette(): JSX.Element {
       clearTimeout(timer);
     };
   }, [query, jobs]);
-  const choices = [...pageChoices(query), ...jobs.value.map(jobChoice)];
+  const choices = choicesOf(query, useKnown(jobs.value));
   const index = Math.min(chosen.value, Math.max(0, choices.length - 1));
   const close = (): void => {
     isOpen.value = false;
@@ -70,7 +87,7 @@ function OpenPalette(): JSX.Element {
   const take = (choice: Choice | undefined): void => {
     if (choice === undefined) return;
     close();
-    go(choice.to);
+    carryOut(choice.does).catch(failed);
   };
   const onKey = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
@@ -83,16 +100,16 @@ function OpenPalette(): JSX.Element {
     }
   };
   return (
-    <Dialog title="Go to" onClose={close}>
+    <Dialog title="Go to or do" onClose={close}>
       <input
         ref={input}
         class="palette-input"
         role="combobox"
-        aria-label="Page, id of a job, or words of its prompt"
+        aria-label="Page, worker, provider, action, id of a job, or words of its prompt"
         aria-expanded="true"
         aria-controls="palette-choices"
-        aria-activedescendant={choices[index] === undefined ? undefined : `choice-${choices[index].id}`}
-        placeholder="Page, id of a job, or words of its prompt"
+        aria-activedescendant={choices[index] === undefined ? undefined : `choice-${index}`}
+        placeholder="Page, worker, provider, action, id of a job, or words of its prompt"
         maxLength={searchLengthMax}
         value={text.value}
         onInput={(event) => {
@@ -101,11 +118,11 @@ function OpenPalette(): JSX.Element {
         }}
         onKeyDown={onKey}
       />
-      <div id="palette-choices" class="palette-choices" role="listbox" aria-label="Places">
+      <div id="palette-choices" class="palette-choices" role="listbox" aria-label="Choices">
         {choices.map((choice, place) => (
           <div
             key={choice.id}
-            id={`choice-${choice.id}`}
+            id={`choice-${place}`}
             role="option"
             tabIndex={-1}
             aria-selected={place === index}
@@ -116,7 +133,8 @@ function OpenPalette(): JSX.Element {
             <span class="palette-text" dir="auto">
               {choice.text}
             </span>
-            {choice.job === null ? null : <Badge status={choice.job.status} />}
+            {choice.status === undefined ? null : <Badge status={choice.status} />}
+            <span class="faint">{choice.kind}</span>
           </div>
         ))}
         {choices.length === 0 ? <p class="faint">Nothing of that name.</p> : null}
@@ -125,19 +143,13 @@ function OpenPalette(): JSX.Element {
   );
 }
 
-function pageChoices(query: string): Choice[] {
-  return visiblePages()
-    .filter(({ title }) => title.toLowerCase().includes(query.toLowerCase()))
-    .map(({ pattern, title, nav }) => ({
-      id: title.replaceAll(/\W/g, '-'),
-      icon: nav?.icon ?? 'info',
-      text: title,
-      job: null,
-      to: href(pattern),
-    }));
-}
-
-function jobChoice(job: WireJob): Choice {
-  const { id } = job;
-  return { id, icon: 'jobs', text: jobTitle(job), job, to: href(`/jobs/${id}`) };
+/** Do what was chosen. @throws ApiError, Unreachable. */
+async function carryOut(does: Deed): Promise<void> {
+  if ('go' in does) go(href(does.go));
+  else if ('pause' in does) await pauseWorker(does.pause);
+  else if ('resume' in does) await resumeWorker(does.resume);
+  else if ('reset' in does) await resetProvider(does.reset);
+  else if ('theme' in does) theme.value = does.theme;
+  else if ('show' in does) isHelpOpen.value = true;
+  else signOutEverywhere();
 }

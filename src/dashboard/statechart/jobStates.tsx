@@ -14,7 +14,7 @@ import { Statechart, type StateNote } from './statechart.tsx';
 import { takenBy, visitsOf } from './visits.ts';
 
 /** Its place in the query: `?e=3` shows the job after the third change of its state. */
-const placeName = 'e';
+export const momentName = 'e';
 
 /**
  * The machine of a job with the state it is in, where it has been, and a way back through its history.
@@ -28,7 +28,7 @@ export function JobStates({ id, changedAt }: { id: string; changedAt: string }):
   const { data, error } = loaded.value;
   if (data === null) return error === null ? <Loading lines={8} /> : <Failure error={error} retry={reload} />;
   const { entries, truncated } = data;
-  const asked = Number(place.value.query.get(placeName) ?? entries.length);
+  const asked = Number(place.value.query.get(momentName) ?? entries.length);
   const shown = Math.min(Math.max(1, Number.isInteger(asked) ? asked : entries.length), entries.length) - 1;
   const entry = entries[shown];
   const isLive = shown === entries.length - 1;
@@ -50,7 +50,7 @@ export function JobStates({ id, changedAt }: { id: string; changedAt: string }):
           shown={shown}
           isLive={isLive}
           onMove={(index) =>
-            setQuery({ [placeName]: index === null ? null : String(index + 1) }, { replace: true })
+            setQuery({ [momentName]: index === null ? null : String(index + 1) }, { replace: true })
           }
         />
       </div>

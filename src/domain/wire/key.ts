@@ -21,6 +21,8 @@ export interface WireKey extends WireKeyBounds {
   last_used_at: Iso | null;
   /** Until when the secret before the last rotation is still taken. */
   previous_valid_until: Iso | null;
+  /** In lists, on the key that the data folder's `admin.key` holds: the command line on that machine uses it. */
+  in_data_folder?: true;
 }
 
 /** Body of POST /api/keys. */

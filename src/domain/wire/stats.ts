@@ -31,7 +31,7 @@ export interface WireStats {
   };
 }
 
-/** Answer of GET /api/stats/history: the last hour in steps, the oldest first. */
+/** Answer of GET /api/stats/history: the last hour, day or week in steps, the oldest first. */
 export interface WireStatsHistory {
   step_seconds: number;
   points: WireStatsPoint[];

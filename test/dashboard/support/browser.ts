@@ -2,7 +2,7 @@ import test from 'ava';
 import { type Site, startSite } from './site.ts';
 import { hasChromium, launchChromium, Stage } from './stage.ts';
 
-export { faultsOf, overflowOf } from './stage.ts';
+export { faultsOf, overflowOf, showStates } from './stage.ts';
 
 const missing =
   'The pages were not tried: there is no Chromium here. Have it with apt-get install chromium, or name one in SVC_TEST_CHROMIUM.';

@@ -83,6 +83,11 @@ export class Stage {
   }
 }
 
+/** From its next load on the page of a job shows the chart of its states, which is folded by default. */
+export async function showStates(page: Page): Promise<void> {
+  await page.evaluate("localStorage.setItem('svc.states', 'on')");
+}
+
 /** What a page did that no page of ours may do. */
 export class Misdeeds {
   readonly found: string[] = [];

@@ -17,10 +17,11 @@ import { now } from '../../live/clock.ts';
 import { go, href } from '../../router.ts';
 import { api, may } from '../../session.ts';
 import { useShortcut } from '../../shell/shortcuts.ts';
-import { JobStates } from '../../statechart/jobStates.tsx';
 import { Cost, jobTitle, shownStatus, Where } from '../jobs/jobCells.tsx';
 import { Attempts } from './attempts.tsx';
 import { LiveOutput } from './output.tsx';
+import { ResultText } from './resultText.tsx';
+import { States } from './states.tsx';
 import { TextBlock } from './textBlock.tsx';
 import { Timeline } from './timeline.tsx';
 import { type FollowedJob, useJob } from './useJob.ts';
@@ -74,7 +75,7 @@ function KnownJob({ job, followed }: { job: WireJob; followed: FollowedJob }): J
         <div class="job-column">
           {job.status === 'running' ? <LiveOutput output={followed.output.value} /> : null}
           {result == null ? null : (
-            <TextBlock
+            <ResultText
               title="Result"
               text={result.output}
               beside={
@@ -96,9 +97,7 @@ function KnownJob({ job, followed }: { job: WireJob; followed: FollowedJob }): J
           <Details job={job} />
         </div>
       </div>
-      <Card title="States">
-        <JobStates id={job.id} changedAt={`${job.updated_at} ${job.stuck}`} />
-      </Card>
+      <States id={job.id} changedAt={`${job.updated_at} ${job.stuck}`} />
     </Page>
   );
 }

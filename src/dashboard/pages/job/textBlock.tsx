@@ -8,8 +8,14 @@ import { beginning, count } from '../../components/text.ts';
 const shownMax = 50_000;
 
 /** A text as it is: never as markup, with its lines, to be copied whole. */
-export function TextBlock(props: { title: string; text: string; beside?: ComponentChildren }): JSX.Element {
-  const { title, text, beside } = props;
+export function TextBlock(props: {
+  title: string;
+  text: string;
+  /** What the Copy button takes; the text itself unless given. */
+  copied?: string;
+  beside?: ComponentChildren;
+}): JSX.Element {
+  const { title, text, copied = text, beside } = props;
   const isWrapped = useSignal(true);
   const isWhole = useSignal(false);
   const isCut = !isWhole.value && text.length > shownMax;
@@ -20,7 +26,7 @@ export function TextBlock(props: { title: string; text: string; beside?: Compone
         <span class="card-tools">
           {beside}
           <WrapButton isOn={isWrapped.value} onClick={() => (isWrapped.value = !isWrapped.peek())} />
-          <CopyButton text={text} />
+          <CopyButton text={copied} />
         </span>
       }
     >

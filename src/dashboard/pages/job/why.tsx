@@ -11,69 +11,73 @@ import { ErrorText } from './attempts.tsx';
 interface Reason {
   title: string;
   /** What ends the wait. */
-  mend: string;
+  advice: string;
   link: { text: string; to: string } | null;
 }
 
 const workersLink = { text: 'Workers', to: '/workers' };
 const providersLink = { text: 'Providers', to: '/providers' };
 
-/** What each reason means for whoever waits, and where to do something about it. */
+/** What each reason means, and where to do something about it. */
 const reasons: Record<WaitingReason, Reason> = {
   no_worker: {
     title: 'No worker is connected that can run it',
-    mend: 'Connect one that serves its provider and model.',
+    advice: 'Connect one that serves its provider and model.',
     link: { text: 'Connect a worker', to: '/connect' },
   },
-  workers_paused: { title: 'Every worker that can run it is paused', mend: 'Resume one.', link: workersLink },
+  workers_paused: {
+    title: 'Every worker that can run it is paused, draining or silent',
+    advice: 'Resume one, or start another.',
+    link: workersLink,
+  },
   concurrency_zero: {
     title: 'Every worker that can run it has no slots',
-    mend: 'Give one a concurrency of 1 or more.',
+    advice: 'Give one a concurrency of 1 or more.',
     link: workersLink,
   },
   workers_unhealthy: {
     title: 'Every worker that can run it is set aside after failures',
-    mend: 'They are tried again by themselves; repair the model server to speed it up.',
+    advice: 'They are tried again by themselves. Fix what failed there to start it sooner.',
     link: workersLink,
   },
   workers_busy: {
     title: 'Every slot is taken',
-    mend: 'It starts when one is free. More workers or more slots make it sooner.',
+    advice: 'It starts when one is free. More workers or more slots make it sooner.',
     link: workersLink,
   },
   provider_limited: {
     title: 'The provider has answered that its limit is reached',
-    mend: 'It goes on by itself.',
+    advice: 'It is tried again by itself; more workers do not help.',
     link: providersLink,
   },
   provider_open: {
-    title: 'The provider is left alone since too many attempts failed',
-    mend: 'One job is tried by itself after a while.',
+    title: 'The provider is stopped: too many attempts failed',
+    advice: 'One job is sent after a while to see whether it is back. A reset sends jobs at once.',
     link: providersLink,
   },
   provider_full: {
-    title: 'The provider has as many jobs as it may have at a time',
-    mend: 'It starts when one of them ends.',
+    title: 'The provider has as many requests under way as it may have',
+    advice: 'It starts when one of them ends.',
     link: providersLink,
   },
-  delayed: { title: 'Its time has not come', mend: 'It starts by itself.', link: null },
+  delayed: { title: 'It starts at a later time', advice: 'It starts by itself.', link: null },
   draining: {
     title: 'The coordinator hands out no jobs now',
-    mend: 'It is shutting down or paused.',
+    advice: 'It is paused or shutting down.',
     link: null,
   },
 };
 
 /** Why a pending job has not started, and what would end that. */
 export function WhyWaiting({ waiting }: { waiting: NonNullable<WireJob['waiting']> }): JSX.Element {
-  const { title, mend, link } = reasons[waiting.reason];
+  const { title, advice, link } = reasons[waiting.reason];
   return (
     <section class="notice tone-info" aria-label="Why it waits">
       <Icon name="pending" />
       <div>
         <p class="notice-title">{title}</p>
         <p>
-          {waiting.detail}. {mend}
+          {waiting.detail}. {advice}
           {waiting.until === null ? null : (
             <>
               {' '}

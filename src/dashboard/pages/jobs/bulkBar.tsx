@@ -31,7 +31,13 @@ const words: Record<Action, { verb: string; done: string; possible: readonly str
 };
 
 /** What can be done to the chosen jobs. It is there while any are chosen. */
-export function BulkBar({ list, selection }: { list: JobList; selection: Selection }): JSX.Element | null {
+export function BulkBar(props: {
+  list: JobList;
+  selection: Selection;
+  /** Called when jobs have been changed, or some of them. */
+  onChanged(): void;
+}): JSX.Element | null {
+  const { list, selection, onChanged } = props;
   const progress = useSignal<string | null>(null);
   if (selection.isEmpty.value) return null;
   const { total, isCapped } = list.state.value;
@@ -61,6 +67,7 @@ export function BulkBar({ list, selection }: { list: JobList; selection: Selecti
       }
     } finally {
       progress.value = null;
+      onChanged();
     }
     const rest =
       outcome.refused === 0

@@ -1,30 +1,20 @@
-import { useComputed, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { nameLengthMax, searchLengthMax } from '../../../domain/limits.ts';
-import { jobStatuses } from '../../../domain/states.ts';
-import { Badge } from '../../components/badge.tsx';
 import { Icon } from '../../components/icons.tsx';
-import { compact } from '../../components/text.ts';
-import { useProviders, useStats } from '../../live/store.ts';
+import { useProviders } from '../../live/store.ts';
 import { setQuery } from '../../router.ts';
-import { api } from '../../session.ts';
 import { useShortcut } from '../../shell/shortcuts.ts';
-import {
-  askFor,
-  isNarrowed,
-  type ListFilters,
-  type PlainFilter,
-  plainFilters,
-  spans,
-  states,
-} from './filters.ts';
+import { type ListFilters, type PlainFilter, plainFilters, spans, states } from './filters.ts';
+import { type Changes, StatusChips } from './statusChips.tsx';
 
 /** After so long without a key the text is searched for, ms. */
 const typingMs = 250;
 
 /** The search, the states with their counts, and the other filters; all of it is in the address. */
-export function FilterBar({ filters, now }: { filters: ListFilters; now: number }): JSX.Element {
+export function FilterBar(props: { filters: ListFilters; now: number; changes: Changes }): JSX.Element {
+  const { filters, now, changes } = props;
   const search = useRef<HTMLInputElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const isOpen = useSignal(false);
@@ -70,62 +60,10 @@ export function FilterBar({ filters, now }: { filters: ListFilters; now: number 
           <Icon name={isOpen.value ? 'close' : 'down'} />
         </button>
       </div>
-      <StatusChips filters={filters} now={now} />
+      <StatusChips filters={filters} now={now} changes={changes} />
       {isOpen.value ? <MoreFilters filters={filters} /> : null}
       <ActiveFilters filters={filters} />
     </div>
-  );
-}
-
-/** A state each, with how many of the jobs that fit the other filters are in it. */
-function StatusChips({ filters, now }: { filters: ListFilters; now: number }): JSX.Element {
-  const stats = useStats();
-  const narrowed = useSignal<Record<string, string>>({});
-  const isPlain = !isNarrowed(filters);
-  const others = JSON.stringify({ ...filters, status: [] });
-  useEffect(() => {
-    narrowed.value = {};
-    if (isPlain) return;
-    const ends = new AbortController();
-    const asked = askFor({ ...filters, status: [] }, now);
-    for (const status of jobStatuses) {
-      api
-        .peek()
-        .jobs({ ...asked, status, limit: 1 })
-        .then(
-          ({ total, total_capped: isCapped }) => {
-            const text = `${compact(total)}${isCapped === true ? '+' : ''}`;
-            if (!ends.signal.aborted) narrowed.value = { ...narrowed.peek(), [status]: text };
-          },
-          // The list itself says what is wrong.
-          () => {},
-        );
-    }
-    return () => ends.abort();
-    // The text stands for the filters, the moment is that of the list.
-  }, [others, isPlain, now]);
-  const counts = useComputed(() => stats.value?.jobs.by_status);
-  return (
-    <fieldset class="status-chips">
-      <legend class="visually-hidden">State</legend>
-      {jobStatuses.map((status) => {
-        const isOn = filters.status.includes(status);
-        const live = counts.value?.[status];
-        const text = isPlain ? (live === undefined ? undefined : compact(live)) : narrowed.value[status];
-        const next = isOn ? filters.status.filter((one) => one !== status) : [...filters.status, status];
-        return (
-          <button
-            key={status}
-            type="button"
-            class="chip"
-            aria-pressed={isOn}
-            onClick={() => setQuery({ status: next.join(',') })}
-          >
-            <Badge status={status} count={text} />
-          </button>
-        );
-      })}
-    </fieldset>
   );
 }
 

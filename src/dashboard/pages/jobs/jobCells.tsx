@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { WireJob } from '../../../domain/wire/job.ts';
+import type { Tone } from '../../components/badge.tsx';
 import { beginning, dollars, shortId } from '../../components/text.ts';
 import { Elapsed } from '../../components/time.tsx';
 
@@ -15,9 +16,49 @@ export function jobTitle(job: Pick<WireJob, 'id' | 'prompt' | 'messages'>): stri
   return line === undefined ? shortId(id) : beginning(line, 300);
 }
 
-/** `stuck` is a state of its own for whoever looks. */
+/** `stuck` is shown as a state of its own. */
 export function shownStatus({ status, stuck }: Pick<WireJob, 'status' | 'stuck'>): string {
   return stuck ? 'stuck' : status;
+}
+
+/** Tags that a row shows; the others are counted. */
+const tagsShown = 2;
+
+/** The first tags of a job, and how many more it has. */
+export function Tags({ tags }: { tags: readonly string[] }): JSX.Element | null {
+  if (tags.length === 0) return null;
+  const more = tags.length - tagsShown;
+  return (
+    <span class="row-tags" title={tags.join(', ')}>
+      {tags.slice(0, tagsShown).map((tag) => (
+        <span key={tag} class="tag" dir="auto">
+          {tag}
+        </span>
+      ))}
+      {more > 0 ? <span class="faint">+{more}</span> : null}
+    </span>
+  );
+}
+
+/** Characters of a reason that a row has; the page of the job has it whole. */
+const reasonMax = 300;
+
+/** Why it failed, waits or is stuck, on one line. */
+export function Reason({ job }: { job: WireJob }): JSX.Element | null {
+  const reason = reasonOf(job);
+  if (reason === null) return null;
+  const text = beginning(reason.text.replaceAll(/\s+/g, ' ').trim(), reasonMax);
+  return (
+    <span class={`row-reason tone-${reason.tone}`} title={text} dir="auto">
+      {text}
+    </span>
+  );
+}
+
+function reasonOf({ status, stuck, error, waiting }: WireJob): { text: string; tone: Tone } | null {
+  if (status === 'failed' && error !== null) return { text: `${error.class}: ${error.message}`, tone: 'bad' };
+  if (stuck) return { text: 'Its worker crashed or lost the connection', tone: 'warn' };
+  return waiting === null ? null : { text: waiting.detail, tone: 'neutral' };
 }
 
 /** Who runs it or was asked to. */

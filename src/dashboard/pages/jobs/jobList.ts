@@ -95,6 +95,13 @@ export class JobList {
     return page === undefined ? undefined : this.#pages.get(page)?.find((job) => job.id === id);
   }
 
+  /** Whether a row in view shows why its job waits. */
+  hasWaitingInView(): boolean {
+    for (let index = this.#view.from; index < this.#view.to; index += 1)
+      if (this.row(index)?.status === 'pending') return true;
+    return false;
+  }
+
   /** Read what is needed to show these rows. @param to the one after the last. */
   ensure(from: number, to: number): void {
     this.#view = { from, to };

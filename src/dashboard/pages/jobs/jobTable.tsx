@@ -8,13 +8,14 @@ import { rowWindow } from '../../components/virtualRows.ts';
 import { go, href } from '../../router.ts';
 import { may } from '../../session.ts';
 import { useShortcut } from '../../shell/shortcuts.ts';
-import { Cost, Duration, jobTitle, shownStatus, Where } from './jobCells.tsx';
+import { Cost, Duration, jobTitle, Reason, shownStatus, Tags, Where } from './jobCells.tsx';
 import type { JobList } from './jobList.ts';
+import { openRowsIn } from './rowClicks.ts';
 import type { Selection } from './selection.ts';
 
-/** Heights of a row, px; on a narrow page it has two lines. The style sheet has the same. */
-const rowHeights = { wide: 41, narrow: 65 };
-const narrow = window.matchMedia('(max-width: 820px)');
+/** Heights of a row, px; on a narrow page it has three lines. The style sheet has the same. */
+const rowHeights = { wide: 47, narrow: 83 };
+const narrow = window.matchMedia('(max-width: 1000px)');
 const marginRows = 12;
 
 /** The rows of the list that are in view, and around them the room of the others. */
@@ -39,6 +40,7 @@ export function JobTable({ list, selection }: { list: JobList; selection: Select
       window.removeEventListener('resize', measure);
     };
   }, [scroll]);
+  useEffect(() => (body.current === null ? undefined : openRowsIn(body.current)), []);
   const { total } = list.state.value;
   const count = total ?? 0;
   const { top: scrollTop, height: viewHeight, rowHeight } = scroll.value;
@@ -184,16 +186,13 @@ function Row({ index, job, list, selection, isSelected, isCurrent, mayAct }: Row
         <Badge status={shownStatus(job)} />
       </td>
       <td class="title-cell">
-        <a href={href(`/jobs/${job.id}`)} title={title} dir="auto">
-          {title}
-        </a>
-        <span class="row-tags">
-          {job.tags.map((tag) => (
-            <span key={tag} class="tag">
-              {tag}
-            </span>
-          ))}
+        <span class="title-line">
+          <a href={href(`/jobs/${job.id}`)} title={title} dir="auto">
+            {title}
+          </a>
+          <Tags tags={job.tags} />
         </span>
+        <Reason job={job} />
       </td>
       <td class="where-cell">
         <Where job={job} />

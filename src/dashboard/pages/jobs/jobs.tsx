@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { WireJob } from '../../../domain/wire/job.ts';
@@ -41,17 +42,23 @@ export function Jobs(): JSX.Element {
   }, [key, turn]);
   const selection = useMemo(() => new Selection(), [key]);
   useEffect(() => () => list.close(), [list]);
-  const shown = useRef(list);
-  shown.current = list;
+  const changes = { made: useSignal(0), heard: useSignal(0) };
+  const shown = useRef({ list, filters });
+  shown.current = { list, filters };
+  useWaitingKeptTrue(shown);
   // One for all lists, so that another filter misses nothing and asks for no snapshot.
   useEffect(
     () =>
       feed.listen('jobs', {
         // What happened before it is in no event any more, and the list may have been read before that.
-        snapshot: () => void shown.current.refresh(),
-        event: ({ type, data }) => shown.current.hear(data as WireJob, type === 'job.created'),
+        snapshot: () => void shown.current.list.refresh(),
+        event: ({ type, data }) => {
+          const job = data as WireJob;
+          shown.current.list.hear(job, type === 'job.created');
+          if (isMatch(job, { ...shown.current.filters, status: [] })) changes.heard.value += 1;
+        },
       }),
-    [],
+    [changes.heard],
   );
   const { total, isCapped, error, fresh } = list.state.value;
   const showFresh = (): void => {
@@ -83,7 +90,7 @@ export function Jobs(): JSX.Element {
         </>
       }
     >
-      <FilterBar filters={filters} now={openedAt} />
+      <FilterBar filters={filters} now={openedAt} changes={changes} />
       <div class="fresh-place">
         {fresh === 0 ? null : (
           <button type="button" class="button primary small fresh" onClick={showFresh}>
@@ -92,7 +99,13 @@ export function Jobs(): JSX.Element {
           </button>
         )}
       </div>
-      <BulkBar list={list} selection={selection} />
+      <BulkBar
+        list={list}
+        selection={selection}
+        onChanged={() => {
+          changes.made.value += 1;
+        }}
+      />
       {error === null ? null : <Failure error={error} retry={() => list.retry()} />}
       <div class="card flush">
         <JobTable key={`${key} ${turn}`} list={list} selection={selection} />
@@ -106,6 +119,19 @@ export function Jobs(): JSX.Element {
       </p>
     </Page>
   );
+}
+
+/** Why jobs wait changes without an event: while rows in view wait, they are read again this often, ms. */
+const waitingMs = 15_000;
+
+function useWaitingKeptTrue(shown: { current: { list: JobList } }): void {
+  useEffect(() => {
+    const timer = setInterval(() => {
+      const { list } = shown.current;
+      if (!document.hidden && list.hasWaitingInView()) void list.refresh();
+    }, waitingMs);
+    return () => clearInterval(timer);
+  }, [shown]);
 }
 
 function NoJobs({ isFiltered }: { isFiltered: boolean }): JSX.Element {

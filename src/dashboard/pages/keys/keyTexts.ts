@@ -27,12 +27,18 @@ export const lifetimes = [
   { days: 365, label: 'In a year' },
 ] as const;
 
-/** What becomes of those who use a key that is revoked. @param isLastAdmin no other key of the list is an admin's. */
-export function revokeConsequence(role: Role, isLastAdmin: boolean): string {
+/**
+ * What becomes of those who use a key that is revoked.
+ * @param isLastAdmin no other key of the list is an admin's. @param isInFolder it is the one in the data folder.
+ */
+export function revokeConsequence(role: Role, isLastAdmin: boolean, isInFolder = false): string {
   if (role === 'worker')
     return 'Workers that use it are disconnected within a second, and the jobs that they run fail; a retry brings those back. It cannot be undone.';
   const lastOne = isLastAdmin
     ? 'It is the last admin key of the list: without it only the SVC_API_KEY that the coordinator is started with is one. '
     : '';
-  return `${lastOne}Every request with it is refused from now on, and pages that are open with it are signed out. Its jobs go on. It cannot be undone.`;
+  const inFolder = isInFolder
+    ? 'It is the key in admin.key of the data folder, which the command line on that machine uses. '
+    : '';
+  return `${lastOne}${inFolder}Every request with it is refused from now on, and pages that are open with it are signed out. Its jobs go on. It cannot be undone.`;
 }

@@ -38,7 +38,11 @@ export function Keys(): JSX.Element {
   const revoke = async (key: WireKey): Promise<void> => {
     const isAgreed = await confirm({
       title: `Revoke ${nameOf(key)}?`,
-      text: revokeConsequence(key.role, isLastAdmin(loaded.peek().data?.keys ?? [], key.id)),
+      text: revokeConsequence(
+        key.role,
+        isLastAdmin(loaded.peek().data?.keys ?? [], key.id),
+        key.in_data_folder,
+      ),
       verb: 'Revoke the key',
       isDangerous: true,
     });
@@ -89,8 +93,8 @@ export function Keys(): JSX.Element {
         )}
       </div>
       <p class="hint">
-        The key in the coordinator’s environment or in its data folder is in no list; it is changed where it
-        stands.
+        A key in the coordinator’s environment (<code>SVC_API_KEY</code>) is not in this list; change it
+        there.
       </p>
       {shown?.dialog === 'create' ? <CreateKey onMade={show} onClose={close} /> : null}
       {shown?.dialog === 'rotate' ? <RotateKey of={shown.key} onMade={show} onClose={close} /> : null}
@@ -139,6 +143,11 @@ function KeyTable(props: {
           <tr key={key.id}>
             <td class="main-cell">
               {key.name ?? <span class="faint">no name</span>} <span class="mono faint key-id">{key.id}</span>
+              {key.in_data_folder === true ? (
+                <span class="tag" title="The command line on the coordinator’s machine uses it">
+                  in admin.key of the data folder
+                </span>
+              ) : null}
             </td>
             <td data-label="Role">
               <span class="role-name" title={rolePurposes[key.role]}>

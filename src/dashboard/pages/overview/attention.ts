@@ -4,8 +4,9 @@ import type { WireStats } from '../../../domain/wire/stats.ts';
 import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { plural } from '../../components/text.ts';
+import { attentionOfQueue } from './queueAttention.ts';
 
-const faultFixes: Record<Fault, string> = {
+const faultAdvice: Record<Fault, string> = {
   unreachable: 'Start its model server, or correct its address.',
   loading: 'Its jobs wait until the model is loaded.',
   refused: 'Give it a valid key and restart it.',
@@ -16,18 +17,22 @@ const faultFixes: Record<Fault, string> = {
 /** Something that somebody should look at, and where to do something about it. */
 export interface Attention {
   key: string;
+  kind: Kind | 'single';
   tone: 'bad' | 'warn';
   text: string;
   /** What to do. */
-  mend: string;
+  advice: string;
   path: string;
   query?: Record<string, string>;
 }
 
+/** Kinds of which there can be one for each provider or worker. */
+type Kind = 'unserved' | 'idle' | 'long' | 'open' | 'limited' | 'unhandled' | 'aside' | 'gone';
+
+/** Lines of one kind; with more of them there is one line that counts them. */
+const linesMax = 3;
 /** A worker that left longer ago is one that somebody has switched off, ms. */
 const leftLatelyMs = 3_600_000;
-/** A wait that is worth a word although nothing is in the way of it, ms. */
-const longWaitMs = 300_000;
 
 /** What needs attention, the worst first. */
 export function attentionOf(
@@ -36,101 +41,131 @@ export function attentionOf(
   providers: readonly WireProvider[],
   now: number,
 ): Attention[] {
-  return [
+  return summedUp([
     ...ofCoordinator(stats),
-    ...ofQueue(stats, workers),
+    ...ofStuck(stats),
+    ...attentionOfQueue(stats, workers, providers),
     ...ofProviders(providers),
     ...ofWorkers(workers, now),
     ...ofFailures(stats),
-  ].sort((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'));
+  ]).sort((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'));
+}
+
+type Summary = Pick<Attention, 'text' | 'advice' | 'path' | 'query'>;
+
+const pending = { status: 'pending' };
+
+const unhandledAdvice =
+  'To make jobs wait for it: svc config set providers.defaults.rate_limit "{max_retries: 5}" where the coordinator is.';
+
+const summaries: Record<Kind, (many: number) => Summary> = {
+  unserved: (many) => ({
+    text: `Jobs wait for ${plural(many, 'provider')} that no worker serves`,
+    advice: 'Connect workers for them, or cancel the jobs.',
+    path: '/jobs',
+    query: pending,
+  }),
+  idle: (many) => ({
+    text: `Jobs wait for ${plural(many, 'provider')} whose workers take no jobs`,
+    advice: 'Resume workers, or give them slots.',
+    path: '/workers',
+  }),
+  unhandled: (many) => ({
+    text: `${plural(many, 'provider')} answered 429, which fails their jobs`,
+    advice: unhandledAdvice,
+    path: '/providers',
+  }),
+  long: (many) => ({
+    text: `Jobs for ${plural(many, 'provider')} wait long`,
+    advice: 'Each job says what it waits for.',
+    path: '/jobs',
+    query: pending,
+  }),
+  open: (many) => ({
+    text: `${plural(many, 'provider')} stopped: too many attempts failed`,
+    advice: 'See why. Each is tried again by itself, or at once when you reset it.',
+    path: '/providers',
+  }),
+  limited: (many) => ({
+    text: `${plural(many, 'provider')} answered that their limit is reached`,
+    advice: 'They are tried again by themselves.',
+    path: '/providers',
+  }),
+  aside: (many) => ({
+    text: `Workers are set aside for ${plural(many, 'fault')}`,
+    advice: 'The page of each worker says what to do.',
+    path: '/workers',
+  }),
+  gone: (many) => ({
+    text: `${plural(many, 'worker')} disconnected`,
+    advice: 'Start them again, or forget them.',
+    path: '/workers',
+  }),
+};
+
+/** Clients and workers name things as they like: at most `linesMax` lines of each kind, or one that counts. */
+function summedUp(found: readonly Attention[]): Attention[] {
+  return [...Map.groupBy(found, ({ kind }) => kind)].flatMap(([kind, all]) => {
+    const [first] = all;
+    if (first === undefined || kind === 'single' || all.length <= linesMax) return all;
+    return [{ key: kind, kind, tone: first.tone, ...summaries[kind](all.length) }];
+  });
 }
 
 function ofCoordinator({ coordinator: { store, status } }: WireStats): Attention[] {
   const found: Attention[] = [];
   if (store !== 'ok') {
-    const text = 'The store cannot write: nothing new is accepted';
     found.push({
       key: 'store',
+      kind: 'single',
       tone: 'bad',
-      text,
-      mend: 'See the log of the coordinator; is the disk full?',
+      text: 'The store cannot write: the coordinator accepts nothing new',
+      advice: 'Read its log and check whether the disk is full.',
       path: '/',
     });
   }
   if (status !== 'accepting') {
-    const text = `The coordinator is ${status}`;
     found.push({
       key: 'status',
+      kind: 'single',
       tone: 'warn',
-      text,
-      mend: 'Jobs start again when it accepts them.',
+      text: `The coordinator is ${status}`,
+      advice:
+        status === 'draining' || status === 'stopped'
+          ? 'It is shutting down: waiting jobs are kept for its next start.'
+          : 'It starts no jobs until it accepts them again.',
       path: '/machines/supervisor',
     });
   }
   return found;
 }
 
-function ofQueue({ jobs, pending }: WireStats, workers: readonly WireWorker[]): Attention[] {
-  const found: Attention[] = [];
+function ofStuck({ jobs }: WireStats): Attention[] {
   const stuck = jobs.by_state['running.stuck'];
-  if (stuck > 0) {
-    const text = `${plural(stuck, 'job')} stuck: the worker crashed or lost the connection`;
-    found.push({
+  if (stuck === 0) return [];
+  return [
+    {
       key: 'stuck',
+      kind: 'single',
       tone: 'bad',
-      text,
-      mend: 'It goes to another worker by itself, or at once by a retry.',
+      text: `${plural(stuck, 'job')} stuck: the worker crashed or lost the connection`,
+      advice: 'A retry sends it back to the queue at once.',
       path: '/jobs',
       query: { state: 'running.stuck' },
-    });
-  }
-  const connected = workers.filter((worker) => worker.connected);
-  const byProvider = Map.groupBy(pending, ({ provider }) => provider);
-  for (const [provider, groups] of byProvider) {
-    const waiting = groups.reduce((sum, { ready }) => sum + ready, 0);
-    const oldestMs = Math.max(...groups.map(({ oldest_wait_ms: ms }) => ms));
-    const query = { status: 'pending', provider };
-    const serving = connected.filter(({ providers }) => providers.includes(provider));
-    if (serving.length === 0) {
-      found.push({
-        key: `nobody ${provider}`,
-        tone: 'bad',
-        text: `${plural(waiting, 'job')} for ${provider}, and no worker serves it`,
-        mend: 'Connect a worker for it.',
-        path: '/connect',
-      });
-    } else if (serving.every(({ paused, concurrency }) => paused || concurrency === 0)) {
-      found.push({
-        key: `paused ${provider}`,
-        tone: 'bad',
-        text: `${plural(waiting, 'job')} for ${provider}, and every worker for it is paused`,
-        mend: 'Resume one.',
-        path: '/workers',
-      });
-    } else if (oldestMs > longWaitMs) {
-      found.push({
-        key: `long ${provider}`,
-        tone: 'warn',
-        text: `The oldest of ${plural(waiting, 'job')} for ${provider} has waited ${humanDuration(oldestMs)}`,
-        mend: 'More slots make it quicker.',
-        path: '/jobs',
-        query,
-      });
-    }
-  }
-  return found;
+    },
+  ];
 }
 
 function ofProviders(providers: readonly WireProvider[]): Attention[] {
   return providers.flatMap(({ name, status, rate_limit: handling }): Attention[] => {
     if (status === 'open') {
-      const text = `${name} is left alone: too many attempts failed`;
       return [
         {
           key: `open ${name}`,
+          kind: 'open',
           tone: 'bad',
-          text,
-          mend: 'See why, and reset it when it is mended.',
+          text: `${name} is stopped: too many attempts failed`,
+          advice: 'See why. It is tried again by itself, or at once when you reset it.',
           path: '/providers',
         },
       ];
@@ -138,12 +173,18 @@ function ofProviders(providers: readonly WireProvider[]): Attention[] {
     if (status !== 'limited') return [];
     if (handling === null) {
       const text = `${name} answered 429, which fails its jobs`;
-      const mend = 'Set providers.defaults.rate_limit in the configuration, then they wait.';
-      return [{ key: `unhandled ${name}`, tone: 'bad', text, mend, path: '/providers' }];
+      const key = `unhandled ${name}`;
+      return [{ key, kind: 'unhandled', tone: 'bad', text, advice: unhandledAdvice, path: '/providers' }];
     }
-    const text = `${name} has reached its limit`;
     return [
-      { key: `limited ${name}`, tone: 'warn', text, mend: 'It goes on by itself.', path: '/providers' },
+      {
+        key: `limited ${name}`,
+        kind: 'limited',
+        tone: 'warn',
+        text: `${name} answered that its limit is reached`,
+        advice: 'It is tried again by itself.',
+        path: '/providers',
+      },
     ];
   });
 }
@@ -155,24 +196,34 @@ function ofWorkers(workers: readonly WireWorker[], now: number): Attention[] {
     if (connected) {
       return worker.refusals.map((refusal) => ({
         key: `aside ${id} ${refusal.provider} ${refusal.fault} ${refusal.model}`,
+        kind: 'aside',
         tone: 'bad',
         text: `Worker ${name} ${faultText(refusal)}`,
-        mend: faultFixes[refusal.fault],
+        advice: faultAdvice[refusal.fault],
         path,
       }));
     }
     if (last === null) return [];
     const agoMs = now - Date.parse(last);
     if (agoMs > leftLatelyMs && running === 0) return [];
-    const text = `Worker ${name} has been gone for ${humanDuration(agoMs)}`;
-    return [{ key: `gone ${id}`, tone: 'warn', text, mend: 'Start it again, or forget it.', path }];
+    const text = `Worker ${name} disconnected ${humanDuration(agoMs)} ago`;
+    const advice = 'Start it again, or forget it.';
+    return [{ key: `gone ${id}`, kind: 'gone', tone: 'warn', text, advice, path }];
   });
 }
 
 function ofFailures({ throughput }: WireStats): Attention[] {
   const { failed } = throughput.last_15m;
   if (failed === 0) return [];
-  const text = `${plural(failed, 'job')} failed in the last 15 minutes`;
-  const mend = 'See why, and retry those that deserve it.';
-  return [{ key: 'failed', tone: 'warn', text, mend, path: '/jobs', query: { status: 'failed' } }];
+  return [
+    {
+      key: 'failed',
+      kind: 'single',
+      tone: 'warn',
+      text: `${plural(failed, 'job')} failed in the last 15 minutes`,
+      advice: 'Each row says why. Retry the jobs that can succeed.',
+      path: '/jobs',
+      query: { status: 'failed' },
+    },
+  ];
 }

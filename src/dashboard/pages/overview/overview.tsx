@@ -1,11 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { WireCostSummary } from '../../../domain/wire/cost.ts';
 import type { WireProvider } from '../../../domain/wire/provider.ts';
-import type { WireStats, WireStatsPoint } from '../../../domain/wire/stats.ts';
+import type { WireStats } from '../../../domain/wire/stats.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { Badge } from '../../components/badge.tsx';
-import { Chart } from '../../components/chart.tsx';
 import { Icon } from '../../components/icons.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { useLoaded } from '../../components/resource.ts';
@@ -17,13 +16,11 @@ import { useProviders, useStats, useWorkers } from '../../live/store.ts';
 import { href } from '../../router.ts';
 import { api } from '../../session.ts';
 import { attentionOf } from './attention.ts';
-import { useCourse } from './course.ts';
+import { Charts } from './charts.tsx';
 
-/** Steps of the course in a minute. */
-const stepsPerMinute = 6;
 const costEveryMs = 30_000;
 
-/** What the coordinator does now, what it did in the last hour, and what needs somebody. */
+/** What the coordinator does now, what it did in the last hour, day or week, and what needs attention. */
 export function Overview(): JSX.Element {
   const stats = useStats();
   if (stats.value === null) {
@@ -167,72 +164,18 @@ function AttentionList({ stats }: { stats: WireStats }): JSX.Element {
   return (
     <Card title="Needs attention" class="attention-card">
       <ul class="attention">
-        {found.map(({ key, tone, text, mend, path, query }) => (
+        {found.map(({ key, tone, text, advice, path, query }) => (
           <li key={key} class={`tone-${tone}`}>
             <Icon name="warning" />
             <span>
               <a href={href(path, query)}>{text}</a>
-              <span class="faint"> {mend}</span>
+              <span class="faint"> {advice}</span>
             </span>
           </li>
         ))}
       </ul>
     </Card>
   );
-}
-
-const perMinute = (value: number): string => compact(Math.round(value));
-const ms = (value: number): string => (value === 0 ? '0' : humanDuration(value));
-const perSecond = (value: number): string => compact(Math.round(value));
-
-function Charts(): JSX.Element {
-  const course = useCourse();
-  const points = course.value;
-  const drawn = useMemo(() => (points === null ? null : seriesOf(points)), [points]);
-  if (drawn === null) return <Loading lines={4} label="Loading the last hour" />;
-  const { times, outcomes, waits, runs, tokens } = drawn;
-  const group = 'overview';
-  return (
-    <section class="charts" aria-label="The last hour">
-      <Chart title="Jobs a minute" times={times} series={outcomes} format={perMinute} isWhole group={group} />
-      <Chart title="Time in the queue" times={times} series={waits} format={ms} isWhole group={group} />
-      <Chart title="Time to run" times={times} series={runs} format={ms} isWhole group={group} />
-      <Chart title="Tokens a second" times={times} series={tokens} format={perSecond} isWhole group={group} />
-    </section>
-  );
-}
-
-function seriesOf(points: readonly WireStatsPoint[]) {
-  const minute = (name: 'created' | 'completed' | 'failed' | 'cancelled') =>
-    points.map(({ throughput }) => throughput[name] * stepsPerMinute);
-  const spread = (name: 'wait' | 'run', part: 'p50_ms' | 'p95_ms') =>
-    points.map((point) => point[name][part]);
-  return {
-    times: points.map(({ at }) => Date.parse(at) / 1000),
-    outcomes: [
-      { label: 'Created', tone: 'info' as const, values: minute('created'), isDashed: true },
-      { label: 'Completed', tone: 'good' as const, values: minute('completed') },
-      { label: 'Failed', tone: 'bad' as const, values: minute('failed') },
-      { label: 'Cancelled', tone: 'neutral' as const, values: minute('cancelled') },
-    ],
-    waits: [
-      { label: 'Median', tone: 'info' as const, values: spread('wait', 'p50_ms') },
-      { label: '95 %', tone: 'info' as const, values: spread('wait', 'p95_ms'), isDashed: true },
-    ],
-    runs: [
-      { label: 'Median', tone: 'active' as const, values: spread('run', 'p50_ms') },
-      { label: '95 %', tone: 'active' as const, values: spread('run', 'p95_ms'), isDashed: true },
-    ],
-    tokens: [
-      { label: 'Out', tone: 'good' as const, values: points.map((point) => point.tokens_per_second.output) },
-      {
-        label: 'In',
-        tone: 'neutral' as const,
-        values: points.map((point) => point.tokens_per_second.input),
-        isDashed: true,
-      },
-    ],
-  };
 }
 
 /** Every slot a cell, lit while a job has it. */

@@ -8,11 +8,11 @@ import { Card, Page } from '../../components/page.tsx';
 import { Empty, Loading } from '../../components/states.tsx';
 import { count, plural } from '../../components/text.ts';
 import { Time } from '../../components/time.tsx';
-import { told } from '../../components/toasts.tsx';
 import { useProviders, useStats } from '../../live/store.ts';
 import { href } from '../../router.ts';
-import { api, may } from '../../session.ts';
+import { may } from '../../session.ts';
 import { isHeldUp, liveProviders, type ShownProvider } from './liveProviders.ts';
+import { resetProvider } from './resetProvider.ts';
 
 /** Every provider: whether requests go to it, and what holds them up. */
 export function Providers(): JSX.Element {
@@ -45,10 +45,6 @@ export function Providers(): JSX.Element {
 
 function ProviderCard({ provider }: { provider: ShownProvider }): JSX.Element {
   const { name, status, running, slots, waiting, workers } = provider;
-  const reset = async (): Promise<void> => {
-    await api.peek().resetProvider(name);
-    told(`${name} is available; jobs go to it at once`);
-  };
   return (
     <Card
       title={name}
@@ -58,7 +54,7 @@ function ProviderCard({ provider }: { provider: ShownProvider }): JSX.Element {
           {may('operator') && isHeldUp(provider) ? (
             <Button
               icon="retry"
-              onClick={reset}
+              onClick={() => resetProvider(name)}
               title="Forget its limits and failures, and send jobs at once"
             >
               Reset

@@ -8,24 +8,13 @@ import { explain, told } from '../../components/toasts.tsx';
 import { go, href } from '../../router.ts';
 import { api, may } from '../../session.ts';
 import { concurrencyOf } from './liveWorkers.ts';
+import { pauseWorker, resumeWorker } from './pauseWorker.ts';
 
 /** What an operator may do with a worker; nothing for others. */
 export function WorkerActions({ worker }: { worker: WireWorker }): JSX.Element | null {
   const isResizing = useSignal(false);
   if (!may('operator')) return null;
-  const { id, name, paused, connected, running } = worker;
-  const pause = async (): Promise<void> => {
-    await api.peek().pauseWorker(id);
-    told(
-      running === 0
-        ? `${name} is paused`
-        : `${name} is paused: it finishes ${plural(running, 'job')} and takes no new ones`,
-    );
-  };
-  const resume = async (): Promise<void> => {
-    await api.peek().resumeWorker(id);
-    told(`${name} takes jobs again`);
-  };
+  const { id, name, paused, connected } = worker;
   const forget = async (): Promise<void> => {
     const isAgreed = await confirm({
       title: `Forget ${name}?`,
@@ -40,7 +29,11 @@ export function WorkerActions({ worker }: { worker: WireWorker }): JSX.Element |
   };
   return (
     <span class="row-actions">
-      {paused ? <Button onClick={resume}>Resume</Button> : <Button onClick={pause}>Pause</Button>}
+      {paused ? (
+        <Button onClick={() => resumeWorker(worker)}>Resume</Button>
+      ) : (
+        <Button onClick={() => pauseWorker(worker)}>Pause</Button>
+      )}
       <Button
         onClick={() => {
           isResizing.value = true;

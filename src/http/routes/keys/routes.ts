@@ -29,7 +29,12 @@ export function keyRoutes({ keys, tickets, streams, config }: KeyParts): Route[]
       holdsSecret: true,
       handle: ({ query }) => {
         parseNothing(query);
-        const list: WireKeyList = { keys: keys.list().map(presentKey) };
+        const list: WireKeyList = {
+          keys: keys.list().map((key) => ({
+            ...presentKey(key),
+            ...(keys.isInFolder(key.id) ? { in_data_folder: true as const } : {}),
+          })),
+        };
         return { json: list };
       },
     },

@@ -1,11 +1,11 @@
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
-import { stepSeconds } from '../../../coordinator/course.ts';
+import { statsRanges } from '../../../domain/stats.ts';
 import type { WireStatsHistory } from '../../../domain/wire/stats.ts';
 import { presentStats, presentStatsPoint } from '../../../present/stats.ts';
 import { parseNothing, Query } from '../../query.ts';
 import type { Route } from '../../route.ts';
 
-/** /api/stats: the coordinator in figures, now and in the last hour. */
+/** /api/stats: the coordinator in figures, now and over the last hour, day or week. */
 export function statsRoutes(coordinator: Coordinator): Route[] {
   return [
     {
@@ -24,9 +24,14 @@ export function statsRoutes(coordinator: Coordinator): Route[] {
       handle: ({ query: raw }) => {
         const query = new Query(raw);
         const after = query.time('after');
+        const [range = 'hour', ...others] = query.words('range', statsRanges);
+        if (others.length > 0) query.fault('range', 'may be given once');
         query.done();
-        const points = coordinator.statsHistory(after).map(presentStatsPoint);
-        const history: WireStatsHistory = { step_seconds: stepSeconds, points };
+        const { stepSeconds, points } = coordinator.statsHistory(range, after);
+        const history: WireStatsHistory = {
+          step_seconds: stepSeconds,
+          points: points.map(presentStatsPoint),
+        };
         return { json: history };
       },
     },

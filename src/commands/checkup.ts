@@ -180,8 +180,10 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
   try {
     const { workers } = await client.workers();
     const connected = workers.filter((worker) => worker.connected);
+    const stats = await client.stats();
     const [first] = connected;
-    if (first === undefined) return [fault(title, 'none is connected: jobs wait for ever', start)];
+    if (first === undefined)
+      return [fault(title, 'none is connected: jobs wait for ever', start), ...refusedWorkers(stats)];
     const open = connected.filter(takesWork);
     const detail = `${connected.length} connected: ${connected.map(({ name }) => name).join(', ')}`;
     const fleet =
@@ -191,12 +193,22 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
     return [
       fleet,
       ...setAside(connected),
-      ...unservedJobs(await client.stats(), connected),
+      ...refusedWorkers(stats),
+      ...unservedJobs(stats, connected),
       ...(await checkLimits(client)),
     ];
   } catch (error) {
     return [fault(title, messageOf(error), start)];
   }
+}
+
+/** Workers that try to connect in vain. */
+function refusedWorkers({ refused_workers: refused }: WireStats): Finding[] {
+  return refused.map(({ name, address, why, since, tries }) => {
+    const who = name ?? `one at ${address ?? 'an unknown address'}`;
+    const text = `${who} is refused: ${why} (${tries} ${tries === 1 ? 'try' : 'tries'} since ${since})`;
+    return fault('Workers', plainLine(text), 'give it a valid key: svc keys create --role worker');
+  });
 }
 
 /** Workers that are passed over, with the reason. */

@@ -278,6 +278,7 @@ export class Coordinator {
       workers: this.#parts.workers,
       providers: this.#parts.providers,
       activity: this.#parts.activity,
+      refusedWorkers: this.#parts.refusedWorkers,
       status: () => this.status,
       startedAt: this.#startedAt,
       vitals: this.#vitals,
@@ -358,6 +359,11 @@ export class Coordinator {
     return this.#parts.workers.handOver(name, owner);
   }
 
+  /** A worker was refused before it could say its name. @param why for people. */
+  workerRefused(address: string | null, why: string): void {
+    this.#parts.refusedWorkers.add(address, null, why);
+  }
+
   /** A worker has opened a connection; its hello is yet to come. @param by for the audit log. */
   connect(link: WorkerLink, key: WorkerKey, by?: Doer): WorkerConnection {
     const connection = new WorkerConnection(
@@ -373,6 +379,7 @@ export class Coordinator {
         dispatcher: this.#parts.dispatcher,
         bus: this.bus,
         audit: this.audit,
+        refusedWorkers: this.#parts.refusedWorkers,
         logger: this.#logger,
       },
       link,

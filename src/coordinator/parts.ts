@@ -26,6 +26,7 @@ import { Liveness } from './liveness.ts';
 import { Outcomes } from './outcomes.ts';
 import { Pending } from './pending.ts';
 import { Providers } from './providers.ts';
+import { RefusedWorkers } from './refusedWorkers.ts';
 import { Retention } from './retention.ts';
 import { WaitingReasons } from './waitingReason.ts';
 import { WorkerRetention } from './workerRetention.ts';
@@ -75,6 +76,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
   const deadlines = new Deadlines(clock, (lateMs) => told.stalled(lateMs));
   const leases = new Leases();
   const audit = new Audit({ store, clock, deadlines, logger });
+  const refusedWorkers = new RefusedWorkers(clock);
   const workers = new Workers({
     store,
     audit,
@@ -153,6 +155,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     bus,
     deadlines,
     audit,
+    refusedWorkers,
     leases,
     workers,
     providers,
@@ -183,7 +186,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
       workers,
       onGone: (session) => told.workerGone(session),
     }),
-    waiting: new WaitingReasons({ candidates, leases, providers, workers, isAssigning }),
+    waiting: new WaitingReasons({ candidates, leases, providers, workers, refusedWorkers, isAssigning }),
     activity,
     course: new Course({ clock, activity, counts: () => store.counts() }),
   };

@@ -5,11 +5,14 @@ import type { BacklogGroup, Store } from '../store/store.ts';
 import type { Activity } from './activity.ts';
 import type { Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
+import type { RefusedWorkers } from './refusedWorkers.ts';
 import type { Workers } from './workers.ts';
 
 /** Clients name providers: beyond this many groups and providers the smallest are told together. */
 const groupsMax = 100;
 const others = 'other';
+/** Refused workers that are shown, those that tried last. */
+const refusedMax = 10;
 
 export interface StatsParts {
   store: Store;
@@ -18,6 +21,7 @@ export interface StatsParts {
   workers: Workers;
   providers: Providers;
   activity: Activity;
+  refusedWorkers: RefusedWorkers;
   status: () => SupervisorStatus;
   /** Monotonic ms of the start. */
   startedAt: number;
@@ -57,6 +61,7 @@ export async function takeStats(parts: StatsParts): Promise<Stats> {
           return { provider, total: all, taken, free: Math.max(0, Math.min(freeSlots, ceiling - taken)) };
         }),
     },
+    refusedWorkers: parts.refusedWorkers.list().slice(0, refusedMax),
     ...activity.read(),
     coordinator: {
       status: parts.status(),

@@ -4,6 +4,7 @@ import type { Waiting } from '../domain/waiting.ts';
 import { type Candidate, type Candidates, firstTrial } from './candidates.ts';
 import type { Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
+import type { RefusedWorkers } from './refusedWorkers.ts';
 import { type FleetMember, isOpen, type Workers } from './workers.ts';
 
 type Reason = Omit<Waiting, 'position'>;
@@ -17,6 +18,7 @@ export class WaitingReasons {
   readonly #leases: Leases;
   readonly #providers: Providers;
   readonly #workers: Workers;
+  readonly #refusedWorkers: RefusedWorkers;
   readonly #isAssigning: () => boolean;
 
   constructor(options: {
@@ -24,12 +26,14 @@ export class WaitingReasons {
     leases: Leases;
     providers: Providers;
     workers: Workers;
+    refusedWorkers: RefusedWorkers;
     isAssigning: () => boolean;
   }) {
     this.#candidates = options.candidates;
     this.#leases = options.leases;
     this.#providers = options.providers;
     this.#workers = options.workers;
+    this.#refusedWorkers = options.refusedWorkers;
     this.#isAssigning = options.isAssigning;
   }
 
@@ -52,7 +56,7 @@ export class WaitingReasons {
     const { provider } = target;
     if (!fitting.some(isOpen) && unwell.some(isOpen))
       return unhealthy(unwell.filter(isOpen), provider, model);
-    if (fitting.length === 0) return reason('no_worker', noWorker(target));
+    if (fitting.length === 0) return reason('no_worker', noWorker(target) + this.#refusedText());
     if (this.#providers.allowance(provider) <= 0) return this.#ofProvider(provider, until);
     const ceiling = this.#providers.ceiling(provider);
     if (ceiling !== null && this.#leases.ofProvider(provider) >= ceiling) {
@@ -65,6 +69,15 @@ export class WaitingReasons {
       );
     }
     return this.#ofWorkers(fitting, unwell, provider, model);
+  }
+
+  /** One of them may be the worker that is missing. */
+  #refusedText(): string {
+    const [last, ...others] = this.#refusedWorkers.list();
+    if (last === undefined) return '';
+    const who = last.name ?? last.address ?? 'a worker';
+    const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+    return `. A worker is refused: ${who}${more}, ${last.why}`;
   }
 
   #ofProvider(provider: string, until: number | null): Reason {

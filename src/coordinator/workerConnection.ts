@@ -18,6 +18,7 @@ import type { Liveness } from './liveness.ts';
 import type { Outcome, Outcomes } from './outcomes.ts';
 import type { Providers } from './providers.ts';
 import { heartbeatMs } from './pulse.ts';
+import type { RefusedWorkers } from './refusedWorkers.ts';
 import { toWireLease, type WorkerLink, WorkerSession } from './workerSession.ts';
 import type { Workers } from './workers.ts';
 
@@ -41,6 +42,7 @@ export interface ConnectionParts {
   dispatcher: Dispatcher;
   bus: EventBus;
   audit: Audit;
+  refusedWorkers: RefusedWorkers;
   logger: Logger;
 }
 
@@ -74,7 +76,7 @@ export class WorkerConnection {
    * @throws StoreUnavailable when the registration could not be made durable.
    */
   async hello(said: WorkerHello, running: readonly LeaseRef[], free: readonly string[] = []): Promise<void> {
-    const { workers, keeper, liveness, dispatcher, config, clock, logger } = this.#parts;
+    const { workers, keeper, liveness, dispatcher, refusedWorkers, config, clock, logger } = this.#parts;
     const session = this.#session;
     session.free = new Set(free);
     const misfit = misfitOf(said, session.key.bounds);
@@ -94,11 +96,13 @@ export class WorkerConnection {
         'a worker said a name that belongs to another key and is refused; svc workers forget frees the name',
       );
       const { keyId: ownerId } = joined.owner;
+      refusedWorkers.add(this.#by.address, hello.name, 'its name belongs to another key');
       this.#audit(hello.name, { code: refusalCodes.nameTakenByKey, owner_key_id: ownerId });
       this.#refuse(closeCodes.nameTaken, refusalCodes.nameTakenByKey, nameOfAnother(hello.name));
       return;
     }
     const workerId = joined.id;
+    refusedWorkers.joined(hello.name);
     session.registered(workerId);
     // The socket may have ended while the registration was made durable.
     if (session.isClosed) {
@@ -208,6 +212,7 @@ export class WorkerConnection {
   #notAllowed(name: string, misfit: string): void {
     const { keyId } = this.#session.key;
     this.#parts.logger.warn({ name, key_id: keyId, misfit }, 'a worker goes beyond its key and is refused');
+    this.#parts.refusedWorkers.add(this.#by.address, name, misfit);
     this.#audit(name, { code: refusalCodes.keyNotAllowed, misfit });
     const advice = 'change the settings of the worker, or what the key allows (svc keys change)';
     this.#refuse(closeCodes.keyNotAllowed, refusalCodes.keyNotAllowed, `${misfit}; ${advice}`);

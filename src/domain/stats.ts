@@ -1,4 +1,5 @@
 import type { JobState, JobStatus, SupervisorStatus } from './states.ts';
+import type { RefusedWorker } from './worker.ts';
 
 /** The coordinator in figures, at one moment. Durations in ms. */
 export interface Stats {
@@ -8,6 +9,8 @@ export interface Stats {
   /** Ready jobs, the largest groups first; small ones beyond a bound are together as provider `other`. */
   pending: PendingGroup[];
   slots: { total: number; taken: number; workers: WorkerSlots[]; providers: ProviderSlots[] };
+  /** Workers that try to connect and are refused, the last one first; at most 10. */
+  refusedWorkers: RefusedWorker[];
   throughput: Record<'last1m' | 'last5m' | 'last15m', Throughput>;
   /** From being ready to the first attempt, of the last five minutes. */
   wait: Spread;

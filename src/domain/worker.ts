@@ -4,6 +4,19 @@ import type { WorkerStatus } from './states.ts';
 
 export type WorkerKind = 'cloud' | 'local';
 
+/** A worker that tries to connect and is refused. */
+export interface RefusedWorker {
+  /** IP address; null when nobody knows it. */
+  address: string | null;
+  /** null when it was refused before it could say one. */
+  name: string | null;
+  why: string;
+  /** Epoch ms of its first and of its last try. */
+  since: number;
+  at: number;
+  tries: number;
+}
+
 /** The key with which a worker comes. */
 export interface WorkerKey extends WorkerOwner {
   bounds: KeyBounds | null;

@@ -147,6 +147,7 @@ export class WorkerGateway {
     if (headers.origin !== undefined) return new CoordinatorError('forbidden', 'No browser may be a worker');
     const principal = this.#keys.authenticate(headers.authorization);
     if (typeof principal === 'string') {
+      this.#coordinator.workerRefused(this.#addressOf(request), principal);
       return new CoordinatorError('authentication_failed', `Authentication failed: ${principal}`);
     }
     if (!roleMay(principal.role, 'worker')) {

@@ -22,6 +22,11 @@ export function presentStats(stats: Stats): WireStats {
         last_heartbeat_at: iso(lastHeartbeatAt),
       })),
     },
+    refused_workers: stats.refusedWorkers.map(({ since, at, ...refused }) => ({
+      ...refused,
+      since: iso(since),
+      at: iso(at),
+    })),
     throughput: {
       last_1m: presentThroughput(throughput.last1m),
       last_5m: presentThroughput(throughput.last5m),

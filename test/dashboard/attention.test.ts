@@ -26,6 +26,7 @@ const figures = (more: Partial<WireStats> = {}): WireStats => {
       by_state: states,
     },
     pending: [],
+    refused_workers: [],
     slots: { total: 0, taken: 0, workers: [], providers: [] },
     throughput: { last_1m: none, last_5m: none, last_15m: none },
     wait: { count: 0, p50_ms: null, p95_ms: null },

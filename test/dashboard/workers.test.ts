@@ -61,7 +61,7 @@ pageTests({ slots: 2, prepare }, (stage) => {
     const field = page.getByRole('textbox', { name: 'Jobs at a time' });
     await field.fill('lots');
     await field.press('Enter');
-    await page.getByText('A whole number from 0 to 100,000').waitFor();
+    await page.getByText('A whole number from 0 to 10,000').waitFor();
     await field.fill('5');
     await field.press('Enter');
     await page.getByText('3 of 5').waitFor();

@@ -32,15 +32,16 @@ export interface Remembered {
   retry: Told | null;
 }
 
-/** Every job of the store with its input and result, oldest first. */
+/** Every job of the store, whole, oldest first. */
 export async function allJobs(port: number): Promise<WireJob[]> {
   const limit = 1000;
   const jobs: WireJob[] = [];
-  for (let offset = 0; ; offset += limit) {
-    const path = `/api/jobs?include=input,result&limit=${limit}&offset=${offset}`;
+  for (let offset = 0; ; ) {
+    const path = `/api/jobs?include=request,result&limit=${limit}&offset=${offset}`;
     const page = (await answerTo(port, { path })).json as WireJobList;
     jobs.push(...page.jobs);
-    if (page.jobs.length < limit) return jobs.reverse();
+    if (page.next_offset === undefined && page.jobs.length < limit) return jobs.reverse();
+    offset = page.next_offset ?? offset + limit;
   }
 }
 

@@ -75,6 +75,11 @@ class Phoenix {
   }
 }
 
+/** Nothing of the request has happened: it listens, and its store is not open yet. */
+function isStarting(attempted: Attempted): boolean {
+  return attempted.kind === 'answer' && codeOf(attempted.answer) === 'starting';
+}
+
 /** Sends a request until somebody was there to take it. */
 async function delivered(
   phoenix: Phoenix,
@@ -84,7 +89,7 @@ async function delivered(
   for (;;) {
     await phoenix.up();
     const attempted = await attempt(phoenix.port, { ...asked, agent });
-    if (attempted.kind !== 'refused') return attempted;
+    if (attempted.kind !== 'refused' && !isStarting(attempted)) return attempted;
     // The kill is known to the clients before it is known here.
     await delay(5);
   }

@@ -113,7 +113,7 @@ test('the coordinator and a provider are shown to a page that opens later, with 
   const provider = await view.next(
     ({ type, sessionId }) => type === '@xstate.actor' && sessionId === 'provider echo',
   );
-  t.regex(provider.definition ?? '', /"guard":"hasOpened or isTooBad"/);
+  t.regex(provider.definition ?? '', /"guard":"isStillBad"/);
 });
 
 test('its page frames the viewer alone, and nobody else gets or gives a frame', async (t) => {

@@ -14,6 +14,16 @@ export interface WireStats {
     workers: { id: string; name: string; total: number; taken: number; last_heartbeat_at: Iso | null }[];
     providers: { provider: string; total: number; taken: number; free: number }[];
   };
+  /** Workers that try to connect and are refused, the last one first; at most 10. */
+  refused_workers: {
+    address: string | null;
+    /** null when it was refused before it could say one. */
+    name: string | null;
+    why: string;
+    since: Iso;
+    at: Iso;
+    tries: number;
+  }[];
   throughput: { last_1m: WireThroughput; last_5m: WireThroughput; last_15m: WireThroughput };
   /** From being ready to the first attempt, of the last five minutes. */
   wait: WireSpread;

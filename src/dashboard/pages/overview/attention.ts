@@ -27,7 +27,7 @@ export interface Attention {
 }
 
 /** Kinds of which there can be one for each provider or worker. */
-type Kind = 'unserved' | 'idle' | 'long' | 'open' | 'limited' | 'unhandled' | 'aside' | 'gone';
+type Kind = 'unserved' | 'idle' | 'long' | 'open' | 'limited' | 'unhandled' | 'aside' | 'gone' | 'shut';
 
 /** Lines of one kind; with more of them there is one line that counts them. */
 const linesMax = 3;
@@ -47,6 +47,7 @@ export function attentionOf(
     ...attentionOfQueue(stats, workers, providers),
     ...ofProviders(providers),
     ...ofWorkers(workers, now),
+    ...ofRefused(stats),
     ...ofFailures(stats),
   ]).sort((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'));
 }
@@ -54,6 +55,8 @@ export function attentionOf(
 type Summary = Pick<Attention, 'text' | 'advice' | 'path' | 'query'>;
 
 const pending = { status: 'pending' };
+
+const refusedAdvice = 'Give it a valid key, or change what its key allows.';
 
 const unhandledAdvice =
   'To make jobs wait for it: svc config set providers.defaults.rate_limit "{max_retries: 5}" where the coordinator is.';
@@ -69,6 +72,11 @@ const summaries: Record<Kind, (many: number) => Summary> = {
     text: `Jobs wait for ${plural(many, 'provider')} whose workers take no jobs`,
     advice: 'Resume workers, or give them slots.',
     path: '/workers',
+  }),
+  shut: (many) => ({
+    text: `${plural(many, 'worker')} are refused`,
+    advice: refusedAdvice,
+    path: '/keys',
   }),
   unhandled: (many) => ({
     text: `${plural(many, 'provider')} answered 429, which fails their jobs`,
@@ -210,6 +218,17 @@ function ofWorkers(workers: readonly WireWorker[], now: number): Attention[] {
     const advice = 'Start it again, or forget it.';
     return [{ key: `gone ${id}`, kind: 'gone', tone: 'warn', text, advice, path }];
   });
+}
+
+function ofRefused({ refused_workers: refused }: WireStats): Attention[] {
+  return refused.map(({ name, address, why }) => ({
+    key: `shut ${name} ${address} ${why}`,
+    kind: 'shut',
+    tone: 'bad',
+    text: `A worker ${name === null ? `at ${address ?? 'an unknown address'}` : name} is refused: ${why}`,
+    advice: refusedAdvice,
+    path: '/keys',
+  }));
 }
 
 function ofFailures({ throughput }: WireStats): Attention[] {

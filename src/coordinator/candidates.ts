@@ -4,9 +4,10 @@ import type { WorkerLife } from '../domain/worker.ts';
 import { own } from '../lib/own.ts';
 import type { Member } from '../routing/member.ts';
 import { strategies } from '../routing/strategies/index.ts';
+import { type FleetMember, isAble, isOpen, passOver } from './fleetMember.ts';
 import type { Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
-import { type FleetMember, isAble, isOpen, passOver, type Workers } from './workers.ts';
+import type { Workers } from './workers.ts';
 
 /** Chains whose turns are remembered; beyond it they start again, which only costs a little evenness. */
 const turnsMax = 10_000;

@@ -2,10 +2,11 @@ import { faultText, lineOf } from '../domain/failure.ts';
 import type { JobRecord, Target } from '../domain/job.ts';
 import type { Waiting } from '../domain/waiting.ts';
 import { type Candidate, type Candidates, firstTrial } from './candidates.ts';
+import { type FleetMember, isOpen } from './fleetMember.ts';
 import type { Leases } from './leases.ts';
 import type { Providers } from './providers.ts';
 import type { RefusedWorkers } from './refusedWorkers.ts';
-import { type FleetMember, isOpen, type Workers } from './workers.ts';
+import type { Workers } from './workers.ts';
 
 type Reason = Omit<Waiting, 'position'>;
 

@@ -22,6 +22,7 @@ import type { Audit } from './audit.ts';
 import { boundedWorker } from './boundedWorker.ts';
 import type { Deadlines } from './deadlines.ts';
 import { type EventBus, pathOf, type WorkerEventType } from './eventBus.ts';
+import { type FleetMember, isAble, isOpen, passOver } from './fleetMember.ts';
 import { Health } from './health.ts';
 import { uuidv7 } from './ids.ts';
 import { type Inspector, inspectOption } from './inspector.ts';
@@ -30,14 +31,6 @@ import type { Lease, Leases } from './leases.ts';
 import type { WorkerSession } from './workerSession.ts';
 
 type WorkerActor = ReturnType<typeof createActor<typeof workerMachine>>;
-
-/** A connected worker, as the routing sees it. */
-export interface FleetMember {
-  readonly life: WorkerLife;
-  /** Whether it may be given new work now, free slots apart. */
-  readonly isTaking: boolean;
-  readonly health: Pick<Health, 'standing' | 'until' | 'heldFor'>;
-}
 
 interface Entry {
   readonly actor: WorkerActor;
@@ -632,36 +625,6 @@ export class Workers {
       resolve();
     }
   }
-}
-
-/** Whether it takes jobs at all. */
-export function isOpen({ isTaking, life }: FleetMember): boolean {
-  return isTaking && life.concurrency > 0;
-}
-
-/** Whether it may be given such a job, be it as a trial. */
-export function isAble({ health }: FleetMember, provider: string, model: string | null): boolean {
-  const standing = health.standing(provider, model);
-  return standing === 'well' || standing === 'due';
-}
-
-/**
- * Of workers that fit, those that may be given a job: one that fails at once is free at once, the least busy of all, and
- * would fail the whole queue. While none is able, jobs wait for those that cannot reach their provider now; when there
- * are none of these either, jobs go to the others, the one whose trial is due first ahead, and fail in plain words.
- */
-export function passOver(
-  fitting: readonly FleetMember[],
-  provider: string,
-  model: string | null,
-): readonly FleetMember[] {
-  const able = fitting.filter((member) => isAble(member, provider, model));
-  if (able.length === fitting.length || able.some(isOpen)) return able;
-  const isWaitedFor = (member: FleetMember) =>
-    isOpen(member) && member.health.standing(provider, model) === 'waits';
-  if (fitting.some(isWaitedFor)) return able;
-  const triedAt = ({ health }: FleetMember) => health.until(provider, model) ?? Number.POSITIVE_INFINITY;
-  return fitting.toSorted((a, b) => (triedAt(a) < triedAt(b) ? -1 : triedAt(a) > triedAt(b) ? 1 : 0));
 }
 
 function isAssignable({ session, actor }: Entry): boolean {

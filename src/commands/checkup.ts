@@ -203,8 +203,9 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
 }
 
 /** Workers that try to connect in vain. */
-function refusedWorkers({ refused_workers: refused }: WireStats): Finding[] {
-  return refused.map(({ name, address, why, since, tries }) => {
+function refusedWorkers({ refused_workers: refused }: Partial<WireStats>): Finding[] {
+  // A coordinator of an earlier version does not say it.
+  return (refused ?? []).map(({ name, address, why, since, tries }) => {
     const who = name ?? `one at ${address ?? 'an unknown address'}`;
     const text = `${who} is refused: ${why} (${tries} ${tries === 1 ? 'try' : 'tries'} since ${since})`;
     return fault('Workers', plainLine(text), 'give it a valid key: svc keys create --role worker');

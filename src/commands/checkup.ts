@@ -18,6 +18,7 @@ import { type Address, type ConnectionOptions, findCoordinator } from './connect
 import { type Finding, fault, ok, warning } from './finding.ts';
 import type { Io } from './io.ts';
 import { checkProviders } from './providerCheckup.ts';
+import { checkSocket } from './socketCheck.ts';
 
 export interface CheckupOptions extends ConnectionOptions {
   config?: string;
@@ -127,7 +128,8 @@ async function checkCoordinator(options: CheckupOptions, io: Io): Promise<Findin
   const reached = await checkHealth(client);
   if (reached.some(({ level }) => level === 'fault')) return reached;
   const key = await checkKey(client, address);
-  return [...reached, key, ...(key.level === 'fault' ? [] : await checkWorkers(client))];
+  if (key.level === 'fault') return [...reached, key];
+  return [...reached, key, await checkSocket(address), ...(await checkWorkers(client))];
 }
 
 async function checkHealth(client: Client): Promise<Finding[]> {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
+import { WebSocketServer } from 'ws';
 import type { WireAttempt, WireJob } from '../../src/domain/wire/job.ts';
 import type { Problem } from '../../src/domain/wire/problem.ts';
 import type { WireWorker } from '../../src/domain/wire/worker.ts';
@@ -28,6 +29,7 @@ export interface Fixture {
 export async function serve(
   t: ExecutionContext,
   handle: (request: Seen) => Answer | Promise<Answer>,
+  { takesSockets = false } = {},
 ): Promise<Fixture> {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
@@ -45,8 +47,11 @@ export async function serve(
       })
       .catch((error: unknown) => response.destroy(error instanceof Error ? error : new Error(String(error))));
   });
+  const sockets = new WebSocketServer({ noServer: true });
+  if (takesSockets) server.on('upgrade', (...upgrade) => sockets.handleUpgrade(...upgrade, () => {}));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(async () => {
+    for (const socket of sockets.clients) socket.terminate();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });

@@ -14,7 +14,11 @@ const workers: Answer = { json: { workers: [wireWorker()], total: 1 } };
 const jobs: Answer = { json: { jobs: [], total: 0, limit: 1, offset: 0 } };
 
 /** A coordinator in which all is well, but for these answers. */
-function serveHealthy(t: ExecutionContext, over: Record<string, Answer> = {}): Promise<Fixture> {
+function serveHealthy(
+  t: ExecutionContext,
+  over: Record<string, Answer> = {},
+  takesSockets = true,
+): Promise<Fixture> {
   const answers: Record<string, Answer> = {
     '/health': health,
     '/api/workers': workers,
@@ -23,7 +27,9 @@ function serveHealthy(t: ExecutionContext, over: Record<string, Answer> = {}): P
     '/api/providers': { json: { providers: [], total: 0 } },
     ...over,
   };
-  return serve(t, ({ path }) => answers[path] ?? problem(404, 'not_found', 'There is no such route'));
+  return serve(t, ({ path }) => answers[path] ?? problem(404, 'not_found', 'There is no such route'), {
+    takesSockets,
+  });
 }
 
 test('when all is well it says so line by line and ends with 0', async (t) => {
@@ -41,11 +47,21 @@ test('when all is well it says so line by line and ends with 0', async (t) => {
     'ok Data folder',
     'ok Coordinator',
     'ok Key',
+    'ok WebSocket',
     'ok Workers',
   ]);
   t.regex(stdout, new RegExp(`version ${version}`));
   t.regex(stdout, /accepted, from SVC_API_KEY/);
   t.regex(stdout, /1 connected: box-1/);
+});
+
+test('a proxy that does not pass upgrades on is a fault that names it', async (t) => {
+  const upgrade = { status: 426, json: {}, headers: { server: 'nginx' } };
+  const { url } = await serveHealthy(t, { '/ws': upgrade }, false);
+  const { code, stdout } = await svc(t, ['doctor', '--url', url]);
+  t.is(code, 1);
+  t.regex(stdout, /the proxy \(nginx\) does not pass the upgrade to a WebSocket on \(status 426\)/);
+  t.regex(stdout, /headers Upgrade and Connection/);
 });
 
 test('a key that the coordinator made tells its role', async (t) => {

@@ -1,0 +1,45 @@
+import { WebSocket } from 'ws';
+import { messageOf } from '../domain/errors.ts';
+import { liveSubprotocol } from '../domain/liveProtocol.ts';
+import type { Address } from './connection.ts';
+import { type Finding, fault, ok } from './finding.ts';
+
+const title = 'WebSocket';
+const timeoutMs = 10_000;
+
+/**
+ * Whether a WebSocket reaches the coordinator: workers and the dashboard need one, and a proxy on the way may let requests
+ * through and no upgrades.
+ */
+export function checkSocket({ url, apiKey }: Pick<Address, 'url' | 'apiKey'>): Promise<Finding> {
+  const headers = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
+  const address = new URL(`${url.replace(/\/+$/, '')}/ws`);
+  address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
+  const socket = new WebSocket(address, liveSubprotocol, { headers, handshakeTimeout: timeoutMs });
+  return new Promise((resolve) => {
+    const found = (finding: Finding): void => {
+      resolve(finding);
+      socket.terminate();
+    };
+    socket.on('open', () => found(ok(title, `${address.href} opens`)));
+    socket.on('unexpected-response', (_request, { statusCode = 0, headers: answered }) =>
+      found(refusal(statusCode, [answered.server].flat()[0])),
+    );
+    socket.on('error', (error) => found(fault(title, messageOf(error), `check the way to ${address.host}`)));
+  });
+}
+
+/** 426 is what the coordinator answers when the headers of the upgrade have been taken off on the way. */
+function refusal(status: number, server: string | undefined): Finding {
+  const through = server === undefined ? 'a proxy' : `the proxy (${server})`;
+  if (status === 426)
+    return fault(
+      title,
+      `${through} does not pass the upgrade to a WebSocket on (status 426)`,
+      'have it pass the headers Upgrade and Connection, over HTTP/1.1: docs/operations.md has a block for nginx',
+    );
+  const isOurs = status === 401 || status === 403 || status === 429 || status === 503;
+  return isOurs
+    ? fault(title, `refused with status ${status}`, 'see Key above, and the log of the coordinator')
+    : fault(title, `${through} answered ${status} in place of the coordinator`, 'look into its log');
+}

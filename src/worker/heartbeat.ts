@@ -24,6 +24,7 @@ export class Heartbeat {
   #answeredAt = 0;
   #takeBackBeat: (() => void) | null = null;
   #takeBackStale: (() => void) | null = null;
+  #isStopped = false;
 
   /** @param staleMs 0: never. */
   constructor(clock: Clock, staleMs: number, owner: HeartbeatOwner) {
@@ -66,13 +67,16 @@ export class Heartbeat {
     if (!this.#takeBackStale && this.#staleMs > 0) this.#watch(this.#staleMs);
   }
 
+  /** For good: what the coordinator still says while the connection closes starts no timer again. */
   stop(): void {
+    this.#isStopped = true;
     this.down();
     this.#takeBackStale?.();
     this.#takeBackStale = null;
   }
 
   #schedule(): void {
+    if (this.#isStopped) return;
     this.#takeBackBeat?.();
     this.#takeBackBeat = this.#clock.after(this.#intervalMs, () => {
       this.#schedule();
@@ -84,6 +88,7 @@ export class Heartbeat {
 
   /** One timer for many answers: it looks, when it fires, how much of the time is left. */
   #watch(ms: number): void {
+    if (this.#isStopped) return;
     this.#takeBackStale = this.#clock.after(ms, () => {
       this.#takeBackStale = null;
       const left = this.#answeredAt + this.#staleMs - this.#clock.monotonic();

@@ -4,6 +4,8 @@ import type { Context, Middleware } from 'koa';
 
 /** Bytes up to which a compressed answer would not be worth its own work: it fits into one packet as it is. */
 const plainBytesMax = 1024;
+/** The same for what answers a change: that of a dispatch has 1 to 2 KB, and its client waits for it. */
+const plainBytesMaxOfChange = 16 * 1024;
 /**
  * Answers that are compressed at once; others are sent as they are. Each takes up to 1 MiB of memory, and the threads that do it
  * also write the journal: at 32 parts of 64 KiB, some 0.5 ms each on four threads, a commit waits 4 ms at most.
@@ -40,8 +42,13 @@ export function compression(): Middleware {
 }
 
 function isWorthIt(ctx: Context): boolean {
-  const { body } = ctx;
-  if (typeof body === 'string' ? (ctx.length ?? 0) <= plainBytesMax : !(body instanceof Readable))
+  const { body, method } = ctx;
+  const plain = method === 'GET' || method === 'HEAD' ? plainBytesMax : plainBytesMaxOfChange;
+  if (
+    typeof body === 'string'
+      ? body.length <= plain && (ctx.length ?? 0) <= plain
+      : !(body instanceof Readable)
+  )
     return false;
   return (
     ctx.state.holdsSecret !== true &&

@@ -607,8 +607,10 @@ class World {
             );
           const isIdle = views.some((view) => isWell(view) && this.#isOpen(view, server.process.clock.now()));
           // One that is just back has as many requests under way as it may, however few; slow answers hold up the next ones.
-          const isComingBack = coordinator.view(job).waiting?.reason === 'provider_full';
-          return (provider.fleet.freeSlots > 0 || isIdle) && !isComingBack;
+          const reason = coordinator.view(job).waiting?.reason;
+          // A worker that is set aside for one model has free slots for the others. Whether it is well is known above.
+          const isFree = provider.fleet.freeSlots > 0 && reason !== 'workers_unhealthy';
+          return (isFree || isIdle) && reason !== 'provider_full';
         }),
       );
     });

@@ -49,6 +49,15 @@ export function exceededLimit(text: string, limits: JsonLimits): keyof JsonLimit
 }
 
 /**
+ * Whether a JSON text nests deeper than `max`. `JSON.parse` takes any depth, but everything that walks the value afterwards
+ * recurses and would overflow the stack.
+ */
+export function isDeeperThan(text: string, max: number): boolean {
+  const none = Number.POSITIVE_INFINITY;
+  return exceededLimit(text, { depth: max, members: none, plain: none }) !== null;
+}
+
+/**
  * The index of the quote that ends the string which begins at `start`; the end of the text when none does. A string without
  * escapes is skipped at once, one with escapes is walked through from the first of them.
  */

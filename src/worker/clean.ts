@@ -9,7 +9,7 @@ import {
   type WireFailure,
   type WireResult,
 } from '../domain/workerProtocol.ts';
-import { isDeeperThan } from '../lib/jsonDepth.ts';
+import { isDeeperThan } from '../lib/jsonLimits.ts';
 import type { ProviderResult } from './provider.ts';
 
 /**

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { isDeeperThan } from '../../src/lib/jsonDepth.ts';
+import { isDeeperThan } from '../../src/lib/jsonLimits.ts';
 
 /** Levels of a value: 0 for what is neither list nor object. */
 function depthOf(value: unknown): number {

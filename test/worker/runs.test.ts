@@ -1,5 +1,5 @@
 import test from 'ava';
-import { frameBytesMax } from '../../src/domain/workerProtocol.ts';
+import { frameBytesMax, outputBytesMax } from '../../src/domain/workerProtocol.ts';
 import { FakeClock } from '../support/fakeClock.ts';
 import { answer, job, setup, usage } from './support/setup.ts';
 
@@ -294,21 +294,23 @@ test('a stream ends with its whole text: what is left is sent before the outcome
   t.true(session.of('fail')[0]?.begun, 'it may be charged for');
 });
 
-test('a result larger than a frame fails its job and keeps the connection', async (t) => {
+test('a result larger than an output or a frame may be fails its job and keeps the connection', async (t) => {
   const { coordinator, worker, provider } = await setup(t);
   await worker.start();
   const session = await coordinator.session();
-  session.assign(job('a'), job('b'), job('c'));
-  (await provider.next()).end(answer('x'.repeat(frameBytesMax + 1)));
+  session.assign(job('a'), job('b'), job('c'), job('d'));
+  (await provider.next()).end(answer('x'.repeat(outputBytesMax + 1)));
   // Fewer characters than the limit, more bytes.
-  (await provider.next()).end(answer('€'.repeat(frameBytesMax / 2)));
-  (await provider.next()).end(answer('y'.repeat(frameBytesMax - 1000)));
-  const [first, second] = [await session.take('fail'), await session.take('fail')];
-  for (const { error, usage: used } of [first, second]) {
+  (await provider.next()).end(answer('€'.repeat(outputBytesMax / 2)));
+  // No larger than an output may be, but six bytes for each of them in a frame.
+  (await provider.next()).end(answer('\u0001'.repeat(frameBytesMax / 6)));
+  (await provider.next()).end(answer('y'.repeat(outputBytesMax)));
+  for (let refused = 0; refused < 3; refused += 1) {
+    const { error, usage: used } = await session.take('fail');
     t.is(error.class, 'invalid_request');
     t.is(error.code, 'result_too_large');
     t.deepEqual(used, usage);
   }
-  t.is((await session.take('complete')).job_id, 'c');
+  t.is((await session.take('complete')).job_id, 'd');
   t.true(worker.isConnected);
 });

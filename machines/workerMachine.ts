@@ -10,7 +10,7 @@ export const workerMachine = setup({
     context: {} as WorkerLife,
     input: {} as WorkerLife,
     events: {} as WorkerEvent,
-    tags: {} as 'connected' | 'assignable',
+    tags: {} as 'connected' | 'active' | 'assignable',
   },
   guards: {
     isPaused: ({ context }) => context.paused,
@@ -81,7 +81,7 @@ export const workerMachine = setup({
     },
     active: {
       description: 'Connected and takes work.',
-      tags: 'connected',
+      tags: ['connected', 'active'],
       initial: 'responsive',
       on: {
         'worker.resumed': {},

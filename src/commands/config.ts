@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { leavesOf } from '../config/leaves.ts';
-import { type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { presentConfig } from '../config/present.ts';
 import { safeJson } from '../lib/plainText.ts';
 import type { Screen } from '../lib/screen.ts';
@@ -29,7 +29,7 @@ function checkCommand(io: Io): Command {
   ])
     .argument('[file]', 'the file (default: as for svc coordinator)')
     .action(async (file: string | undefined) => {
-      const loaded = await loadConfig({ file, env: io.env, cwd: io.cwd });
+      const loaded = await load(file, io);
       warn(loaded, io);
       const { length } = loaded.warnings;
       const found = length === 0 ? 'ok' : length === 1 ? 'ok, 1 warning' : `ok, ${length} warnings`;
@@ -45,13 +45,19 @@ function showCommand(io: Io): Command {
     .argument('[file]', 'the file (default: as for svc coordinator)')
     .option('--json', 'print JSON: config, sources, file, warnings')
     .action(async (file: string | undefined, { json }: { json?: true }) => {
-      const loaded = await loadConfig({ file, env: io.env, cwd: io.cwd });
+      const loaded = await load(file, io);
       const { sources, warnings } = loaded;
       const config = presentConfig(loaded.config);
       if (json) return io.out.line(safeJson({ config, sources, file: loaded.file, warnings }));
       warn(loaded, io);
       io.out.lines(valueTable(loaded, io.out));
     });
+}
+
+/** Its parser and its schema are loaded when they are needed: every command starts faster without them. */
+async function load(file: string | undefined, { env, cwd }: Io): Promise<LoadedConfig> {
+  const { loadConfig } = await import('../config/load.ts');
+  return loadConfig({ file, env, cwd });
 }
 
 function warn({ warnings }: LoadedConfig, { err }: Io): void {

@@ -2,8 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { ApiError, Unreachable } from '../client/client.ts';
-import { changedConfigText } from '../config/edit.ts';
-import { loadConfig } from '../config/load.ts';
 import { writeWhole } from '../lib/writeWhole.ts';
 import { createCommand } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
@@ -33,6 +31,10 @@ export function configSetCommand(io: Io): Command {
       const flags = command.optsWithGlobals<Flags>();
       if ((value === undefined) !== (flags.unset === true))
         throw new CommandFailure(exitCodes.usage, 'give a value or --unset, one of the two');
+      const [{ loadConfig }, { changedConfigText }] = await Promise.all([
+        import('../config/load.ts'),
+        import('../config/edit.ts'),
+      ]);
       const found = await loadConfig({ file: flags.file, env: io.env, cwd: io.cwd });
       const path = found.file ?? join(io.cwd, newFile);
       const text = found.file === null ? '' : await readFile(path, 'utf8');

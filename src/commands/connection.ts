@@ -4,7 +4,7 @@ import { type Client, createClient } from '../client/client.ts';
 import { adminKeyPath, readAdminKey } from '../config/adminKey.ts';
 import type { Config } from '../config/config.ts';
 import { apiKeyTrouble, readApiKey, variable } from '../config/environment.ts';
-import { ConfigError, loadConfig } from '../config/load.ts';
+import { ConfigError } from '../config/problem.ts';
 import { messageOf } from '../domain/errors.ts';
 import { isLoopback, nearUrl } from '../lib/hosts.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
@@ -47,6 +47,8 @@ export async function findCoordinator(options: ConnectionOptions, io: Io): Promi
   }
   const key = await namedKey(options, io);
   if (named !== null && key !== null) return { url: named, ...key };
+  // With its parser and its schema it is half of all that such a command loads.
+  const { loadConfig } = await import('../config/load.ts');
   const { config } = await loadConfig({ env: io.env, cwd: io.cwd });
   const url = named ?? nearUrl(config.host, config.port);
   return { url, ...(key ?? (await localKey(url, config))) };

@@ -6,9 +6,8 @@ import type { Command } from 'commander';
 import { createClient } from '../client/client.ts';
 import { adminKeyPath } from '../config/adminKey.ts';
 import type { Config } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
 import { aborted, interruptSignal } from '../lib/interrupt.ts';
-import { type Logger, silent } from '../lib/log.ts';
+import type { Logger } from '../lib/log.ts';
 import { count, createCommand } from './command.ts';
 import { runDemo } from './demoRun.ts';
 import { demoJobs } from './demoTexts.ts';
@@ -80,6 +79,10 @@ async function present({ folder, port, isOnce, start }: Setting, io: Io): Promis
   await writeFile(join(folder, 'svc.config.yaml'), configText);
   const free = port ?? ((await isFree(portDefault)) ? portDefault : 0);
   // Nothing of the environment: the demonstration is the same on every machine.
+  const [{ loadConfig }, { silent }] = await Promise.all([
+    import('../config/load.ts'),
+    import('../lib/log.ts'),
+  ]);
   const { config } = await loadConfig({ env: {}, cwd: folder, overrides: { port: free } });
   const service = await start({ config, apiKey: null, logger: silent, echoWorker: { concurrency: slots } });
   try {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { plainText, safeJson } from '../lib/plainText.ts';
 import type { Colour, Screen } from '../lib/screen.ts';
-import { type CheckupOptions, checkup } from './checkup.ts';
+import type { CheckupOptions } from './checkup.ts';
 import { collect, createCommand } from './command.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import type { Finding } from './finding.ts';
@@ -24,6 +24,8 @@ export function doctorCommand(io: Io = processIo()): Command {
     .option('--json', 'print the findings as JSON')
     .action(async (_options: Flags, command: Command) => {
       const flags = command.optsWithGlobals<Flags>();
+      // It asks providers too, with the adapters and their SDKs.
+      const { checkup } = await import('./checkup.ts');
       const findings = await checkup(flags, io);
       const faults = findings.filter(({ level }) => level === 'fault').length;
       if (flags.json) io.out.line(safeJson({ ok: faults === 0, findings }));

@@ -5,7 +5,8 @@ import { UnusableKeyFile } from '../worker/keyFile.ts';
 import { providerSettings } from '../worker/layers.ts';
 import { ProviderRefused, ProviderUnreachable } from '../worker/provider.ts';
 import { keyVariableOf, UnusableKey } from '../worker/providerKeys.ts';
-import { createProvider, missingAddress, providerNames } from '../worker/providers/index.ts';
+import { createProvider, missingAddress } from '../worker/providers/index.ts';
+import { providerNames } from '../worker/providers/names.ts';
 import type { ProviderSettings } from '../worker/providers/providerSettings.ts';
 import { type Finding, fault, ok } from './finding.ts';
 

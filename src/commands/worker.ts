@@ -1,22 +1,8 @@
-import http from 'node:http';
-import { hostname } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
-import type { WorkerSettings } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
-import { readWorkerEnvironment } from '../config/workerEnvironment.ts';
-import { createLogger, silent } from '../lib/log.ts';
-import { onStopSignal } from '../lib/stopSignal.ts';
-import { systemClock, systemRandom } from '../lib/systemClock.ts';
-import { ConfiguredWorker } from '../worker/configured.ts';
-import { LiveView } from '../worker/liveView.ts';
-import { ProviderUnreachable } from '../worker/provider.ts';
-import { providerNames } from '../worker/providers/index.ts';
-import { SettingsError } from '../worker/settings.ts';
-import type { Worker } from '../worker/worker.ts';
+import { providerNames } from '../worker/providers/names.ts';
 import { collect } from './command.ts';
-import { CommandFailure, exitCodes } from './exit.ts';
 
-interface Flags {
+export interface WorkerFlags {
   provider?: string[];
   concurrency?: number;
   name?: string;
@@ -73,72 +59,10 @@ export function workerCommand(): Command {
     )
     .option('--grace <seconds>', 'time to finish what runs when it is stopped', seconds, 30)
     .addHelpText('after', examples)
-    .action(run);
-}
-
-async function run(flags: Flags): Promise<void> {
-  const isTerminal = process.stdout.isTTY === true;
-  // A terminal that is closed takes no more output; the drain that its SIGHUP begins must outlive that.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  let configured: ConfiguredWorker;
-  useProxies(process.env);
-  try {
-    const { env } = process;
-    const environment = readWorkerEnvironment(env, flags.allowEnv);
-    const local = await loadConfig({ file: flags.config, env, cwd: process.cwd() });
-    // On a terminal the view shows what matters; a JSON line in the middle would tear it.
-    const logger = isTerminal ? silent : createLogger(local.config.log.level);
-    const warn = (message: string): void => {
-      if (isTerminal) process.stderr.write(`warning: ${message}\n`);
-      else logger.warn(message);
-    };
-    for (const warning of local.warnings) warn(warning);
-    const sources = { flags: settingsOfFlags(flags), environment, local, env, host: hostname() };
-    const machine = { clock: systemClock, random: systemRandom(), logger, warn };
-    configured = await ConfiguredWorker.create({ ...sources, ...machine });
-  } catch (error) {
-    if (!(error instanceof SettingsError || error instanceof TypeError)) throw error;
-    throw new CommandFailure(exitCodes.usage, error.message);
-  }
-  const { worker, concurrency } = configured;
-  const view = isTerminal ? new LiveView(worker, concurrency, process.stdout, systemClock) : null;
-  const drained = drainOnSignal(worker, flags.grace * 1000);
-  try {
-    await configured.start();
-  } catch (error) {
-    if (!(error instanceof ProviderUnreachable)) throw error;
-    throw new CommandFailure(exitCodes.failed, error.message);
-  }
-  const { undelivered } = await drained;
-  view?.close();
-  process.exit(undelivered > 0 ? 1 : 0);
-}
-
-/**
- * The proxies of the environment for the remote configuration, which `fetch` reads, as for everything else; never for
- * this machine itself. Older versions of Node cannot.
- */
-function useProxies(env: NodeJS.ProcessEnv): void {
-  const exempt = [env.no_proxy ?? env.NO_PROXY, 'localhost', '127.0.0.1', '::1'];
-  const NO_PROXY = exempt.filter(Boolean).join(',');
-  http.setGlobalProxyFromEnv?.({ ...env, NO_PROXY, no_proxy: NO_PROXY });
-}
-
-function settingsOfFlags(flags: Flags): Partial<WorkerSettings> {
-  return {
-    providers: flags.provider ?? [],
-    concurrency: flags.concurrency ?? null,
-    name: flags.name ?? null,
-    tags: flags.tag ?? [],
-    coordinator: flags.coordinator ?? null,
-  };
-}
-
-/** @returns what the drain left behind, once a signal has come and the drain is done. */
-function drainOnSignal(worker: Worker, graceMs: number): Promise<{ undelivered: number }> {
-  return new Promise((resolve, reject) => {
-    onStopSignal(() => worker.drain(graceMs).then(resolve, reject), { hangup: true });
-  });
+    .action(async (flags: WorkerFlags) => {
+      const { runWorker } = await import('./runWorker.ts');
+      await runWorker(flags);
+    });
 }
 
 function wholeNumber(value: string): number {

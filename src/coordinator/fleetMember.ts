@@ -6,12 +6,14 @@ export interface FleetMember {
   readonly life: WorkerLife;
   /** Whether it may be given new work now, free slots apart. */
   readonly isTaking: boolean;
+  /** Whether it is neither paused nor draining. It may be silent: jobs that only it can run wait for its next heartbeat. */
+  readonly isActive: boolean;
   readonly health: Pick<Health, 'standing' | 'until' | 'heldFor'>;
 }
 
-/** Whether it takes jobs at all. */
-export function isOpen({ isTaking, life }: FleetMember): boolean {
-  return isTaking && life.concurrency > 0;
+/** Whether it takes jobs, now or as soon as it is heard again. */
+export function isOpen({ isActive, life }: FleetMember): boolean {
+  return isActive && life.concurrency > 0;
 }
 
 /** Whether it may be given such a job, be it as a trial. */

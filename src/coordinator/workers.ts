@@ -433,7 +433,8 @@ export class Workers {
     this.#fleet ??= [...this.#byId.values()].flatMap((entry) => {
       if (entry.session === null) return [];
       const { health } = entry;
-      return [{ life: this.#life(entry), isTaking: isAssignable(entry), health }];
+      const isActive = entry.actor.getSnapshot().hasTag('active');
+      return [{ life: this.#life(entry), isTaking: isAssignable(entry), isActive, health }];
     });
     return this.#fleet;
   }

@@ -8,7 +8,7 @@ import {
 } from '../../src/dashboard/pages/connect/commands.ts';
 import { revokeConsequence, rolePurposes } from '../../src/dashboard/pages/keys/keyTexts.ts';
 import { roles } from '../../src/domain/key.ts';
-import { providerNames } from '../../src/worker/providers/index.ts';
+import { providerNames } from '../../src/worker/providers/names.ts';
 
 const url = 'https://svc.example/base';
 

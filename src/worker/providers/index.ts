@@ -1,34 +1,25 @@
+import { own } from '../../lib/own.ts';
 import type { Provider } from '../provider.ts';
 import { createAnthropicProvider } from './anthropic.ts';
 import { createEcho } from './echo.ts';
 import { createGoogle } from './google.ts';
+import { type adapterNames, providerNames } from './names.ts';
 import { createOllama } from './ollama.ts';
 import { createOpenAi } from './openAi.ts';
-import { createOpenAiCompatibleProvider, localPresets } from './openAiCompatible.ts';
+import { createOpenAiCompatibleProvider } from './openAiCompatible.ts';
 import { cloudPresets } from './presets.ts';
 import type { ProviderSettings } from './providerSettings.ts';
 
 type ProviderFactory = (settings: ProviderSettings) => Provider | null;
 
-/** Every adapter by its name. A new provider is one file and one line here. */
-const providerFactories: Readonly<Record<string, ProviderFactory>> = {
+/** A new adapter is one file, one name in `names.ts` and one line here. */
+const adapters: Readonly<Record<(typeof adapterNames)[number], ProviderFactory>> = {
   echo: createEcho,
   openai: createOpenAi,
   anthropic: createAnthropicProvider,
   google: createGoogle,
   ollama: createOllama,
-  ...Object.fromEntries(
-    [...Object.keys(localPresets), ...Object.keys(cloudPresets)].map((name) => [
-      name,
-      createOpenAiCompatibleProvider,
-    ]),
-  ),
 };
-
-/** The names that `svc worker --provider` takes by themselves; every other name needs a `base_url`. */
-export function providerNames(): string[] {
-  return Object.keys(providerFactories);
-}
 
 /** What to configure for a provider that `createProvider` cannot make. */
 export function missingAddress(name: string): string {
@@ -43,8 +34,6 @@ export function missingAddress(name: string): string {
  * @returns null when there is none of that name and no address.
  */
 export function createProvider(settings: ProviderSettings): Provider | null {
-  const factory = Object.hasOwn(providerFactories, settings.name)
-    ? providerFactories[settings.name]
-    : undefined;
-  return (factory ?? createOpenAiCompatibleProvider)(settings);
+  const create = own<ProviderFactory>(adapters, settings.name) ?? createOpenAiCompatibleProvider;
+  return create(settings);
 }

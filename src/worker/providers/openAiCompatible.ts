@@ -8,6 +8,7 @@ import type { Provider } from '../provider.ts';
 import { azureAddress } from './azure.ts';
 import { localModels } from './models/localModels.ts';
 import { baseOf, type ModelListing, namesIn, openAiNames, queryOf } from './models/modelList.ts';
+import type { localPresetNames } from './names.ts';
 import { type CloudPreset, cloudPresets } from './presets.ts';
 import type { ProviderSettings } from './providerSettings.ts';
 import { plainMessages } from './request/chatMessages.ts';
@@ -27,7 +28,7 @@ interface Preset {
 }
 
 /** Local servers that are found by their name alone. */
-export const localPresets: Readonly<Record<string, Preset>> = {
+const localPresets: Readonly<Record<(typeof localPresetNames)[number], Preset>> = {
   lmstudio: {
     baseUrl: 'http://127.0.0.1:1234/v1',
     start: 'Start it with "lms server start", and load a model with "lms load <model>"',
@@ -55,7 +56,7 @@ export const localPresets: Readonly<Record<string, Preset>> = {
  */
 export function createOpenAiCompatibleProvider(settings: ProviderSettings): Provider | null {
   const { name } = settings;
-  const local = own(localPresets, name);
+  const local = own<Preset>(localPresets, name);
   const cloud = own(cloudPresets, name);
   const given = settings.baseUrl ?? local?.baseUrl ?? cloud?.baseUrl ?? null;
   if (given === null) return null;

@@ -128,7 +128,7 @@ pageTests({ slots: 2, prepare }, (stage) => {
     t.true((tags ?? []).length > 0);
   });
 
-  for (const look of [{ theme: 'light' }, { theme: 'dark' }, { width: 360 }] as const) {
+  for (const look of [{ theme: 'light' }, { theme: 'dark', width: 360 }] as const) {
     test.serial(`the page of cost keeps nobody out: ${JSON.stringify(look)}`, async (t) => {
       const { page } = await stage().open(t, look);
       await page.goto('/cost?from=2026-11-01&to=2026-11-21');

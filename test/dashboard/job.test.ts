@@ -232,29 +232,30 @@ pageTests({ slots: 3 }, (stage) => {
     },
   );
 
-  for (const theme of ['light', 'dark'] as const) {
-    for (const width of [1280, 360]) {
-      test.serial(`job and overview keep nobody out: ${theme}, ${width} px`, async (t) => {
-        const { page, misdeeds } = await stage().open(t, { theme, width });
-        await showStates(page);
-        const failed = await ended(stage().site, { echo_fail: 'invalid_request' });
-        const { id: waiting } = await stage().site.client.dispatch({ prompt: 'Wait', provider: 'nobody' });
-        for (const path of [`/jobs/${failed}`, `/jobs/${waiting}`]) {
-          await page.goto(path);
-          await heading(page, 'Details').waitFor();
-          await page.locator('.state.is-current').waitFor();
-          t.deepEqual(await faultsOf(page), [], path);
-          t.is(await overflowOf(page), 0, path);
-        }
-        await page.goto('/');
-        await page.getByText('Wait, median').waitFor();
-        await page.getByText('and no worker serves it').waitFor();
-        await heading(page, 'Worker slots').waitFor();
-        t.deepEqual(await faultsOf(page), []);
-        t.is(await overflowOf(page), 0);
-        t.deepEqual(misdeeds.found, []);
-      });
-    }
+  for (const [theme, width] of [
+    ['light', 1280],
+    ['dark', 360],
+  ] as const) {
+    test.serial(`job and overview keep nobody out: ${theme}, ${width} px`, async (t) => {
+      const { page, misdeeds } = await stage().open(t, { theme, width });
+      await showStates(page);
+      const failed = await ended(stage().site, { echo_fail: 'invalid_request' });
+      const { id: waiting } = await stage().site.client.dispatch({ prompt: 'Wait', provider: 'nobody' });
+      for (const path of [`/jobs/${failed}`, `/jobs/${waiting}`]) {
+        await page.goto(path);
+        await heading(page, 'Details').waitFor();
+        await page.locator('.state.is-current').waitFor();
+        t.deepEqual(await faultsOf(page), [], path);
+        t.is(await overflowOf(page), 0, path);
+      }
+      await page.goto('/');
+      await page.getByText('Wait, median').waitFor();
+      await page.getByText('and no worker serves it').waitFor();
+      await heading(page, 'Worker slots').waitFor();
+      t.deepEqual(await faultsOf(page), []);
+      t.is(await overflowOf(page), 0);
+      t.deepEqual(misdeeds.found, []);
+    });
   }
 
   test.serial('the charts show the depth of the queue, over an hour, a day or a week', async (t) => {

@@ -76,7 +76,7 @@ pageTests({ prepare }, (stage) => {
     t.deepEqual(misdeeds.found, []);
   });
 
-  for (const look of [{ theme: 'light' }, { theme: 'dark' }, { width: 360 }] as const) {
+  for (const look of [{ theme: 'light' }, { theme: 'dark', width: 360 }] as const) {
     test.serial(`the page of providers keeps nobody out: ${JSON.stringify(look)}`, async (t) => {
       const { page } = await stage().open(t, look);
       await page.goto('/providers');

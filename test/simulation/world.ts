@@ -166,6 +166,8 @@ class World {
     this.#heal();
     const healedAt = timeline.now;
     await timeline.run(healedAt + healMs, () => isBroken() || this.#isAtRest());
+    // A worker that never got the job that was cancelled keeps its slot for two heartbeats.
+    await timeline.run(timeline.now + 2_500 * plan.heartbeatIntervalSeconds, isBroken);
     if (isBroken()) return;
     checker.ended();
     await this.#audit();

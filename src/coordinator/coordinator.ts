@@ -84,10 +84,7 @@ export class Coordinator {
     this.#parts = createParts(options, {
       committed: (committed) => this.#committed(committed),
       slotFreed: () => this.#onFree(),
-      queueChanged: ({ paused }) => {
-        this.#supervise({ type: paused ? 'supervisor.pause' : 'supervisor.resume' });
-        if (!paused) this.#parts.dispatcher.kick();
-      },
+      queueChanged: (state) => this.#queueChanged(state),
       stalled: (lateMs) => this.#afterStall(lateMs),
       workerGone: ({ workerId }) => {
         for (const connection of this.#connections) {
@@ -123,7 +120,7 @@ export class Coordinator {
     this.#parts.retention.start();
     this.#parts.workerRetention.start();
     this.#parts.course.start();
-    const { paused } = this.#parts.queue.state;
+    const { paused } = this.queue;
     this.#supervise({ type: 'supervisor.recovered', paused });
     this.#logger.info(
       { running: running.length, pending: this.#parts.pending.total, paused },
@@ -286,7 +283,7 @@ export class Coordinator {
       providers: this.#parts.providers,
       activity: this.#parts.activity,
       refusedWorkers: this.#parts.refusedWorkers,
-      queue: this.#parts.queue.state,
+      queue: this.queue,
       status: () => this.status,
       startedAt: this.#startedAt,
       vitals: this.#vitals,
@@ -332,6 +329,11 @@ export class Coordinator {
       await this.audit.record({ by, action: 'provider.reset', target, details: {}, outcome: 'done' });
     }
     return this.#parts.providers.reset(name);
+  }
+
+  /** Whether the queue is paused, who did that last, when and why. */
+  get queue(): QueueState {
+    return this.#parts.queue.state;
   }
 
   /**
@@ -472,6 +474,13 @@ export class Coordinator {
     this.#parts.supervisor.send(event);
     const { status: after } = this;
     this.bus.handled('supervisor', 'supervisor', { before, after, event: event.type, at: this.#clock.now() });
+  }
+
+  #queueChanged(queue: QueueState): void {
+    const { paused } = queue;
+    this.#supervise({ type: paused ? 'supervisor.pause' : 'supervisor.resume' });
+    this.bus.publish({ type: paused ? 'queue.paused' : 'queue.resumed', at: this.#clock.now(), queue });
+    if (!paused) this.#parts.dispatcher.kick();
   }
 
   /** A change is durable: what hangs on it follows, and it is told. */

@@ -132,7 +132,8 @@ export type ProviderEvent =
 
 export type SupervisorEvent =
   | { type: 'supervisor.open' }
-  | { type: 'supervisor.recovered' }
+  /** `paused`: whether the queue was paused when the coordinator stopped. */
+  | { type: 'supervisor.recovered'; paused: boolean }
   | { type: 'supervisor.pause' }
   | { type: 'supervisor.resume' }
   | { type: 'supervisor.drain' }

@@ -36,6 +36,7 @@ import { machineRoutes } from './routes/machines/routes.ts';
 import { metricsRoutes } from './routes/metrics/routes.ts';
 import { openapiRoutes } from './routes/openapi/routes.ts';
 import { providerRoutes } from './routes/providers/routes.ts';
+import { queueRoutes } from './routes/queue/routes.ts';
 import { routingRoutes } from './routes/routing/routes.ts';
 import { socketRoutes } from './routes/sockets/routes.ts';
 import { statsRoutes } from './routes/stats/routes.ts';
@@ -67,6 +68,7 @@ export function routes(parts: HttpParts): Route[] {
   return [
     ...jobRoutes(coordinator, config, uploads),
     ...workerRoutes(coordinator),
+    ...queueRoutes(coordinator),
     ...providerRoutes(coordinator),
     ...statsRoutes(coordinator),
     ...machineRoutes(coordinator),

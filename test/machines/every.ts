@@ -22,6 +22,7 @@ import {
   newWorker,
   provider,
   providersInEveryState,
+  supervisor,
   supervisorsInEveryState,
   worker,
   workersInEveryState,
@@ -104,6 +105,6 @@ export const walks: Record<MachineName, Walk> = {
     ends: ['stopped'],
     initial: newSupervisor(),
     situations: supervisorsInEveryState(),
-    events: () => supervisorMachine.events.map((type) => ({ type })),
+    events: () => Object.values(supervisor),
   },
 };

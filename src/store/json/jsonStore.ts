@@ -3,6 +3,8 @@ import type { Clock } from '../../domain/clock.ts';
 import type { CostBucket, CostDimension } from '../../domain/cost.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { KeyRecord } from '../../domain/key.ts';
+import type { ProviderHold } from '../../domain/provider.ts';
+import type { QueueState } from '../../domain/queue.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
 import { type FolderLock, FolderLocked, lockFolder } from '../../lib/folderLock.ts';
 import { type Logger, silent } from '../../lib/log.ts';
@@ -335,6 +337,14 @@ class FolderStore implements JsonStore {
 
   async keys(): Promise<KeyRecord[]> {
     return [...this.#memory.registry.keys.values()];
+  }
+
+  async queue(): Promise<QueueState> {
+    return this.#memory.registry.queue;
+  }
+
+  async providers(): Promise<ProviderHold[]> {
+    return [...this.#memory.registry.providers.values()];
   }
 
   audit(query: AuditQuery): Promise<AuditPage> {

@@ -47,7 +47,7 @@ export async function restore(
   await files.makeFolder(layout.audit);
   const database = manifestDatabase(files, layout.manifest);
   const manifest = await readManifest(files, layout, database);
-  memory.loadRegistry(createRegistry(memory, manifest.workers, manifest.keys));
+  memory.loadRegistry(createRegistry(memory, manifest));
   await checkAudit(files, layout.audit, manifest.audit);
   memory.audit.folded(manifest.audit);
   // The newest first, of which some are kept whatever the clock says.

@@ -47,7 +47,6 @@ const next = targetOf('b');
 const jobEvents = [
   make.due,
   make.assigned,
-  make.rerouted(),
   make.cancelled,
   make.completed(),
   make.failed('auth'),
@@ -55,7 +54,8 @@ const jobEvents = [
   make.failed('rate_limited'),
   make.failed('network'),
   make.failed('server_error'),
-  make.failed('overloaded', { final: true }),
+  make.failed('overloaded'),
+  make.keyRevoked,
   make.workerLost,
   make.workerReturned,
   make.timedOut(),

@@ -242,7 +242,7 @@ class World {
         `${after.id} v${after.version} ${event?.type ?? 'job.created'} → ${after.state}`,
       );
       checker.followed(committed);
-      if (event?.type === 'job.attemptFailed' && after.state === 'failed' && !event.final) {
+      if (event?.type === 'job.attemptFailed' && after.state === 'failed') {
         this.#failedForGood(coordinator, after, event);
       }
       if (

@@ -2,7 +2,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import { encodeRecords } from '../../src/store/json/encode.ts';
+import { encodeRecords } from '../../src/store/json/journal/encode.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { StoreCorrupt } from '../../src/store/store.ts';
 import { createTestClock } from '../conformance/store.ts';

@@ -7,6 +7,19 @@ import type { WorkerRecord } from '../../domain/worker.ts';
 import { type FolderLock, FolderLocked, lockFolder } from '../../lib/folderLock.ts';
 import { type Logger, silent } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
+import { Archive } from '../json/archive/archive.ts';
+import { makeCheckpoint } from '../json/checkpoint/checkpoint.ts';
+import { Checkpointer, type RunCheckpoint, runInThread } from '../json/checkpoint/checkpointer.ts';
+import { codeOf, type Files, nodeFiles } from '../json/files.ts';
+import { Journal } from '../json/journal/journal.ts';
+import { JournalWatch } from '../json/journal/journalWatch.ts';
+import { type Layout, layoutOf } from '../json/layout.ts';
+import { restore } from '../json/restore.ts';
+import { Commits } from '../memory/commits.ts';
+import { leaveForArchive } from '../memory/leave.ts';
+import { Memory } from '../memory/memory.ts';
+import { scanJobs } from '../memory/search/jobScan.ts';
+import { searchJobs } from '../memory/search/jobSearch.ts';
 import {
   type ArchiveRule,
   type AuditPage,
@@ -27,19 +40,6 @@ import {
   StoreLocked,
   StoreUnusable,
 } from '../store.ts';
-import { Archive } from './archive/archive.ts';
-import { leaveForArchive } from './archive/leave.ts';
-import { makeCheckpoint } from './checkpoint.ts';
-import { Checkpointer, type RunCheckpoint, runInThread } from './checkpointer.ts';
-import { Commits } from './commits.ts';
-import { codeOf, type Files, nodeFiles } from './files.ts';
-import { scanJobs } from './jobScan.ts';
-import { searchJobs } from './jobSearch.ts';
-import { Journal } from './journal.ts';
-import { JournalWatch } from './journalWatch.ts';
-import { type Layout, layoutOf } from './layout.ts';
-import { Memory } from './memory.ts';
-import { restore } from './restore.ts';
 
 /**
  * 128 MiB: some 60,000 dispatches of 1 KB and what becomes of them; replayed in 0.7 s. A checkpoint takes a second of a

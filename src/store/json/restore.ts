@@ -1,11 +1,22 @@
 import { join } from 'node:path';
 import type { Low } from 'lowdb';
 import type { Logger } from '../../lib/log.ts';
+import { createRegistry } from '../changes/apply.ts';
+import type { Memory } from '../memory/memory.ts';
 import { StoreCorrupt } from '../store.ts';
-import { createRegistry } from './apply.ts';
 import { checkAudit } from './audit/auditFile.ts';
-import { readMonth } from './costFile.ts';
+import {
+  emptyManifest,
+  type Manifest,
+  manifestDatabase,
+  signManifest,
+  whatToDo,
+} from './checkpoint/manifest.ts';
+import { readSegment } from './checkpoint/segmentFile.ts';
+import { readMonth } from './cost/costFile.ts';
 import type { Files } from './files.ts';
+import type { SegmentJob, SegmentKey } from './journal/record.ts';
+import { type JournalFile, listJournal, missingRecords, replayFile } from './journal/replay.ts';
 import {
   formatVersion,
   isAuditName,
@@ -15,11 +26,6 @@ import {
   journalName,
   type Layout,
 } from './layout.ts';
-import { emptyManifest, type Manifest, manifestDatabase, signManifest, whatToDo } from './manifest.ts';
-import type { Memory } from './memory.ts';
-import type { SegmentJob, SegmentKey } from './record.ts';
-import { type JournalFile, listJournal, missingRecords, replayFile } from './replay.ts';
-import { readSegment } from './segmentFile.ts';
 
 /** The journal as it stands after a start. */
 export interface Restored {

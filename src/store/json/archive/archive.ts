@@ -4,8 +4,8 @@ import type { JobRecord } from '../../../domain/job.ts';
 import { KeyedQueue } from '../../../lib/keyedQueue.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { codeOf, type Files } from '../files.ts';
+import { endedAt } from '../journal/record.ts';
 import { archiveDayOf, archiveNames } from '../layout.ts';
-import { endedAt } from '../record.ts';
 import { ArchiveDay, type Staged } from './day.ts';
 import { IndexDamaged, runEntriesMax } from './run.ts';
 

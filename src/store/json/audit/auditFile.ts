@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { AuditEntry, AuditRecord } from '../../../domain/audit.ts';
 import { messageOf } from '../../../domain/errors.ts';
+import type { AuditSink } from '../../memory/auditLog.ts';
 import { StoreCorrupt } from '../../store.ts';
+import { type AuditFile, whatToDo } from '../checkpoint/manifest.ts';
 import { type Files, type OpenFile, openExisting, writeAll } from '../files.ts';
+import { hex } from '../journal/record.ts';
 import { auditName } from '../layout.ts';
-import { type AuditFile, whatToDo } from '../manifest.ts';
-import { hex } from '../record.ts';
-import type { AuditSink } from './auditLog.ts';
 
 /** Bytes that are read and parsed between two turns of the event loop: some 200 entries, about 1 ms. */
 const blockBytes = 64 * 1024;

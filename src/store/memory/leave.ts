@@ -1,0 +1,92 @@
+import { messageOf, StoreUnavailable } from '../../domain/errors.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import { nextTurn } from '../../lib/nextTurn.ts';
+import type { Archive } from '../json/archive/archive.ts';
+import type { Staged } from '../json/archive/day.ts';
+import { codeOf } from '../json/files.ts';
+import { endedAt } from '../json/journal/record.ts';
+import type { ArchiveRule } from '../store.ts';
+import type { Batch } from './batch.ts';
+import type { Commits } from './commits.ts';
+import type { JobIndex } from './index/jobIndex.ts';
+
+/** Jobs looked at between two turns of the event loop: about 1 ms. */
+const offersPerTurn = 500;
+
+/** What jobs leave from and where they go. */
+export interface LeavePlaces {
+  /** Epoch ms. */
+  now: number;
+  jobs: JobIndex;
+  commits: Commits;
+  archive: Archive;
+}
+
+/**
+ * Move jobs to the archive: their lines are made durable there, then one record takes them out of the hot set. A crash
+ * in between leaves them in both, which the next start sees and mends.
+ * @returns how many. @throws StoreUnavailable; they all stay then.
+ */
+export async function leaveForArchive(
+  places: LeavePlaces,
+  rule: ArchiveRule,
+  mayLeave: (job: JobRecord) => boolean,
+): Promise<number> {
+  const { commits, archive } = places;
+  assertWritable(commits);
+  const batch = commits.begin();
+  let left: JobRecord[];
+  let staged: Staged;
+  try {
+    left = await pick(places, batch, rule, mayLeave);
+    if (left.length === 0) return 0;
+    staged = await archive.add(left);
+  } catch (error) {
+    batch.abandon();
+    if (error instanceof StoreUnavailable || codeOf(error) === null) throw error;
+    throw new StoreUnavailable(`the archive cannot be written: ${messageOf(error)}`, error);
+  }
+  try {
+    await batch.commit();
+  } catch (error) {
+    staged.drop();
+    throw error;
+  }
+  staged.keep();
+  await archive.writeLongIndexes();
+  return left.length;
+}
+
+/**
+ * What a refused commit left in an archive is cut off before the next lines are written. That must wait until the
+ * journal is known to be rid of its record, and the first commit that succeeds again says so.
+ */
+function assertWritable(commits: Commits): void {
+  commits.assertOpen();
+  if (commits.problem !== null) throw new StoreUnavailable(commits.problem.detail);
+}
+
+/** The jobs that are to leave, the one that ended first first; the batch holds them. */
+async function pick(
+  { jobs, now }: LeavePlaces,
+  batch: Batch,
+  rule: ArchiveRule,
+  mayLeave: (job: JobRecord) => boolean,
+): Promise<JobRecord[]> {
+  const picked: JobRecord[] = [];
+  let offers = 0;
+  for (const job of jobs.ended(now)) {
+    const isDue = endedAt(job) < rule.endedBefore || jobs.endedCount - picked.length > rule.keep;
+    if (!isDue || picked.length >= rule.limit) break;
+    const staysUntil = rule.staysUntil?.(job) ?? 0;
+    if (staysUntil > now) {
+      jobs.setAside(job, staysUntil);
+    } else if (batch.mayLeave(job) && mayLeave(job)) {
+      batch.leave(job);
+      picked.push(job);
+    }
+    offers += 1;
+    if (offers % offersPerTurn === 0) await nextTurn();
+  }
+  return picked;
+}

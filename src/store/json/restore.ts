@@ -1,10 +1,8 @@
 import { join } from 'node:path';
 import type { Low } from 'lowdb';
 import type { Logger } from '../../lib/log.ts';
-import { createRegistry } from '../changes/apply.ts';
-import type { Memory } from '../memory/memory.ts';
-import { StoreCorrupt } from '../store.ts';
-import { checkAudit } from './audit/auditFile.ts';
+import type { Load, LogHost } from '../durableLog.ts';
+import { checkAudit, type FoldedAudit } from './audit/auditFile.ts';
 import {
   emptyManifest,
   type Manifest,
@@ -14,6 +12,7 @@ import {
 } from './checkpoint/manifest.ts';
 import { readSegment } from './checkpoint/segmentFile.ts';
 import { readMonth } from './cost/costFile.ts';
+import { StoreCorrupt } from './errors.ts';
 import type { Files } from './files.ts';
 import type { SegmentJob, SegmentKey } from './journal/record.ts';
 import { type JournalFile, listJournal, missingRecords, replayFile } from './journal/replay.ts';
@@ -27,8 +26,13 @@ import {
   type Layout,
 } from './layout.ts';
 
-/** The journal as it stands after a start. */
-export interface Restored {
+/** The folder as it stands after a start. */
+export interface Restored extends RestoredJournal {
+  /** What the checkpoint has of the audit log. */
+  audit: FoldedAudit;
+}
+
+interface RestoredJournal {
   /** The file to append to. */
   active: JournalFile;
   nextSeq: number;
@@ -37,14 +41,14 @@ export interface Restored {
 }
 
 /**
- * Bring back into memory what is on disk: the checkpoint, then the journal after it. A torn last record is cut off and
+ * Bring back what is on disk: the checkpoint, then the journal after it. A torn last record is cut off and
  * logged; leftovers of a crash are removed, but only once everything was read and found good.
  * @throws StoreCorrupt, StoreFormatTooNew; nothing was changed on disk then.
  */
 export async function restore(
   files: Files,
   layout: Layout,
-  memory: Memory,
+  host: Pick<LogHost, 'load' | 'auditKept'>,
   logger: Logger,
 ): Promise<Restored> {
   await files.makeFolder(layout.journal);
@@ -53,20 +57,20 @@ export async function restore(
   await files.makeFolder(layout.audit);
   const database = manifestDatabase(files, layout.manifest);
   const manifest = await readManifest(files, layout, database);
-  memory.loadRegistry(createRegistry(memory, manifest.workers, manifest.keys));
+  const { load } = host;
+  load.registry(manifest.workers, manifest.keys);
   await checkAudit(files, layout.audit, manifest.audit);
-  memory.audit.folded(manifest.audit);
+  host.auditKept(manifest.audit.seq);
   // The newest first, of which some are kept whatever the clock says.
   for (const entry of manifest.costs.toReversed()) {
-    if (memory.costs.keeps(entry.month)) memory.costs.load(await readMonth(files, layout.cost, entry));
+    if (load.keepsMonth(entry.month)) load.month(await readMonth(files, layout.cost, entry));
   }
-  await loadSegments(files, layout, manifest, memory);
-  memory.jobs.skipTo(manifest.lastOrdinal);
-  const restored = await replay(files, layout, manifest, memory, logger);
-  memory.buildIndexes();
+  await loadSegments(files, layout, manifest, load);
+  load.lastOrdinal(manifest.lastOrdinal);
+  const journal = await replay(files, layout, manifest, load, logger);
   await raiseFormat(database, logger);
-  await removeLeftovers(files, layout, manifest, restored, logger);
-  return restored;
+  await removeLeftovers(files, layout, manifest, journal, logger);
+  return { ...journal, audit: manifest.audit };
 }
 
 /**
@@ -103,13 +107,13 @@ async function raiseFormat(database: Low<Manifest>, logger: Logger): Promise<voi
   logger.info({ from: format, to: formatVersion }, 'raised the format of the data folder');
 }
 
-async function loadSegments(files: Files, layout: Layout, manifest: Manifest, memory: Memory): Promise<void> {
+async function loadSegments(files: Files, layout: Layout, manifest: Manifest, load: Load): Promise<void> {
   for (const segment of manifest.segments) {
     const path = join(layout.jobs, segment.file);
     for await (const lines of readSegment(files, layout.jobs, segment)) {
       for (const { bytes, offset } of lines) {
         try {
-          loadLine(memory, JSON.parse(bytes.toString('utf8')));
+          loadLine(load, JSON.parse(bytes.toString('utf8')));
         } catch (error) {
           const what = error instanceof Error ? error.message : String(error);
           throw new StoreCorrupt(path, offset, `${what}; ${whatToDo}`);
@@ -119,26 +123,23 @@ async function loadSegments(files: Files, layout: Layout, manifest: Manifest, me
   }
 }
 
-function loadLine(memory: Memory, line: SegmentJob | SegmentKey): void {
+function loadLine(load: Load, line: SegmentJob | SegmentKey): void {
   if ('id' in line) {
     const { idempotency: _, ...job } = line;
-    memory.sharing.request(job.request);
-    memory.sharing.life(job.life);
     // Before format 4 there was none.
-    const createdBy = job.createdBy ?? null;
-    job.createdBy = createdBy === null ? null : memory.sharing.creator(createdBy);
-    memory.loadJob(job);
+    job.createdBy ??= null;
+    load.job(job);
   }
-  if (line.idempotency !== undefined) memory.loadKey(line.idempotency);
+  if (line.idempotency !== undefined) load.idempotency(line.idempotency);
 }
 
 async function replay(
   files: Files,
   layout: Layout,
   manifest: Manifest,
-  memory: Memory,
+  load: Load,
   logger: Logger,
-): Promise<Restored> {
+): Promise<RestoredJournal> {
   const found = await listJournal(files, layout.journal);
   const filled = found.filter(({ bytes }) => bytes > 0);
   // A file is wholly in the checkpoint when the next one begins at or before the first record after it.
@@ -156,10 +157,7 @@ async function replay(
     if (file.firstSeq !== nextSeq) throw missingRecords(layout.journal, nextSeq, file.firstSeq - 1);
     const replayed = await replayFile(files, layout.journal, file.name, ({ seq, changes }) => {
       if (seq <= manifest.seq) return;
-      for (const change of changes) {
-        memory.sharing.change(change);
-        memory.apply(change);
-      }
+      for (const change of changes) load.change(change);
     });
     if (replayed.tornBytes > 0) torn = { ...replayed, path: join(layout.journal, file.name) };
     kept.push({ ...file, bytes: replayed.goodBytes });
@@ -211,7 +209,7 @@ async function removeLeftovers(
   files: Files,
   layout: Layout,
   manifest: Manifest,
-  restored: Restored,
+  restored: RestoredJournal,
   logger: Logger,
 ): Promise<void> {
   const named = new Set(

@@ -1,60 +1,55 @@
 import type { AuditEntry, AuditRecord } from '../../domain/audit.ts';
 import { messageOf, StoreUnavailable } from '../../domain/errors.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
-import { endOf, type FoldedAudit, readAudit } from '../json/audit/auditFile.ts';
-import type { Files } from '../json/files.ts';
+import type { AuditSink } from '../changes/apply.ts';
 import type { AuditPage, AuditQuery } from '../store.ts';
-
-/** Where the entries of the audit log go. */
-export interface AuditSink {
-  add(record: AuditRecord): void;
-}
 
 /** Entries that match before a total is given as "at least". */
 const countedMax = 10_000;
 /** Entries of the memory that are looked at between two turns of the event loop: under 1 ms. */
 const entriesPerTurn = 1_000;
 
-/**
- * The audit log: the entries since the last checkpoint in memory, some 500 bytes each, and those before in one file a
- * month. The store seals its journal for a checkpoint when there are too many in memory, see `unsealed`.
- */
+/** Takes the entries that the log gives back, newest first. @param since epoch ms. @param until epoch ms, null for none. */
+type KeptEntries = (since: number, until: number | null) => AsyncIterable<AuditEntry[]>;
+
+/** The audit log: the last entries in memory, some 500 bytes each, until the durable log says that it gives those before. */
 export class AuditLog implements AuditSink {
-  /** Entries since the journal was last sealed. */
-  unsealed = 0;
-  #folded: FoldedAudit = { seq: 0, files: [] };
-  /** Those after `#folded.seq`, in order. */
+  /** Number of the last entry that the durable log gives. */
+  #keptSeq = 0;
+  /** Those after it, in order. */
   #recent: AuditEntry[] = [];
 
-  /** A checkpoint has these; what it took in leaves the memory. */
-  folded(audit: FoldedAudit): void {
-    this.#recent = this.#recent.slice(Math.max(0, audit.seq - this.#folded.seq));
-    this.#folded = audit;
+  /** Number of the last entry. */
+  get seq(): number {
+    return this.#keptSeq + this.#recent.length;
+  }
+
+  /** The durable log gives the entries up to this number from now on. */
+  kept(seq: number): void {
+    this.#recent = this.#recent.slice(Math.max(0, seq - this.#keptSeq));
+    this.#keptSeq = seq;
   }
 
   add(record: AuditRecord): void {
-    this.#recent.push({ seq: this.#folded.seq + this.#recent.length + 1, ...record });
-    this.unsealed += 1;
+    this.#recent.push({ seq: this.seq + 1, ...record });
   }
 
   /**
-   * Entries of the query, newest first. Reads files from the last month back until the page is full and 10,000 matches
-   * are counted.
-   * @param from epoch ms: older entries are over, and not shown. @throws StoreUnavailable when a file cannot be read.
+   * Entries of the query, newest first. Asks the durable log for older ones until the page is full and 10,000
+   * matches are counted.
+   * @param from epoch ms: older entries are over, and not shown. @throws StoreUnavailable when they cannot be read.
    */
-  async page(files: Files, folder: string, query: AuditQuery, from: number): Promise<AuditPage> {
+  async page(query: AuditQuery, from: number, keptEntries: KeptEntries): Promise<AuditPage> {
     const end = query.offset + query.limit;
     const matchesMax = Math.max(countedMax, end);
     const isMatch = matchOf(query, from);
     const entries: AuditEntry[] = [];
     let total = 0;
     try {
-      for await (const batch of this.#newestFirst(
-        files,
-        folder,
-        Math.max(from, query.since ?? from),
-        query,
-      )) {
+      // Taken before anything is awaited: an entry is either among the recent ones or among those that are kept.
+      const recent = this.#recent.toReversed();
+      const kept = keptEntries(Math.max(from, query.since ?? from), query.until);
+      for await (const batch of newestFirst(recent, kept)) {
         for (const entry of batch) {
           if (!isMatch(entry)) continue;
           if (total === matchesMax) return { entries, total, totalCapped: true };
@@ -67,25 +62,17 @@ export class AuditLog implements AuditSink {
     }
     return { entries, total, totalCapped: false };
   }
+}
 
-  /** Batches of what there is at the moment of the call. @param since epoch ms: months before are not read. */
-  async *#newestFirst(
-    files: Files,
-    folder: string,
-    since: number,
-    { until }: AuditQuery,
-  ): AsyncGenerator<AuditEntry[]> {
-    const named = this.#folded.files;
-    const recent = this.#recent.toReversed();
-    for (let first = 0; first < recent.length; first += entriesPerTurn) {
-      if (first > 0) await nextTurn();
-      yield recent.slice(first, first + entriesPerTurn);
-    }
-    for (const file of named.toReversed()) {
-      const isWanted = endOf(file.month) > since && (until === null || Date.parse(file.month) < until);
-      if (isWanted) yield* readAudit(files, folder, file);
-    }
+async function* newestFirst(
+  recent: readonly AuditEntry[],
+  kept: AsyncIterable<AuditEntry[]>,
+): AsyncGenerator<AuditEntry[]> {
+  for (let first = 0; first < recent.length; first += entriesPerTurn) {
+    if (first > 0) await nextTurn();
+    yield recent.slice(first, first + entriesPerTurn);
   }
+  yield* kept;
 }
 
 function matchOf({ since, until, actor, actions }: AuditQuery, from: number): (entry: AuditEntry) => boolean {

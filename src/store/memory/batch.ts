@@ -1,6 +1,6 @@
 import type { JobRecord } from '../../domain/job.ts';
 import { jsonCopy } from '../../lib/jsonCopy.ts';
-import type { JobsArchived, StoredChange, StoredJobChange } from '../json/journal/record.ts';
+import type { JobsArchived, StoredChange, StoredJobChange } from '../durableLog.ts';
 import type { Change, JobChange } from '../store.ts';
 
 /** What a batch needs of its `Commits`. */
@@ -8,7 +8,12 @@ export interface BatchHost {
   take(change: JobChange, known: number | undefined): JobRecord | undefined;
   isTaken(id: string): boolean;
   takeToLeave(id: string): void;
-  enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<JobRecord[]>;
+  enqueue(
+    texts: readonly string[],
+    characters: number,
+    changes: StoredChange[],
+    ids: readonly string[],
+  ): Promise<JobRecord[]>;
   giveBack(ids: readonly string[]): void;
 }
 
@@ -30,7 +35,7 @@ export class Batch {
 
   /**
    * Add a change, after those added before. It is serialised here, and what goes to memory later is what that text would
-   * be read as: neither an edit by the caller nor what JSON does not carry can make memory differ from the disk.
+   * be read as: neither an edit by the caller nor what JSON does not carry can make memory differ from the log.
    * @throws VersionConflict, KeyTaken, or TypeError for what no store could keep. The batch must be abandoned then.
    */
   add(change: Change): void {
@@ -69,7 +74,7 @@ export class Batch {
     }
     if (this.#texts.length === 0) return Promise.resolve([]);
     try {
-      return this.#host.enqueue(this.#texts, this.#changes, [...this.#versions.keys()]);
+      return this.#host.enqueue(this.#texts, this.#characters, this.#changes, [...this.#versions.keys()]);
     } catch (error) {
       this.abandon();
       return Promise.reject(error);

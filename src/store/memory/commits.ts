@@ -3,10 +3,14 @@ import { messageOf, StoreUnavailable } from '../../domain/errors.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Logger } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
-import { charactersOf, type RecordTexts } from '../json/journal/encode.ts';
-import { type Journal, SyncFailed } from '../json/journal/journal.ts';
-import type { StoredChange } from '../json/journal/record.ts';
-import { type JobChange, KeyTaken, VersionConflict } from '../store.ts';
+import {
+  type DurableLog,
+  LogFailed,
+  type LogRecord,
+  type PendingAppend,
+  type StoredChange,
+} from '../durableLog.ts';
+import { type JobChange, KeyTaken, OutcomeUnknown, VersionConflict } from '../store.ts';
 import { Batch, type BatchHost } from './batch.ts';
 import type { Memory } from './memory.ts';
 
@@ -22,16 +26,14 @@ const gatheredEnough = 16;
 const appliedPerTurn = 1_000;
 /** Characters that share a write. A longer record goes alone. */
 const groupCharactersMax = 8 * 1024 * 1024;
-/** Characters that may wait for the disk; more is refused rather than kept in memory. */
+/** Characters that may wait for the log; more is refused rather than kept in memory. */
 const waitingCharactersMax = 256 * 1024 * 1024;
-/** How often a failing disk is tried when nobody else does. */
+/** How often a failing log is tried when nobody else does. */
 const probeMs = 1_000;
 
-interface Waiting {
-  /** JSON of each change. */
-  texts: RecordTexts;
+/** A record on its way to the log. */
+interface Waiting extends LogRecord {
   characters: number;
-  changes: StoredChange[];
   /** Jobs that are held until it has ended. */
   ids: readonly string[];
   /** The jobs that it has made, once it is applied. */
@@ -42,21 +44,32 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
+const outcomeUnknown = 'It is not known whether the last changes are durable';
+
+function closedUnknown(): OutcomeUnknown {
+  return new OutcomeUnknown(
+    `${outcomeUnknown}: the store was closed before it was told. Look before you send them again`,
+  );
+}
+
+function failedUnknown(failure: Error): OutcomeUnknown {
+  return new OutcomeUnknown(`${outcomeUnknown}, and the store has failed: ${failure.message}`, failure);
+}
+
 /** What `Commits` works with. */
 export interface CommitsOptions {
-  journal: Journal;
+  log: DurableLog;
   memory: Memory;
   clock: Clock;
   logger: Logger;
   /** Told how long each commit took, ms, once it has ended well. */
   onCommit: (tookMs: number) => void;
-  /** Called after every group, while nothing is being written. It must not throw. */
-  afterGroup: () => Promise<void>;
 }
 
 /**
- * Group commit: what arrives while a write and its sync are under way shares the next one. A commit is one record of
- * the journal, so it is taken whole or not at all; memory changes after the sync, in the order of the journal.
+ * Group commit: what arrives while an append is under way shares the next one. A commit is one record of the log, so it is
+ * taken whole or not at all; memory changes after the append, in the order of the log. While it is not known whether a
+ * group is durable nobody is answered and all that comes later waits behind it.
  */
 export class Commits {
   /** Resolves with the cause when nothing can be acknowledged any more. */
@@ -67,7 +80,7 @@ export class Commits {
     take: (change, version) => this.#take(change, version),
     isTaken: (id) => this.#inFlight.has(id),
     takeToLeave: (id) => this.#inFlight.set(id, { version: 0, key: null }),
-    enqueue: (texts, changes, ids) => this.#enqueue(texts, changes, ids),
+    enqueue: (texts, characters, changes, ids) => this.#enqueue(texts, characters, changes, ids),
     giveBack: (ids) => this.#giveBack(ids),
   };
   /** Job id → what the commit under way gives it: its version, and the idempotency key of a new one. */
@@ -82,6 +95,12 @@ export class Commits {
   #endGathering: (() => void) | null = null;
   #isClosed = false;
   #problem: string | null = null;
+  /** Why it is not known whether the last group is durable; null when that is known. */
+  #unknown: string | null = null;
+  /** Stops waiting for it. */
+  #giveUp: ((error: OutcomeUnknown) => void) | null = null;
+  /** A group was given up: nothing may be appended after it. */
+  #hasGivenUp = false;
   #failure: Error | null = null;
   #tellFailed: (error: Error) => void = () => {};
   #cancelProbe: (() => void) | null = null;
@@ -96,7 +115,8 @@ export class Commits {
   /** Why writes are refused now, and whether that is final; null when they are not. */
   get problem(): { detail: string; isFinal: boolean } | null {
     if (this.#failure !== null) return { detail: this.#failure.message, isFinal: true };
-    return this.#problem === null ? null : { detail: this.#problem, isFinal: false };
+    const detail = this.#unknown ?? this.#problem;
+    return detail === null ? null : { detail, isFinal: false };
   }
 
   /** @throws StoreUnavailable when no write can succeed: after `close` and after a failed sync. */
@@ -115,7 +135,7 @@ export class Commits {
   between<T>(task: () => Promise<T>): Promise<T> {
     this.assertOpen();
     return new Promise((resolve, reject) => {
-      this.#tasks.push(() => task().then(resolve, reject));
+      this.#tasks.push(() => this.#run(task).then(resolve, reject));
       this.#pumping ??= this.#pump();
     });
   }
@@ -126,12 +146,14 @@ export class Commits {
     this.#failure = error;
     this.#options.logger.fatal({ err: error }, 'the store has failed; nothing is acknowledged any more');
     this.#tellFailed(error);
+    this.#giveUp?.(failedUnknown(error));
   }
 
-  /** Wait for the commits under way; later ones are refused. */
+  /** Wait for the commits under way, but not until their outcome is known when it is not; later ones are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelProbe?.();
+    this.#giveUp?.(closedUnknown());
     await this.#pumping;
   }
 
@@ -184,11 +206,15 @@ export class Commits {
     this.#inFlight.delete(id);
   }
 
-  #enqueue(texts: readonly string[], changes: StoredChange[], ids: readonly string[]): Promise<JobRecord[]> {
+  #enqueue(
+    texts: readonly string[],
+    characters: number,
+    changes: StoredChange[],
+    ids: readonly string[],
+  ): Promise<JobRecord[]> {
     this.assertOpen();
-    const characters = charactersOf(texts);
     if (this.#waitingCharacters > 0 && this.#waitingCharacters + characters > waitingCharactersMax) {
-      throw new StoreUnavailable('more is waiting to be written than the disk keeps up with');
+      throw new StoreUnavailable('more is waiting to be written than the store keeps up with');
     }
     for (const change of changes) this.#options.memory.sharing.change(change);
     return new Promise((resolve, reject) => {
@@ -211,18 +237,58 @@ export class Commits {
       await this.#gather();
       const group = this.#nextGroup();
       try {
-        if (this.#failure !== null) throw this.#failure;
-        await this.#options.journal.append(group.map(({ texts }) => texts));
-        // The journal may have been found lost meanwhile.
+        this.#assertAppends();
+        const pending = await this.#options.log.append(group);
+        if (pending !== null) await this.#untilKnown(pending);
+        // The log may have been found lost meanwhile.
         if (this.#failure !== null) throw this.#failure;
       } catch (error) {
         this.#refuse(group, error);
         continue;
       }
       await this.#accept(group);
-      await this.#options.afterGroup();
+      await this.#options.log.afterGroup();
     }
     this.#pumping = null;
+  }
+
+  /** @throws Error why nothing may be appended any more. */
+  #assertAppends(): void {
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#hasGivenUp) throw new Error('the store was closed before it could be written');
+  }
+
+  async #run<T>(task: () => Promise<T>): Promise<T> {
+    this.#assertAppends();
+    return task();
+  }
+
+  /**
+   * Wait until the log knows whether a group is durable. @throws what `known` rejects with. @throws OutcomeUnknown when the
+   * store is closed, or fails, before that.
+   */
+  async #untilKnown({ detail, known }: PendingAppend): Promise<void> {
+    const { logger } = this.#options;
+    this.#unknown = `${outcomeUnknown}: ${detail}`;
+    logger.error(
+      { detail },
+      'it is not known whether the last changes are durable; nothing is acknowledged until it is',
+    );
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#giveUp = reject;
+        known.then(resolve, reject);
+        if (this.#failure !== null) reject(failedUnknown(this.#failure));
+        else if (this.#isClosed) reject(closedUnknown());
+      });
+      logger.info('the last changes are durable');
+    } catch (error) {
+      this.#hasGivenUp = error instanceof OutcomeUnknown;
+      throw error;
+    } finally {
+      this.#unknown = null;
+      this.#giveUp = null;
+    }
   }
 
   /** Wait until enough shares the write, at most until the turn is over that brought the first. */
@@ -263,12 +329,12 @@ export class Commits {
         }
       }
     } catch (error) {
-      // The record is on disk and memory could not follow: a bug, after which memory is not to be trusted.
+      // The record is durable and memory could not follow: a bug, after which memory is not to be trusted.
       this.fail(new Error(`a durable change could not be applied: ${messageOf(error)}`, { cause: error }));
       for (const { reject } of group) reject(new StoreUnavailable('the store has failed', error));
       return;
     }
-    if (this.#problem !== null) this.#options.logger.info('the journal can be written again');
+    if (this.#problem !== null) this.#options.logger.info('the store can be written again');
     this.#problem = null;
     this.#cancelProbe?.();
     this.#cancelProbe = null;
@@ -295,14 +361,18 @@ export class Commits {
 
   #refuse(group: readonly Waiting[], error: unknown): void {
     for (const { ids } of group) this.#giveBack(ids);
-    if (error instanceof SyncFailed) this.fail(error);
-    else if (this.#failure === null) this.#suffer(messageOf(error));
+    if (error instanceof OutcomeUnknown) {
+      for (const { reject } of group) reject(error);
+      return;
+    }
+    if (error instanceof LogFailed) this.fail(error);
+    else if (this.#failure === null && !this.#hasGivenUp) this.#suffer(messageOf(error));
     const refusal = new StoreUnavailable(`the change could not be made durable: ${messageOf(error)}`, error);
     for (const { reject } of group) reject(refusal);
   }
 
   #suffer(detail: string): void {
-    if (this.#problem === null) this.#options.logger.error({ detail }, 'the journal cannot be written');
+    if (this.#problem === null) this.#options.logger.error({ detail }, 'the store cannot be written');
     this.#problem = detail;
     if (this.#isClosed || this.#cancelProbe !== null) return;
     // An empty record: a server that is taken out of rotation while it is failing gets no commit that would find out.

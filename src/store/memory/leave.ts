@@ -1,11 +1,9 @@
-import { messageOf, StoreUnavailable } from '../../domain/errors.ts';
+import { StoreUnavailable } from '../../domain/errors.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
-import type { Archive } from '../json/archive/archive.ts';
-import type { Staged } from '../json/archive/day.ts';
-import { codeOf } from '../json/files.ts';
-import { endedAt } from '../json/journal/record.ts';
-import type { ArchiveRule } from '../store.ts';
+import { endedAt } from '../changes/apply.ts';
+import type { DurableLog, Staged } from '../durableLog.ts';
+import { type ArchiveRule, OutcomeUnknown } from '../store.ts';
 import type { Batch } from './batch.ts';
 import type { Commits } from './commits.ts';
 import type { JobIndex } from './index/jobIndex.ts';
@@ -19,12 +17,12 @@ export interface LeavePlaces {
   now: number;
   jobs: JobIndex;
   commits: Commits;
-  archive: Archive;
+  log: DurableLog;
 }
 
 /**
- * Move jobs to the archive: their lines are made durable there, then one record takes them out of the hot set. A crash
- * in between leaves them in both, which the next start sees and mends.
+ * Move jobs to the archive: they are made durable there, then one record takes them out of memory. A crash in between
+ * leaves them in both, and what memory has is not archived. Only within `log.alone`.
  * @returns how many. @throws StoreUnavailable; they all stay then.
  */
 export async function leaveForArchive(
@@ -32,7 +30,7 @@ export async function leaveForArchive(
   rule: ArchiveRule,
   mayLeave: (job: JobRecord) => boolean,
 ): Promise<number> {
-  const { commits, archive } = places;
+  const { commits, log } = places;
   assertWritable(commits);
   const batch = commits.begin();
   let left: JobRecord[];
@@ -40,26 +38,24 @@ export async function leaveForArchive(
   try {
     left = await pick(places, batch, rule, mayLeave);
     if (left.length === 0) return 0;
-    staged = await archive.add(left);
+    staged = await log.archive(left);
   } catch (error) {
     batch.abandon();
-    if (error instanceof StoreUnavailable || codeOf(error) === null) throw error;
-    throw new StoreUnavailable(`the archive cannot be written: ${messageOf(error)}`, error);
+    throw error;
   }
   try {
     await batch.commit();
   } catch (error) {
-    staged.drop();
+    if (!(error instanceof OutcomeUnknown)) staged.drop();
     throw error;
   }
-  staged.keep();
-  await archive.writeLongIndexes();
+  await staged.keep();
   return left.length;
 }
 
 /**
- * What a refused commit left in an archive is cut off before the next lines are written. That must wait until the
- * journal is known to be rid of its record, and the first commit that succeeds again says so.
+ * What a refused commit left in an archive is dropped before the next jobs are written. That must wait until the log is
+ * known to be rid of its record, and the first commit that succeeds again says so.
  */
 function assertWritable(commits: Commits): void {
   commits.assertOpen();

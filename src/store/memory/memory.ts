@@ -1,14 +1,10 @@
 import { partsOfIdempotencyKey } from '../../domain/idempotency.ts';
 import type { JobRecord } from '../../domain/job.ts';
-import {
-  applyToRegistry,
-  createRegistry,
-  leavingJob,
-  nextJob,
-  type Registry,
-  Sharing,
-} from '../changes/apply.ts';
-import type { StoredChange } from '../json/journal/record.ts';
+import type { KeyRecord } from '../../domain/key.ts';
+import type { WorkerRecord } from '../../domain/worker.ts';
+import { applyToRegistry, createRegistry, leavingJob, nextJob, type Registry } from '../changes/apply.ts';
+import type { CostMonth } from '../changes/costMonth.ts';
+import type { Load, StoredChange } from '../durableLog.ts';
 import type { IdempotencyRecord } from '../store.ts';
 import { AuditLog } from './auditLog.ts';
 import { CostBook } from './costBook.ts';
@@ -16,6 +12,7 @@ import { BacklogIndex } from './index/backlogIndex.ts';
 import { JobIndex } from './index/jobIndex.ts';
 import { LaneIndex } from './index/laneIndex.ts';
 import type { Scan } from './search/jobScan.ts';
+import { Sharing } from './sharing.ts';
 
 /** What `Memory` asks of the outside. */
 export interface MemoryOptions {
@@ -25,8 +22,8 @@ export interface MemoryOptions {
   now: () => number;
 }
 
-/** Everything the store knows, as of the last durable commit, with its indexes. Never ahead of the disk. */
-export class Memory {
+/** Everything the store knows, as of the last durable commit, with its indexes. Never ahead of the log. */
+export class Memory implements Load {
   readonly jobs = new JobIndex();
   readonly lanes: LaneIndex;
   readonly backlog = new BacklogIndex();
@@ -51,23 +48,44 @@ export class Memory {
     this.#registry = createRegistry(this);
   }
 
-  get registry(): Registry {
-    return this.#registry;
+  get workers(): ReadonlyMap<string, WorkerRecord> {
+    return this.#registry.workers;
   }
 
-  /** Begin from the workers and keys of a checkpoint. */
-  loadRegistry(registry: Registry): void {
-    this.#registry = registry;
+  get keys(): ReadonlyMap<string, KeyRecord> {
+    return this.#registry.keys;
   }
 
-  /** Take in a job of a checkpoint, in order of creation. */
-  loadJob(job: JobRecord): void {
+  registry(workers: readonly WorkerRecord[], keys: readonly KeyRecord[]): void {
+    this.#registry = createRegistry(this, workers, keys);
+  }
+
+  keepsMonth(month: string): boolean {
+    return this.costs.keeps(month);
+  }
+
+  month(month: CostMonth): void {
+    this.costs.load(month);
+  }
+
+  job(job: JobRecord): void {
+    this.sharing.request(job.request);
+    this.sharing.life(job.life);
+    if (job.createdBy !== null) job.createdBy = this.sharing.creator(job.createdBy);
     this.jobs.put(job);
   }
 
-  /** Take in the idempotency key of a job of a checkpoint. */
-  loadKey(idempotency: IdempotencyRecord): void {
-    this.#remember(idempotency);
+  idempotency(record: IdempotencyRecord): void {
+    this.#remember(record);
+  }
+
+  lastOrdinal(ordinal: number): void {
+    this.jobs.skipTo(ordinal);
+  }
+
+  change(change: StoredChange): void {
+    this.sharing.change(change);
+    this.apply(change);
   }
 
   /** Build the indexes: between loading (which goes faster without) and the first commit. */

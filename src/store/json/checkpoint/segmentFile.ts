@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { readLines } from '../../../lib/lines.ts';
-import { StoreCorrupt } from '../../store.ts';
 import { replaceFile } from '../durableFile.ts';
+import { StoreCorrupt } from '../errors.ts';
 import { type Files, openExisting, writeAll } from '../files.ts';
 import { hex } from '../journal/record.ts';
 import { type SegmentEntry, whatToDo } from './manifest.ts';

@@ -1,5 +1,5 @@
 import type { JobRequest } from '../../../domain/job.ts';
-import type { StoredJobChange } from '../journal/record.ts';
+import type { StoredJobChange } from '../../durableLog.ts';
 import { segmentJobsMax, segmentRequestBytesMax } from '../layout.ts';
 import type { SegmentEntry } from './manifest.ts';
 

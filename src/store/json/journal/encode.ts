@@ -9,7 +9,7 @@ const partBytes = 1024 * 1024;
 export type RecordTexts = readonly string[];
 
 /** Characters of a record, as nearly as a bound on memory needs. */
-export function charactersOf(texts: RecordTexts): number {
+function charactersOf(texts: RecordTexts): number {
   return texts.reduce((sum, text) => sum + text.length + 1, 0);
 }
 

@@ -1,6 +1,7 @@
 import { noAmounts } from '../../../domain/cost.ts';
 import type { CostStatus, NanoDollars } from '../../../domain/money.ts';
 import type { Usage } from '../../../domain/usage.ts';
+import type { StoredChange } from '../../durableLog.ts';
 import type { LedgerEntry } from '../../store.ts';
 
 /** A line of the ledger as format 1 wrote it: the end of an attempt, or what an ended one was still charged for. */
@@ -10,8 +11,13 @@ interface FormerEntry extends Omit<LedgerEntry, 'amounts' | 'tier' | 'tags'> {
   costStatus: CostStatus;
 }
 
-/** An entry of a journal of any format. Format 1 knew nothing of jobs, tiers and tags in the ledger. */
-export function entryOf(stored: LedgerEntry | FormerEntry): LedgerEntry {
+/** Bring the ledger of a change that was read from a journal of any format to the present one, in place. */
+export function upgradeLedger(change: StoredChange): void {
+  if (change.kind === 'job' && change.ledger !== undefined) change.ledger = change.ledger.map(entryOf);
+}
+
+/** Format 1 knew nothing of jobs, tiers and tags in the ledger. */
+function entryOf(stored: LedgerEntry | FormerEntry): LedgerEntry {
   if ('amounts' in stored) return stored;
   const { usage, nanoDollars, costStatus, ...place } = stored;
   const amounts = {

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { DataDamaged, messageOf } from '../../../domain/errors.ts';
+import { LogFailed } from '../../durableLog.ts';
 import { codeOf, type Files, type OpenFile, writeAll } from '../files.ts';
 import { journalName } from '../layout.ts';
 import { encodeRecords, type RecordTexts } from './encode.ts';
 import type { JournalFile } from './replay.ts';
 
 /** The disk did not keep what was written: the journal cannot be trusted any more, nothing may be acknowledged. */
-export class SyncFailed extends Error {
+export class SyncFailed extends LogFailed {
   constructor(path: string, cause: unknown) {
     super(`${path} could not be made durable: ${messageOf(cause)}`, { cause });
     this.name = 'SyncFailed';
@@ -57,11 +58,11 @@ export class Journal {
   }
 
   /**
-   * Append records with one sync for all; durable when it resolves.
+   * Append records with one sync for all; durable when it resolves, which it does to null: an append is never pending.
    * @param records of each the JSON of its changes, `StoredChange`.
    * @throws SyncFailed, which is final. @throws anything else when nothing was appended and a later call may succeed.
    */
-  async append(records: readonly RecordTexts[]): Promise<void> {
+  async append(records: readonly RecordTexts[]): Promise<null> {
     if (this.#isDirty) await this.#repair();
     const bytes = await encodeRecords(this.#nextSeq, records);
     const begin = this.#active.bytes;
@@ -92,6 +93,7 @@ export class Journal {
     this.#isDirty = false;
     this.#active.bytes = begin + bytes.length;
     this.#nextSeq += records.length;
+    return null;
   }
 
   /**

@@ -1,11 +1,8 @@
 import { crc32 } from 'node:zlib';
 import type { JobRecord } from '../../../domain/job.ts';
-import type { Change, IdempotencyRecord, JobChange } from '../../store.ts';
-
-/** When a job that has ended did so, epoch ms: the day of its archive. */
-export function endedAt({ life }: JobRecord): number {
-  return life.finishedAt ?? life.updatedAt;
-}
+import type { StoredChange } from '../../durableLog.ts';
+import type { IdempotencyRecord } from '../../store.ts';
+import { upgradeLedger } from './formerLedger.ts';
 
 /** A job as it stands on a line of a segment file. */
 export interface SegmentJob extends JobRecord {
@@ -17,22 +14,6 @@ export interface SegmentJob extends JobRecord {
 export interface SegmentKey {
   ordinal: number;
   idempotency: IdempotencyRecord;
-}
-
-/**
- * A change as it stands in the journal. That of an existing job carries the job's ordinal, so that a checkpoint knows
- * the job's segment without an index of all ids.
- */
-export type StoredChange = Exclude<Change, JobChange> | StoredJobChange | JobsArchived;
-
-/** Jobs have left for the archive, where they are durable since before this record was written. */
-export interface JobsArchived {
-  kind: 'archived';
-  ordinals: number[];
-}
-
-export interface StoredJobChange extends JobChange {
-  ordinal?: number | undefined;
 }
 
 /** A record of the journal, checked. */
@@ -68,5 +49,7 @@ export function decodeRecord(line: Buffer): JournalRecord {
   const changes = line.subarray(changesAt, -1);
   if (hex(crc32(changes, crc32(numbers))) !== sum)
     throw new Error('its checksum is not the one it was written with');
-  return { seq: Number(seq), group: Number(group), changes: JSON.parse(changes.toString('utf8')) };
+  const stored: StoredChange[] = JSON.parse(changes.toString('utf8'));
+  for (const change of stored) upgradeLedger(change);
+  return { seq: Number(seq), group: Number(group), changes: stored };
 }

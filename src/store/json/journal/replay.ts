@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { messageOf } from '../../../domain/errors.ts';
 import { readLines } from '../../../lib/lines.ts';
-import { StoreCorrupt } from '../../store.ts';
 import { whatToDo } from '../checkpoint/manifest.ts';
+import { StoreCorrupt } from '../errors.ts';
 import type { Files } from '../files.ts';
 import { firstSeqOf, journalName } from '../layout.ts';
 import { isLostWrite } from './lostWrite.ts';

@@ -1,6 +1,6 @@
 import type { JobRecord } from '../../../domain/job.ts';
 import { SortedList } from '../../../lib/sortedList.ts';
-import { endedAt } from '../../json/journal/record.ts';
+import { endedAt } from '../../changes/apply.ts';
 
 /**
  * The jobs that have ended, by the time of their end; those that are to stay until some time are set aside, so that a walk

@@ -1,5 +1,5 @@
 import type { JobRecord } from '../../../domain/job.ts';
-import type { Archive } from '../../json/archive/archive.ts';
+import type { DurableLog } from '../../durableLog.ts';
 import type { JobFilter } from '../../store.ts';
 import type { Memory } from '../memory.ts';
 import { filterJobs, type Progress, passing, wholeTestOf } from './jobSearch.ts';
@@ -11,12 +11,12 @@ export interface Scan extends Progress {
 }
 
 /**
- * Every job that the filter takes, newest first, and after those the archived ones, the last day first. A job that is
+ * Every job that the filter takes, newest first, and after those the archived ones. A job that is
  * archived meanwhile is looked at once all the same. Memory is bounded by a batch and by what is archived meanwhile.
  */
 export async function* scanJobs(
   memory: Memory,
-  archive: Archive,
+  log: DurableLog,
   filter: JobFilter,
   isArchivedToo: boolean,
 ): AsyncGenerator<JobRecord[]> {
@@ -27,7 +27,7 @@ export async function* scanJobs(
   try {
     yield* filterJobs(memory.jobs, filter, scan);
     if (!isArchivedToo) return;
-    for await (const batch of archive.jobs(filter.createdAfter)) {
+    for await (const batch of log.archived(filter.createdAfter)) {
       const isNew = ({ id, ordinal }: JobRecord) =>
         !scan.archived.has(ordinal) && memory.jobs.get(id) === undefined;
       const found = await passing(batch.filter(isNew), test);

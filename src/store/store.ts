@@ -1,3 +1,8 @@
+/*
+ * The port: what the coordinator sees of the store. It owns the words of that contract (changes, queries, pages, errors)
+ * and no data. What every store promises, and what a crash leaves of a commit, is said at `Store`.
+ */
+
 import type { AuditAction, AuditEntry, AuditRecord } from '../domain/audit.ts';
 import type { CostAmounts, CostBucket, CostDimension } from '../domain/cost.ts';
 import { CoordinatorError } from '../domain/errors.ts';

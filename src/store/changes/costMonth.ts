@@ -1,3 +1,8 @@
+/*
+ * The buckets of cost of one month, in memory and as they are kept. Owns the sums and their bound; the same entries in
+ * the same order give the same buckets, so that memory and a checkpoint agree after any crash.
+ */
+
 import {
   addAmounts,
   amountNames,

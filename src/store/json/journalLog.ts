@@ -1,3 +1,11 @@
+/*
+ * The log of one folder: a journal that every group is appended to, a checkpoint of lowdb files and JSON that the
+ * journal is folded into, an archive by days, the audit log by months. Owns the folder and its lock, and when a
+ * checkpoint is made. An append is durable when it resolves and never pending. A crash leaves whole records, and at the
+ * end of the journal at most one group that nobody was told of, which the next start cuts off. See docs/operations.md
+ * for the files.
+ */
+
 import { join, resolve } from 'node:path';
 import type { AuditEntry } from '../../domain/audit.ts';
 import type { Clock } from '../../domain/clock.ts';

@@ -1,3 +1,5 @@
+/* The embedded store: `MemoryStore` over the log of one folder. Nothing else is decided here. */
+
 import { MemoryStore, type MemoryStoreOptions } from '../memory/memoryStore.ts';
 import type { Store } from '../store.ts';
 import { JournalLog, type JournalLogOptions } from './journalLog.ts';

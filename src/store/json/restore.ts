@@ -1,3 +1,9 @@
+/*
+ * What a start does with the folder: read the checkpoint, replay the journal after it, remove what a crash left. Owns
+ * the judgement what is damage and what is only unfinished; it changes nothing on disk before everything was read and
+ * found good.
+ */
+
 import { join } from 'node:path';
 import type { Low } from 'lowdb';
 import type { Logger } from '../../lib/log.ts';

@@ -1,3 +1,8 @@
+/*
+ * The last entries of the audit log, until the log of the store gives them back itself; and the search through both.
+ * Each entry has its number for ever, counted from the first; a crash loses none that was committed.
+ */
+
 import type { AuditEntry, AuditRecord } from '../../domain/audit.ts';
 import { messageOf, StoreUnavailable } from '../../domain/errors.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';

@@ -1,20 +1,23 @@
+/*
+ * Changes on their way to be one commit: checked, held, written down as JSON once, and copied so that the caller may go
+ * on with its own. Nothing is durable yet; a batch that is abandoned leaves no trace.
+ */
+
 import type { JobRecord } from '../../domain/job.ts';
 import { jsonCopy } from '../../lib/jsonCopy.ts';
 import type { JobsArchived, StoredChange, StoredJobChange } from '../durableLog.ts';
-import type { Change, JobChange } from '../store.ts';
+import type { Change } from '../store.ts';
+import type { Holds } from './holds.ts';
 
 /** What a batch needs of its `Commits`. */
 export interface BatchHost {
-  take(change: JobChange, known: number | undefined): JobRecord | undefined;
-  isTaken(id: string): boolean;
-  takeToLeave(id: string): void;
+  readonly holds: Holds;
   enqueue(
     texts: readonly string[],
     characters: number,
     changes: StoredChange[],
     ids: readonly string[],
   ): Promise<JobRecord[]>;
-  giveBack(ids: readonly string[]): void;
 }
 
 /** Changes on their way to be one commit. From `add` on their jobs are held: no other commit and no claim gets them. */
@@ -43,7 +46,7 @@ export class Batch {
       this.#keep(change);
       return;
     }
-    const job = this.#host.take(change, this.#versions.get(change.id));
+    const job = this.#host.holds.take(change, this.#versions.get(change.id));
     this.#versions.set(change.id, change.expectedVersion + 1);
     const stored: StoredJobChange = job === undefined ? change : { ...change, ordinal: job.ordinal };
     this.#keep(stored);
@@ -56,12 +59,12 @@ export class Batch {
 
   /** Whether no other commit has the job. */
   mayLeave(job: JobRecord): boolean {
-    return !this.#host.isTaken(job.id);
+    return !this.#host.holds.has(job.id);
   }
 
   /** Let a job leave for the archive, where it must be durable before this is committed. Only when it `mayLeave`. */
   leave(job: JobRecord): void {
-    this.#host.takeToLeave(job.id);
+    this.#host.holds.takeToLeave(job.id);
     this.#versions.set(job.id, 0);
     this.#leaving.push(job.ordinal);
   }
@@ -83,7 +86,7 @@ export class Batch {
 
   /** Give back what it holds. */
   abandon(): void {
-    this.#host.giveBack([...this.#versions.keys()]);
+    this.#host.holds.giveBack([...this.#versions.keys()]);
     this.#versions.clear();
   }
 

@@ -1,3 +1,10 @@
+/*
+ * The way of a commit: gather a group, append it to the log, apply it to memory, answer. Owns the queue, the store's
+ * health and what happens while an outcome is not known. Promises that nobody is answered before the log is, that memory
+ * follows the order of the log, and that a refused commit leaves nothing. After a crash a commit that was not answered
+ * is there whole or not at all.
+ */
+
 import type { Clock } from '../../domain/clock.ts';
 import { messageOf, StoreUnavailable } from '../../domain/errors.ts';
 import type { JobRecord } from '../../domain/job.ts';
@@ -10,8 +17,9 @@ import {
   type PendingAppend,
   type StoredChange,
 } from '../durableLog.ts';
-import { type JobChange, KeyTaken, OutcomeUnknown, VersionConflict } from '../store.ts';
+import { OutcomeUnknown } from '../store.ts';
 import { Batch, type BatchHost } from './batch.ts';
+import { Holds } from './holds.ts';
 import type { Memory } from './memory.ts';
 
 /** Records that share a sync: applying 1,000 of them is one turn of the event loop, and stays under 10 ms. */
@@ -76,17 +84,8 @@ export class Commits {
   readonly failed: Promise<Error>;
   readonly #options: CommitsOptions;
   /** One for all batches: a job has three of them. */
-  readonly #batchHost: BatchHost = {
-    take: (change, version) => this.#take(change, version),
-    isTaken: (id) => this.#inFlight.has(id),
-    takeToLeave: (id) => this.#inFlight.set(id, { version: 0, key: null }),
-    enqueue: (texts, characters, changes, ids) => this.#enqueue(texts, characters, changes, ids),
-    giveBack: (ids) => this.#giveBack(ids),
-  };
-  /** Job id → what the commit under way gives it: its version, and the idempotency key of a new one. */
-  readonly #inFlight = new Map<string, { version: number; key: string | null }>();
-  /** The idempotency keys of those, with their jobs. */
-  readonly #keys = new Map<string, string>();
+  readonly #batchHost: BatchHost;
+  readonly #holds: Holds;
   #waiting: Waiting[] = [];
   #waitingCharacters = 0;
   readonly #tasks: (() => Promise<void>)[] = [];
@@ -107,6 +106,12 @@ export class Commits {
 
   constructor(options: CommitsOptions) {
     this.#options = options;
+    const holds = new Holds(options.memory);
+    this.#holds = holds;
+    this.#batchHost = {
+      holds,
+      enqueue: (texts, characters, changes, ids) => this.#enqueue(texts, characters, changes, ids),
+    };
     this.failed = new Promise((resolve) => {
       this.#tellFailed = resolve;
     });
@@ -155,55 +160,6 @@ export class Commits {
     this.#cancelProbe?.();
     this.#giveUp?.(closedUnknown());
     await this.#pumping;
-  }
-
-  /**
-   * Check a job's change and hold the job and the idempotency key of a new one.
-   * @param known the version that the same commit has brought it to, if it has.
-   * @returns the job as it is stored; undefined for a new one.
-   */
-  #take(change: JobChange, known: number | undefined): JobRecord | undefined {
-    const { id, expectedVersion } = change;
-    const job = this.#options.memory.jobs.get(id);
-    const stored = job?.version ?? 0;
-    const inFlight = this.#inFlight.get(id);
-    if (inFlight !== undefined && known === undefined) {
-      const { version } = inFlight;
-      // Also one that expects just what is under way is refused: it would have to fail together with that one.
-      throw new VersionConflict(id, expectedVersion, expectedVersion === version ? stored : version);
-    }
-    if (expectedVersion !== (known ?? stored))
-      throw new VersionConflict(id, expectedVersion, known ?? stored);
-    if ((expectedVersion === 0) !== (change.created !== undefined)) {
-      throw new TypeError(`job ${id}: "created" belongs to expectedVersion 0, and to that only`);
-    }
-    const { enqueuedAt, updatedAt } = change.life;
-    if (!Number.isFinite(enqueuedAt) || !Number.isFinite(updatedAt))
-      throw new TypeError(`job ${id}: enqueuedAt and updatedAt must be numbers`);
-    const key = change.created?.idempotency?.key;
-    if (key !== undefined) this.#takeKey(key, id);
-    if (known === undefined && job !== undefined) this.#options.memory.hold(job);
-    this.#inFlight.set(id, { version: expectedVersion + 1, key: key ?? inFlight?.key ?? null });
-    return job;
-  }
-
-  #takeKey(key: string, id: string): void {
-    const jobId = this.#keys.get(key) ?? this.#options.memory.idempotent(key)?.jobId;
-    if (jobId !== undefined) throw new KeyTaken(key, jobId);
-    this.#keys.set(key, id);
-  }
-
-  #giveBack(ids: readonly string[]): void {
-    for (const id of ids) {
-      this.#letGo(id);
-      this.#options.memory.unhold(id);
-    }
-  }
-
-  #letGo(id: string): void {
-    const key = this.#inFlight.get(id)?.key ?? null;
-    if (key !== null) this.#keys.delete(key);
-    this.#inFlight.delete(id);
   }
 
   #enqueue(
@@ -325,7 +281,7 @@ export class Commits {
           await this.#acceptInSlices(waiting);
         } else {
           for (const change of waiting.changes) this.#apply(change, waiting);
-          for (const id of waiting.ids) this.#letGo(id);
+          for (const id of waiting.ids) this.#holds.letGo(id);
         }
       }
     } catch (error) {
@@ -355,12 +311,12 @@ export class Commits {
     for (const [index, change] of waiting.changes.entries()) {
       if (index > 0 && index % appliedPerTurn === 0) await nextTurn();
       this.#apply(change, waiting);
-      if (change.kind === 'job') this.#letGo(change.id);
+      if (change.kind === 'job') this.#holds.letGo(change.id);
     }
   }
 
   #refuse(group: readonly Waiting[], error: unknown): void {
-    for (const { ids } of group) this.#giveBack(ids);
+    for (const { ids } of group) this.#holds.giveBack(ids);
     if (error instanceof OutcomeUnknown) {
       for (const { reject } of group) reject(error);
       return;

@@ -1,3 +1,8 @@
+/*
+ * The months of cost that reports ask for. Owns which ones stay in memory; older ones are the log's alone. It is filled
+ * by the log and by the ledger of each change.
+ */
+
 import type { CostBucket, CostDimension } from '../../domain/cost.ts';
 import { CostMonth, type CostSink, monthOf } from '../changes/costMonth.ts';
 import type { LedgerEntry } from '../store.ts';

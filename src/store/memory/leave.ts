@@ -1,3 +1,8 @@
+/*
+ * How jobs leave memory for the archive: kept there first, then taken out by a commit. Owns the choice of jobs. A crash
+ * between the two leaves a job in both places, where memory counts.
+ */
+
 import { StoreUnavailable } from '../../domain/errors.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';

@@ -1,3 +1,8 @@
+/*
+ * Everything the store knows, with its indexes, and what a change does to it. Filled once from the log while it opens,
+ * then changed only by what is durable, in the order of the log. A crash takes it away whole; the log fills it again.
+ */
+
 import { partsOfIdempotencyKey } from '../../domain/idempotency.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { KeyRecord } from '../../domain/key.ts';

@@ -1,3 +1,9 @@
+/*
+ * The store that the coordinator works with: memory over a durable log. Owns the life cycle, claims, and the reads;
+ * memory, commits and the log do the rest, and no other file here knows all three. Promises what `Store` does, whatever
+ * log it has. A crash leaves what the log gives back; nothing else survives.
+ */
+
 import type { Clock } from '../../domain/clock.ts';
 import type { CostBucket, CostDimension } from '../../domain/cost.ts';
 import type { JobRecord } from '../../domain/job.ts';

@@ -1,3 +1,9 @@
+/*
+ * The archived jobs: which day has which file, and which day a job is looked for in. Lines are durable before the commit
+ * that takes their jobs out of memory; a crash in between leaves lines of jobs that are still in memory, which do not
+ * count.
+ */
+
 import { dirname, join } from 'node:path';
 import { messageOf, StoreUnavailable } from '../../../domain/errors.ts';
 import type { JobRecord } from '../../../domain/job.ts';

@@ -1,3 +1,8 @@
+/*
+ * The files of the audit log, one a month, appended by checkpoints. What counts of a file is the length that the
+ * manifest names; what a crash left after it is overwritten by the next checkpoint.
+ */
+
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { AuditEntry, AuditRecord } from '../../../domain/audit.ts';

@@ -1,3 +1,9 @@
+/*
+ * Folding sealed files of the journal into the checkpoint. Owns the order of its steps: new files first, then the
+ * manifest, then the removal of what it no longer names, so that a crash at any of them leaves the old checkpoint with
+ * its journal, or the new one.
+ */
+
 import { join } from 'node:path';
 import type { Low } from 'lowdb';
 import { messageOf } from '../../../domain/errors.ts';

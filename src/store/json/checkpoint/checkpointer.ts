@@ -1,3 +1,8 @@
+/*
+ * When a checkpoint is made, and in which thread: one at a time, again after a failure. Sealed files of the journal stay
+ * until a checkpoint has them, so a crash only means that the next start replays more.
+ */
+
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../domain/clock.ts';
 import { messageOf } from '../../../domain/errors.ts';

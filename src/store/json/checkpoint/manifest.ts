@@ -1,3 +1,8 @@
+/*
+ * `coordinator.json`, the file that says which others count. Owns its checksum, and how manifests of older formats are
+ * read. Replacing it is the checkpoint: after a crash it is the old one or the new one.
+ */
+
 import { crc32 } from 'node:zlib';
 import { Low } from 'lowdb';
 import type { KeyRecord } from '../../../domain/key.ts';

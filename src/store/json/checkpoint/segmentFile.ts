@@ -1,3 +1,8 @@
+/*
+ * A file of jobs, read and written line by line and never in memory whole. A new one counts from when a manifest names
+ * it; one that a crash left unnamed is removed by the next start.
+ */
+
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { readLines } from '../../../lib/lines.ts';

@@ -1,3 +1,8 @@
+/*
+ * The lines of a segment after its changes. Owns what stays of a job that was archived: its idempotency key until that
+ * expires. Nothing that stands is changed; a new file is written.
+ */
+
 import { Low } from 'lowdb';
 import { leavingJob, nextJob } from '../../changes/apply.ts';
 import type { Files } from '../files.ts';

@@ -1,3 +1,5 @@
+/* Which change goes to which segment, and when a segment is full. In memory for the time of one checkpoint. */
+
 import type { JobRequest } from '../../../domain/job.ts';
 import type { StoredJobChange } from '../../durableLog.ts';
 import { segmentJobsMax, segmentRequestBytesMax } from '../layout.ts';

@@ -1,3 +1,8 @@
+/*
+ * The files of cost, one a month, and how a checkpoint writes those that were added to under new names. They count from
+ * when a manifest names them.
+ */
+
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { Low } from 'lowdb';

@@ -1,3 +1,5 @@
+/* Records as bytes: numbers, checksum, changes, one line each. What it writes `record.ts` reads. */
+
 import { crc32 } from 'node:zlib';
 import { nextTurn } from '../../../lib/nextTurn.ts';
 import { hex } from './record.ts';

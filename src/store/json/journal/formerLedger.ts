@@ -1,3 +1,5 @@
+/* The ledger as format 1 wrote it, brought to the present form as it is read. Nothing is written in the old form. */
+
 import { noAmounts } from '../../../domain/cost.ts';
 import type { CostStatus, NanoDollars } from '../../../domain/money.ts';
 import type { Usage } from '../../../domain/usage.ts';

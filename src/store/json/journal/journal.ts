@@ -1,3 +1,8 @@
+/*
+ * The end of the journal, where records are appended. Owns the open file and the number of the next record. What it has
+ * acknowledged is on disk; what it has refused is cut off, and after a sync that failed for good it writes nothing more.
+ */
+
 import { join } from 'node:path';
 import { DataDamaged, messageOf } from '../../../domain/errors.ts';
 import { LogFailed } from '../../durableLog.ts';
@@ -7,7 +12,7 @@ import { encodeRecords, type RecordTexts } from './encode.ts';
 import type { JournalFile } from './replay.ts';
 
 /** The disk did not keep what was written: the journal cannot be trusted any more, nothing may be acknowledged. */
-export class SyncFailed extends LogFailed {
+class SyncFailed extends LogFailed {
   constructor(path: string, cause: unknown) {
     super(`${path} could not be made durable: ${messageOf(cause)}`, { cause });
     this.name = 'SyncFailed';

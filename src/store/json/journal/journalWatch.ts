@@ -1,3 +1,8 @@
+/*
+ * A look every second whether the journal is still the file at its path. It owns no data; when the file was removed,
+ * replaced or cut, the store fails instead of acknowledging what no start would find.
+ */
+
 import type { Clock } from '../../../domain/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Journal, JournalLost } from './journal.ts';

@@ -1,3 +1,8 @@
+/*
+ * Tells what the end of the power left of the last write from damage, see docs/decisions/0008-groups-in-the-journal.md.
+ * Only what was never acknowledged may be cut off.
+ */
+
 import { readLines } from '../../../lib/lines.ts';
 import type { OpenFile } from '../files.ts';
 import { decodeRecord, type JournalRecord } from './record.ts';

@@ -1,3 +1,8 @@
+/*
+ * A line of the journal, read back and checked, and the lines of the segments. A record whose checksum is wrong never
+ * gets further than here.
+ */
+
 import { crc32 } from 'node:zlib';
 import type { JobRecord } from '../../../domain/job.ts';
 import type { StoredChange } from '../../durableLog.ts';

@@ -1,3 +1,8 @@
+/*
+ * Reading the files of the journal in order. Owns the rule that no number is missing; what a torn write left at an end
+ * is measured, not judged.
+ */
+
 import { join } from 'node:path';
 import { messageOf } from '../../../domain/errors.ts';
 import { readLines } from '../../../lib/lines.ts';

@@ -1,3 +1,8 @@
+/*
+ * How many jobs are ready, and since when, for figures. Nothing decides by it. In memory alone, built again at each
+ * start.
+ */
+
 import type { JobRecord } from '../../../domain/job.ts';
 import { SortedList } from '../../../lib/sortedList.ts';
 import type { BacklogGroup } from '../../store.ts';

@@ -1,3 +1,8 @@
+/*
+ * The jobs that have ended in the order in which they may leave for the archive. In memory alone, built again at each
+ * start.
+ */
+
 import type { JobRecord } from '../../../domain/job.ts';
 import { SortedList } from '../../../lib/sortedList.ts';
 import { endedAt } from '../../changes/apply.ts';

@@ -1,3 +1,8 @@
+/*
+ * Jobs by id, by order of creation, by state and provider, and by the time of their end. Owns the counts that lists
+ * show: no total is ever counted. In memory alone, built again at each start.
+ */
+
 import type { JobRecord } from '../../../domain/job.ts';
 import { isTerminal, type JobState, type JobStatus, jobStates, statusOf } from '../../../domain/states.ts';
 import { PagedList } from '../../../lib/pagedList.ts';

@@ -1,3 +1,8 @@
+/*
+ * The ready jobs by lane, in claim order. Owns who goes first; a job with a commit under way stands in no lane, so that
+ * none is handed out twice. In memory alone, built again at each start.
+ */
+
 import { candidatesOf, type JobLife, type JobRecord, laneOf } from '../../../domain/job.ts';
 import { Heap } from '../../../lib/heap.ts';
 import { type Entry, SortedList } from '../../../lib/sortedList.ts';

@@ -1,3 +1,8 @@
+/*
+ * Every job that a filter takes, in memory and in the archive, each once, also when it is archived meanwhile. Reads
+ * only.
+ */
+
 import type { JobRecord } from '../../../domain/job.ts';
 import type { DurableLog } from '../../durableLog.ts';
 import type { JobFilter } from '../../store.ts';

@@ -1,3 +1,8 @@
+/*
+ * Pages and walks through the jobs in memory by a filter. Owns how much is looked at in one turn of the event loop;
+ * reads only, and shows every job at most once whatever changes meanwhile.
+ */
+
 import { CoordinatorError } from '../../../domain/errors.ts';
 import { type JobRecord, lastAttempt } from '../../../domain/job.ts';
 import { ownTurn } from '../../../lib/nextTurn.ts';

@@ -1,3 +1,5 @@
+/* Search for a text in prompts of any length without holding up the event loop. Knows nothing of jobs. */
+
 import { ownTurn } from '../../../lib/nextTurn.ts';
 
 /**

@@ -10,8 +10,9 @@ import { canonicalJson } from '../lib/canonicalJson.ts';
 import { KeyedQueue } from '../lib/keyedQueue.ts';
 import { nextTurn } from '../lib/nextTurn.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
-import type { IdempotencyRecord, Store } from '../store/store.ts';
+import { type IdempotencyRecord, KeyTaken, type Store } from '../store/store.ts';
 import type { Admission } from './admission.ts';
+import { afterConflict } from './conflict.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { findJob } from './findJob.ts';
 import { batchId, uuidv7 } from './ids.ts';
@@ -90,7 +91,7 @@ export class Intake {
     const bodyHash = hash('sha256', text);
     // To write it down takes as long again.
     if (text.length > longText) await nextTurn();
-    return this.#keys.run(key, async () => {
+    return this.#once(key, async () => {
       const known = await this.#knownJob(key, bodyHash);
       if (known !== null) return { job: await findJob(this.#store, known), isNew: false };
       await this.#admitKey(key);
@@ -119,7 +120,7 @@ export class Intake {
     by: Principal | null,
   ): Promise<{ jobs: JobRecord[]; isNew: boolean }> {
     const bodyHash = await hashOfAll(planned);
-    return this.#keys.run(key, async () => {
+    return this.#once(key, async () => {
       const known = await this.#knownJob(key, bodyHash);
       if (known === null) {
         await this.#admitKey(key);
@@ -133,6 +134,23 @@ export class Intake {
         jobs.push(await findJob(this.#store, batchId(known, place)));
       }
       return { jobs, isNew: false };
+    });
+  }
+
+  /**
+   * Answer with the job that a key stands for, or make it, after all calls with that key that came before. When somebody else
+   * was faster to use it, look again: then it stands for theirs.
+   */
+  #once<T>(key: string, attempt: () => Promise<T>): Promise<T> {
+    return this.#keys.run(key, async () => {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await attempt();
+        } catch (error) {
+          if (!(error instanceof KeyTaken)) throw error;
+          await afterConflict(this.#clock, error, tries);
+        }
+      }
     });
   }
 

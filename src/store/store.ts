@@ -315,7 +315,7 @@ export interface Demand {
  */
 export type Decide = (job: JobRecord, lane: string) => JobChange | 'skip' | 'close';
 
-/** The stored version is another than the change expects: somebody else was faster. */
+/** The stored version is another than the change expects: somebody else was faster. Read the job and decide again. */
 export class VersionConflict extends Error {
   constructor(id: string, expected: number, actual: number) {
     super(`job ${id} is at version ${actual}, the change expects ${expected}`);
@@ -323,7 +323,10 @@ export class VersionConflict extends Error {
   }
 }
 
-/** The idempotency key stands for another job, which is remembered or whose commit is under way. */
+/**
+ * The idempotency key stands for another job, which is remembered or whose commit is under way. Answer with that job: look
+ * for the key again.
+ */
 export class KeyTaken extends Error {
   /** The job that it stands for. */
   readonly jobId: string;

@@ -15,7 +15,7 @@ import type { Admission } from './admission.ts';
 import { afterConflict } from './conflict.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { findJob } from './findJob.ts';
-import { batchId, uuidv7 } from './ids.ts';
+import { batchId, formerBatchId, shardOf, shardOfKey, uuidv7 } from './ids.ts';
 import type { JobHost, NewJob } from './jobHost.ts';
 
 /** How long the job of an idempotency key is remembered: a day, as the API promises. */
@@ -131,7 +131,7 @@ export class Intake {
       // Equal hashes: there were as many.
       for (const place of planned.keys()) {
         if (place % perTurn === perTurn - 1) await nextTurn();
-        jobs.push(await findJob(this.#store, batchId(known, place)));
+        jobs.push(await this.#jobOfBatch(known, place));
       }
       return { jobs, isNew: false };
     });
@@ -171,6 +171,13 @@ export class Intake {
     );
   }
 
+  /** The job at a place of the batch whose first job this is. @throws CoordinatorError job_not_found; StoreUnavailable. */
+  async #jobOfBatch(first: string, place: number): Promise<JobRecord> {
+    const id = batchId(first, place);
+    const job = (await this.#store.job(id)) ?? (await this.#store.archivedJob(id));
+    return job ?? findJob(this.#store, formerBatchId(first, place));
+  }
+
   /** @throws CoordinatorError share_exceeded when as many keys of its owner are remembered as may be. */
   async #admitKey(key: string): Promise<void> {
     const count = await this.#store.idempotencyKeys(partsOfIdempotencyKey(key).owner);
@@ -183,7 +190,7 @@ export class Intake {
   }
 
   #newRecord(key: string, bodyHash: string): IdempotencyRecord {
-    const jobId = uuidv7(this.#clock, this.#random);
+    const jobId = uuidv7(this.#clock, this.#random, shardOfKey(key));
     return { key, jobId, bodyHash, expiresAt: this.#clock.now() + idempotencyMs };
   }
 
@@ -200,9 +207,13 @@ export class Intake {
     // One time for all: they are one commit.
     const createdAt = this.#clock.now();
     const createdBy = creatorOf(by);
+    let shard: number | undefined;
     for (const [place, { request, plan }] of planned.entries()) {
       const id =
-        idempotency === undefined ? uuidv7(this.#clock, this.#random) : batchId(idempotency.jobId, place);
+        idempotency === undefined
+          ? uuidv7(this.#clock, this.#random, shard)
+          : batchId(idempotency.jobId, place);
+      shard ??= shardOf(id);
       const input = inputOf(request, plan, createdAt);
       yield { id, request, createdBy, input, idempotency: place === 0 ? idempotency : undefined };
     }

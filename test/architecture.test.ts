@@ -81,6 +81,22 @@ test('imports point one way: each room imports only the rooms below it', (t) => 
   t.deepEqual(wrong, []);
 });
 
+test('memory knows no log but by its port, and a log knows nothing of memory', (t) => {
+  const partOf = (file: string): string => /^src\/store\/([a-z]+)\//i.exec(relative(root, file))?.[1] ?? '';
+  // The one place that puts a log under a memory.
+  const joined = ['src/store/json/jsonStore.ts'];
+  const wrong: string[] = [];
+  for (const file of files.filter((one) => roomOf(one) === 'store')) {
+    const part = partOf(file);
+    if (part === '' || joined.includes(relative(root, file))) continue;
+    for (const [, , from = ''] of readFileSync(file, 'utf8').matchAll(importLine)) {
+      const other = from.startsWith('.') ? partOf(resolve(dirname(file), from)) : '';
+      if (!['', part, 'changes'].includes(other)) wrong.push(`${relative(root, file)} imports ${from}`);
+    }
+  }
+  t.deepEqual(wrong, []);
+});
+
 test('coordinator, store and gateway ask the process for neither time, randomness nor files', (t) => {
   const forbidden = /\b(Date\.now|setTimeout|setInterval|Math\.random|performance\.now)\b|'node:fs/;
   const wrong = files

@@ -10,11 +10,12 @@ import { canonicalJson } from '../lib/canonicalJson.ts';
 import { KeyedQueue } from '../lib/keyedQueue.ts';
 import { nextTurn } from '../lib/nextTurn.ts';
 import { type Plan, planRoute } from '../routing/router.ts';
-import type { IdempotencyRecord, Store } from '../store/store.ts';
+import { type IdempotencyRecord, KeyTaken, type Store } from '../store/store.ts';
 import type { Admission } from './admission.ts';
+import { afterConflict } from './conflict.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { findJob } from './findJob.ts';
-import { batchId, uuidv7 } from './ids.ts';
+import { batchId, formerBatchId, shardOf, shardOfKey, uuidv7 } from './ids.ts';
 import type { JobHost, NewJob } from './jobHost.ts';
 
 /** How long the job of an idempotency key is remembered: a day, as the API promises. */
@@ -90,7 +91,7 @@ export class Intake {
     const bodyHash = hash('sha256', text);
     // To write it down takes as long again.
     if (text.length > longText) await nextTurn();
-    return this.#keys.run(key, async () => {
+    return this.#once(key, async () => {
       const known = await this.#knownJob(key, bodyHash);
       if (known !== null) return { job: await findJob(this.#store, known), isNew: false };
       await this.#admitKey(key);
@@ -119,7 +120,7 @@ export class Intake {
     by: Principal | null,
   ): Promise<{ jobs: JobRecord[]; isNew: boolean }> {
     const bodyHash = await hashOfAll(planned);
-    return this.#keys.run(key, async () => {
+    return this.#once(key, async () => {
       const known = await this.#knownJob(key, bodyHash);
       if (known === null) {
         await this.#admitKey(key);
@@ -130,9 +131,26 @@ export class Intake {
       // Equal hashes: there were as many.
       for (const place of planned.keys()) {
         if (place % perTurn === perTurn - 1) await nextTurn();
-        jobs.push(await findJob(this.#store, batchId(known, place)));
+        jobs.push(await this.#jobOfBatch(known, place));
       }
       return { jobs, isNew: false };
+    });
+  }
+
+  /**
+   * Answer with the job that a key stands for, or make it, after all calls with that key that came before. When somebody else
+   * was faster to use it, look again: then it stands for theirs.
+   */
+  #once<T>(key: string, attempt: () => Promise<T>): Promise<T> {
+    return this.#keys.run(key, async () => {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await attempt();
+        } catch (error) {
+          if (!(error instanceof KeyTaken)) throw error;
+          await afterConflict(this.#clock, error, tries);
+        }
+      }
     });
   }
 
@@ -153,6 +171,13 @@ export class Intake {
     );
   }
 
+  /** The job at a place of the batch whose first job this is. @throws CoordinatorError job_not_found; StoreUnavailable. */
+  async #jobOfBatch(first: string, place: number): Promise<JobRecord> {
+    const id = batchId(first, place);
+    const job = (await this.#store.job(id)) ?? (await this.#store.archivedJob(id));
+    return job ?? findJob(this.#store, formerBatchId(first, place));
+  }
+
   /** @throws CoordinatorError share_exceeded when as many keys of its owner are remembered as may be. */
   async #admitKey(key: string): Promise<void> {
     const count = await this.#store.idempotencyKeys(partsOfIdempotencyKey(key).owner);
@@ -165,7 +190,7 @@ export class Intake {
   }
 
   #newRecord(key: string, bodyHash: string): IdempotencyRecord {
-    const jobId = uuidv7(this.#clock, this.#random);
+    const jobId = uuidv7(this.#clock, this.#random, shardOfKey(key));
     return { key, jobId, bodyHash, expiresAt: this.#clock.now() + idempotencyMs };
   }
 
@@ -182,9 +207,13 @@ export class Intake {
     // One time for all: they are one commit.
     const createdAt = this.#clock.now();
     const createdBy = creatorOf(by);
+    let shard: number | undefined;
     for (const [place, { request, plan }] of planned.entries()) {
       const id =
-        idempotency === undefined ? uuidv7(this.#clock, this.#random) : batchId(idempotency.jobId, place);
+        idempotency === undefined
+          ? uuidv7(this.#clock, this.#random, shard)
+          : batchId(idempotency.jobId, place);
+      shard ??= shardOf(id);
       const input = inputOf(request, plan, createdAt);
       yield { id, request, createdBy, input, idempotency: place === 0 ? idempotency : undefined };
     }

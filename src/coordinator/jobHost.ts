@@ -6,12 +6,20 @@ import {
   jobMachine,
   jobMachineVersion as machineVersion,
 } from '../../machines/jobMachine.ts';
+import type { Clock } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { JobCreator, JobLife, JobRecord, JobRequest } from '../domain/job.ts';
 import { type JobState, statusOf } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
 import { nextTurn } from '../lib/nextTurn.ts';
-import type { IdempotencyRecord, JobChange, LedgerEntry, Store } from '../store/store.ts';
+import {
+  type IdempotencyRecord,
+  type JobChange,
+  type LedgerEntry,
+  type Store,
+  VersionConflict,
+} from '../store/store.ts';
+import { afterConflict } from './conflict.ts';
 import { type Inspector, inspectOption } from './inspector.ts';
 import { ledgerOf } from './ledger.ts';
 
@@ -82,6 +90,7 @@ function stateValue(state: JobState): JobSnapshot['value'] {
  * One event a job is in flight at a time; later ones queue behind its commit.
  */
 export class JobHost {
+  readonly #clock: Clock;
   readonly #store: Store;
   readonly #logger: Logger;
   readonly #onCommitted: (committed: Committed) => void;
@@ -96,11 +105,13 @@ export class JobHost {
   #effects: JobEffect[] = [];
 
   constructor(options: {
+    clock: Clock;
     store: Store;
     logger: Logger;
     inspector: Inspector | null;
     onCommitted: (committed: Committed) => void;
   }) {
+    this.#clock = options.clock;
     this.#store = options.store;
     this.#logger = options.logger;
     this.#inspector = options.inspector;
@@ -195,25 +206,28 @@ export class JobHost {
   }
 
   /**
-   * Send a job the first event of those that `choose` makes for it and that its state accepts, and commit the change.
+   * Send a job the first event of those that `choose` makes for it and that its state accepts, and commit the change. When
+   * somebody else has changed the job meanwhile, that is decided again with the job as it is now.
+   * @param choose may be called again; what it said last counts.
    * @throws StoreUnavailable when the change could not be made durable; the job is then as it was.
    */
   apply(id: string, choose: (job: JobRecord) => readonly JobEvent[]): Promise<Applied> {
     return this.#serial(id, async (): Promise<Applied> => {
-      const before = await this.#store.job(id);
-      if (before === undefined) return { kind: 'unknown' };
-      for (const event of choose(before)) {
-        const step = this.step(before, event);
-        if (step === null) continue;
+      for (let tries = 1; ; tries += 1) {
+        const before = await this.#store.job(id);
+        if (before === undefined) return { kind: 'unknown' };
+        const step = this.#firstStep(before, choose(before));
+        if (step === null) return { kind: 'refused', job: before };
         try {
           await this.#store.commit([step.change]);
         } catch (error) {
           this.abandon(step);
-          throw error;
+          if (!(error instanceof VersionConflict)) throw error;
+          await afterConflict(this.#clock, error, tries);
+          continue;
         }
         return { kind: 'applied', ...this.settle(step) };
       }
-      return { kind: 'refused', job: before };
     });
   }
 
@@ -269,6 +283,15 @@ export class JobHost {
         ...(ledger.length > 0 ? { ledger } : {}),
       },
     };
+  }
+
+  /** The step of the first event that the state accepts; null when it accepts none. */
+  #firstStep(before: JobRecord, events: readonly JobEvent[]): Step | null {
+    for (const event of events) {
+      const step = this.step(before, event);
+      if (step !== null) return step;
+    }
+    return null;
   }
 
   /** The commit of a step has ended well: let its effects out. */

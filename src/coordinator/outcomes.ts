@@ -132,6 +132,9 @@ export class Outcomes {
     let reason = 'lease_lost' as AckReason;
     let repeated = false;
     const applied = await this.#host.apply(ref.jobId, (job) => {
+      // It is asked again when the job has changed meanwhile.
+      reason = 'lease_lost';
+      repeated = false;
       const attempt = job.life.attempts.find(({ lease }) => lease === ref.lease);
       if (attempt === undefined) return [];
       if (attempt.workerId !== session.workerId) {

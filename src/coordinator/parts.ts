@@ -118,6 +118,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     onAvailable: () => dispatcher.kick(),
   });
   const host = new JobHost({
+    clock,
     store,
     logger,
     inspector,

@@ -69,7 +69,7 @@ export async function takeStats(parts: StatsParts): Promise<Stats> {
     coordinator: {
       status: parts.status(),
       uptimeMs: clock.monotonic() - parts.startedAt,
-      journalBytes: health.journalBytes,
+      journalBytes: health.replayBytes,
       store: health.status,
       vitals: parts.vitals?.() ?? null,
     },

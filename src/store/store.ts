@@ -1,6 +1,11 @@
+/*
+ * The port: what the coordinator sees of the store. It owns the words of that contract (changes, queries, pages, errors)
+ * and no data. What every store promises, and what a crash leaves of a commit, is said at `Store`.
+ */
+
 import type { AuditAction, AuditEntry, AuditRecord } from '../domain/audit.ts';
 import type { CostAmounts, CostBucket, CostDimension } from '../domain/cost.ts';
-import { DataDamaged, messageOf } from '../domain/errors.ts';
+import { CoordinatorError } from '../domain/errors.ts';
 import type {
   AttemptOutcome,
   JobCreator,
@@ -17,30 +22,31 @@ import type { JobState, JobStatus } from '../domain/states.ts';
 import type { WorkerLife, WorkerRecord } from '../domain/worker.ts';
 
 /**
- * What survives. One implementation a folder; every one passes `test/conformance/store.ts`.
+ * What survives. Every implementation passes `test/conformance/store.ts`.
  *
  * Promises of every store:
  * 1. `commit` resolves when all its changes are durable, and then every read shows them; it takes all of them or none.
  * 2. A change whose `expectedVersion` is not the stored one is refused with `VersionConflict`, a new job whose
  *    idempotency key is remembered or on its way with `KeyTaken`, and nothing is written.
- * 3. A commit that fails leaves the store as it was; a later one may succeed.
+ * 3. A commit that fails leaves the store as it was; a later one may succeed. After `OutcomeUnknown` alone the next `open`
+ *    shows either all of its changes or none.
  * 4. A job is handed to one claim at a time.
  * 5. What a reader holds never changes under it: records are replaced, not edited.
  */
 export interface Store {
-  /** Open it, alone, and bring back what was committed. @throws StoreLocked, StoreCorrupt, StoreFormatTooNew, StoreUnusable. */
+  /** Open it, alone, and bring back what was committed. @throws StoreLocked, StoreFormatTooNew, StoreUnusable, DataDamaged. */
   open(): Promise<void>;
-  /** Finish what is under way and let go. Idempotent. */
+  /** Finish what is under way and let go. A commit whose outcome is not known is not waited for. Idempotent; never rejects. */
   close(): Promise<void>;
   health(): StoreHealth;
-  /** Resolves when the store can no longer be trusted (a failed fsync): the process must end without a further ack. */
+  /** Resolves when the store can no longer be trusted (what was written may be lost): the process must end without a further ack. */
   readonly failed: Promise<Error>;
 
   /**
    * Make the changes durable, all or none.
    * @param changes are gone through once, with turns of the event loop in between when they are many.
    * @returns the jobs that are new, in the order of their changes.
-   * @throws VersionConflict, KeyTaken, StoreUnavailable (503, retryable).
+   * @throws VersionConflict, KeyTaken, StoreUnavailable (503, retryable), OutcomeUnknown.
    */
   commit(changes: Iterable<Change>): Promise<JobRecord[]>;
 
@@ -67,7 +73,7 @@ export interface Store {
    * @returns how many have left, at most `rule.limit`. @throws StoreUnavailable; none of them has left then.
    */
   archive(rule: ArchiveRule, mayLeave: (job: JobRecord) => boolean): Promise<number>;
-  /** A job that was archived. Reads from disk. @throws StoreUnavailable when the archive cannot be read. */
+  /** A job that was archived. @throws StoreUnavailable when the archive cannot be read. */
   archivedJob(id: string): Promise<JobRecord | undefined>;
   /**
    * Every job that the filter takes, in batches: newest first, and then, if they are wanted, the archived ones. Each job
@@ -125,7 +131,7 @@ export interface ArchiveRule {
   limit: number;
 }
 
-/** Everything that can change, as one record of the journal. */
+/** Everything that can change. */
 export type Change =
   | JobChange
   | WorkerChange
@@ -230,11 +236,12 @@ export interface LedgerEntry {
 }
 
 export interface StoreHealth {
-  /** `failing`: writes are refused now, reads work; it recovers by itself. `failed`: final. */
+  /** `failing`: writes are refused now, or wait to be known; reads work; it recovers by itself. `failed`: final. */
   status: 'ok' | 'failing' | 'failed' | 'closed';
   /** One sentence when it is not ok. */
   detail: string | null;
-  journalBytes: number;
+  /** How much the next start has to go through again, bytes. */
+  replayBytes: number;
 }
 
 /** Filters are joined by and; null or empty means no filter. */
@@ -340,7 +347,7 @@ export interface Demand {
  */
 export type Decide = (job: JobRecord, lane: string) => JobChange | 'skip' | 'close';
 
-/** The stored version is another than the change expects: somebody else was faster. */
+/** The stored version is another than the change expects: somebody else was faster. Read the job and decide again. */
 export class VersionConflict extends Error {
   constructor(id: string, expected: number, actual: number) {
     super(`job ${id} is at version ${actual}, the change expects ${expected}`);
@@ -348,7 +355,10 @@ export class VersionConflict extends Error {
   }
 }
 
-/** The idempotency key stands for another job, which is remembered or whose commit is under way. */
+/**
+ * The idempotency key stands for another job, which is remembered or whose commit is under way. Answer with that job: look
+ * for the key again.
+ */
 export class KeyTaken extends Error {
   /** The job that it stands for. */
   readonly jobId: string;
@@ -359,31 +369,29 @@ export class KeyTaken extends Error {
   }
 }
 
-/** The place of the data cannot be read or written: no such rights, a read-only file system, no folder, a failing disk. */
+/**
+ * The store was closed, or has failed, before it was known whether a commit is durable: the next start may show it, whole, or
+ * not. The same request is not to be sent again unseen.
+ */
+export class OutcomeUnknown extends CoordinatorError {
+  /** @param what in a sentence. */
+  constructor(what: string, cause?: unknown) {
+    super('store_unavailable', what, {}, { cause });
+    this.name = 'OutcomeUnknown';
+  }
+}
+
+/** The place of the data cannot be used: it cannot be reached, read or written. */
 export class StoreUnusable extends Error {
-  constructor(place: string, cause: unknown) {
-    super(
-      `${place} cannot be used for the data: ${messageOf(cause)}. It must be a folder that may be made, read and written (store.path, --data-dir)`,
-      { cause },
-    );
+  /** @param what in a sentence, with what to do. */
+  constructor(what: string, cause: unknown) {
+    super(what, { cause });
     this.name = 'StoreUnusable';
   }
 }
 
 /** Another process has the store open. */
 export class StoreLocked extends Error {}
-
-/** A record in the middle of the data cannot be read; nothing is repaired by dropping it. */
-export class StoreCorrupt extends DataDamaged {
-  readonly file: string;
-  readonly offset: number;
-  constructor(file: string, offset: number, what: string) {
-    super(`${file} is damaged at byte ${offset}: ${what}`);
-    this.name = 'StoreCorrupt';
-    this.file = file;
-    this.offset = offset;
-  }
-}
 
 /** The data was written by a newer version of this program. */
 export class StoreFormatTooNew extends Error {}

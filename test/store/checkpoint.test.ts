@@ -2,10 +2,11 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
+import { emptyManifest, signManifest } from '../../src/store/json/checkpoint/manifest.ts';
+import { StoreCorrupt } from '../../src/store/json/errors.ts';
 import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
 import { formatVersion } from '../../src/store/json/layout.ts';
-import { emptyManifest, signManifest } from '../../src/store/json/manifest.ts';
-import { StoreCorrupt, StoreFormatTooNew } from '../../src/store/store.ts';
+import { StoreFormatTooNew } from '../../src/store/store.ts';
 import { auditOf, auditQueryOf } from '../conformance/audit.ts';
 import { createTestClock } from '../conformance/store.ts';
 import { FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';
@@ -60,7 +61,7 @@ test('a checkpoint made by the thread is what a start begins from, and the journ
   const store = await openStore(t, path);
   await firstPart(store);
   await store.checkpoint();
-  t.is(store.health().journalBytes, 0);
+  t.is(store.health().replayBytes, 0);
   t.deepEqual(await readdir(join(path, 'journal')), ['0000000000000023.ndjson']);
   t.deepEqual(await readdir(join(path, 'jobs')), ['000000-22.json']);
   await secondPart(store);
@@ -115,7 +116,7 @@ test('a long journal is sealed and taken into a checkpoint by itself', async (t)
   for (let i = 0; i < 200; i += 1) await store.commit([creation(`job-${i}`)]);
   await store.checkpoint();
   t.true((await readdir(join(path, 'journal'))).length === 1);
-  t.is(store.health().journalBytes, 0);
+  t.is(store.health().replayBytes, 0);
   const state = await stateOf(store);
   await store.close();
   t.deepEqual(await stateOf(await openStore(t, path)), state);
@@ -138,7 +139,7 @@ test('a journal of any length is folded in by rounds, in bounded memory', async 
   const store = await openStore(t, path, { files, checkpointBytes: 1_000 });
   await store.checkpoint();
   t.true(manifests > 2, `${manifests} rounds`);
-  t.is(store.health().journalBytes, 0);
+  t.is(store.health().replayBytes, 0);
   t.deepEqual(await stateOf(store), state);
   await store.close();
   t.deepEqual(await stateOf(await openStore(t, path)), state);
@@ -202,7 +203,7 @@ test('a checkpoint that fails changes nothing, is shown, and is tried again late
   const health = store.health();
   t.is(health.status, 'ok');
   t.regex(health.detail ?? '', /last checkpoint failed.*ENOSPC/);
-  t.true(health.journalBytes > 0);
+  t.true(health.replayBytes > 0);
   t.deepEqual(await readdir(join(path, 'jobs')), []);
   await store.commit([creation('meanwhile')]);
   files.before = () => {};
@@ -211,7 +212,7 @@ test('a checkpoint that fails changes nothing, is shown, and is tried again late
   while (store.health().detail !== null) await nextTurn();
   t.is((await readdir(join(path, 'jobs'))).length, 1);
   await store.checkpoint();
-  t.is(store.health().journalBytes, 0);
+  t.is(store.health().replayBytes, 0);
   const state = await stateOf(store);
   await store.close();
   t.deepEqual(await stateOf(await openStore(t, path)), state);
@@ -243,7 +244,7 @@ test('a checkpoint for which no file can be opened, at any of its steps, is made
     files.before = () => {};
     clock.advance(60_000);
     await store.checkpoint();
-    t.like(store.health(), { detail: null, journalBytes: 0 });
+    t.like(store.health(), { detail: null, replayBytes: 0 });
     const state = await stateOf(store);
     await store.close();
     t.deepEqual(await stateOf(await openStore(t, path)), state, `open ${failing}`);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { bucketMs, type CostBucket, type CostDimension } from '../../src/domain/cost.ts';
-import { CostMonth, otherName } from '../../src/store/json/costMonth.ts';
+import { CostMonth, otherName } from '../../src/store/changes/costMonth.ts';
 import { createTestClock } from '../conformance/store.ts';
 import { emptyFolder, openStore, stateOf } from './folders.ts';
 import { creation, epoch, ledgerEntry, transition } from './jobs.ts';

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import test from 'ava';
-import { encodeRecords } from '../../src/store/json/encode.ts';
-import { decodeRecord } from '../../src/store/json/record.ts';
+import { encodeRecords } from '../../src/store/json/journal/encode.ts';
+import { decodeRecord } from '../../src/store/json/journal/record.ts';
 
 const change = (id: number, bytes: number) =>
   JSON.stringify({ kind: 'keyRemoved', id: `${id}`.padEnd(bytes, 'ü') });

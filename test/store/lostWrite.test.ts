@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { StoreCorrupt } from '../../src/store/json/errors.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
-import { StoreCorrupt } from '../../src/store/store.ts';
 import { createTestClock } from '../conformance/store.ts';
 import { unsyncedFiles } from './failingFiles.ts';
 import { emptyFolder, noLock } from './folders.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/lib/systemClock.ts';
-import { encodeRecords } from '../../src/store/json/encode.ts';
+import { encodeRecords } from '../../src/store/json/journal/encode.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { journalName, layoutOf } from '../../src/store/json/layout.ts';
 import { creation, headStart } from './jobs.ts';

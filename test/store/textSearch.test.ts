@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { TextSearch } from '../../src/store/json/textSearch.ts';
+import { TextSearch } from '../../src/store/memory/search/textSearch.ts';
 
 /** Letters that case folding treats in its own ways, halves of surrogate pairs, and signs that mean something in expressions. */
 const odd = [...'aAbkK\u212asSſßẞiIıİσςΣ𐐀𐐨😀.*+?^$()[]{}|/\\-', '\ud801', '\udc00'];

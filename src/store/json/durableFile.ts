@@ -1,3 +1,8 @@
+/*
+ * Small files that are replaced whole: after a crash there is the old one or the new one, and perhaps a temporary file
+ * that the next start removes.
+ */
+
 import { dirname } from 'node:path';
 import { messageOf } from '../../domain/errors.ts';
 import { type Files, type OpenFile, readWhole, writeAll } from './files.ts';

@@ -1,3 +1,8 @@
+/*
+ * The one door to the file system, so that tests and the simulation can give the store a disk that fails. It promises
+ * what the operating system does and throws what that says.
+ */
+
 import { type BigIntStats, constants, write } from 'node:fs';
 import { mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';

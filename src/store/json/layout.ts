@@ -1,3 +1,8 @@
+/*
+ * Names of the files and folders of the store, and the version of their format. Whatever has another name is not ours
+ * and is left alone.
+ */
+
 import { join } from 'node:path';
 
 /**

@@ -1,11 +1,27 @@
+/*
+ * What a start does with the folder: read the checkpoint, replay the journal after it, remove what a crash left. Owns
+ * the judgement what is damage and what is only unfinished; it changes nothing on disk before everything was read and
+ * found good.
+ */
+
 import { join } from 'node:path';
 import type { Low } from 'lowdb';
 import type { Logger } from '../../lib/log.ts';
-import { StoreCorrupt } from '../store.ts';
-import { createRegistry } from './apply.ts';
-import { checkAudit } from './audit/auditFile.ts';
-import { readMonth } from './costFile.ts';
+import type { Load, LogHost } from '../durableLog.ts';
+import { checkAudit, type FoldedAudit } from './audit/auditFile.ts';
+import {
+  emptyManifest,
+  type Manifest,
+  manifestDatabase,
+  signManifest,
+  whatToDo,
+} from './checkpoint/manifest.ts';
+import { readSegment } from './checkpoint/segmentFile.ts';
+import { readMonth } from './cost/costFile.ts';
+import { StoreCorrupt } from './errors.ts';
 import type { Files } from './files.ts';
+import type { SegmentJob, SegmentKey } from './journal/record.ts';
+import { type JournalFile, listJournal, missingRecords, replayFile } from './journal/replay.ts';
 import {
   formatVersion,
   isAuditName,
@@ -15,14 +31,14 @@ import {
   journalName,
   type Layout,
 } from './layout.ts';
-import { emptyManifest, type Manifest, manifestDatabase, signManifest, whatToDo } from './manifest.ts';
-import type { Memory } from './memory.ts';
-import type { SegmentJob, SegmentKey } from './record.ts';
-import { type JournalFile, listJournal, missingRecords, replayFile } from './replay.ts';
-import { readSegment } from './segmentFile.ts';
 
-/** The journal as it stands after a start. */
-export interface Restored {
+/** The folder as it stands after a start. */
+export interface Restored extends RestoredJournal {
+  /** What the checkpoint has of the audit log. */
+  audit: FoldedAudit;
+}
+
+interface RestoredJournal {
   /** The file to append to. */
   active: JournalFile;
   nextSeq: number;
@@ -31,14 +47,14 @@ export interface Restored {
 }
 
 /**
- * Bring back into memory what is on disk: the checkpoint, then the journal after it. A torn last record is cut off and
+ * Bring back what is on disk: the checkpoint, then the journal after it. A torn last record is cut off and
  * logged; leftovers of a crash are removed, but only once everything was read and found good.
  * @throws StoreCorrupt, StoreFormatTooNew; nothing was changed on disk then.
  */
 export async function restore(
   files: Files,
   layout: Layout,
-  memory: Memory,
+  host: Pick<LogHost, 'load' | 'auditKept'>,
   logger: Logger,
 ): Promise<Restored> {
   await files.makeFolder(layout.journal);
@@ -47,20 +63,20 @@ export async function restore(
   await files.makeFolder(layout.audit);
   const database = manifestDatabase(files, layout.manifest);
   const manifest = await readManifest(files, layout, database);
-  memory.loadRegistry(createRegistry(memory, manifest));
+  const { load } = host;
+  load.registry(manifest);
   await checkAudit(files, layout.audit, manifest.audit);
-  memory.audit.folded(manifest.audit);
+  host.auditKept(manifest.audit.seq);
   // The newest first, of which some are kept whatever the clock says.
   for (const entry of manifest.costs.toReversed()) {
-    if (memory.costs.keeps(entry.month)) memory.costs.load(await readMonth(files, layout.cost, entry));
+    if (load.keepsMonth(entry.month)) load.month(await readMonth(files, layout.cost, entry));
   }
-  await loadSegments(files, layout, manifest, memory);
-  memory.jobs.skipTo(manifest.lastOrdinal);
-  const restored = await replay(files, layout, manifest, memory, logger);
-  memory.buildIndexes();
+  await loadSegments(files, layout, manifest, load);
+  load.lastOrdinal(manifest.lastOrdinal);
+  const journal = await replay(files, layout, manifest, load, logger);
   await raiseFormat(database, logger);
-  await removeLeftovers(files, layout, manifest, restored, logger);
-  return restored;
+  await removeLeftovers(files, layout, manifest, journal, logger);
+  return { ...journal, audit: manifest.audit };
 }
 
 /**
@@ -97,13 +113,13 @@ async function raiseFormat(database: Low<Manifest>, logger: Logger): Promise<voi
   logger.info({ from: format, to: formatVersion }, 'raised the format of the data folder');
 }
 
-async function loadSegments(files: Files, layout: Layout, manifest: Manifest, memory: Memory): Promise<void> {
+async function loadSegments(files: Files, layout: Layout, manifest: Manifest, load: Load): Promise<void> {
   for (const segment of manifest.segments) {
     const path = join(layout.jobs, segment.file);
     for await (const lines of readSegment(files, layout.jobs, segment)) {
       for (const { bytes, offset } of lines) {
         try {
-          loadLine(memory, JSON.parse(bytes.toString('utf8')));
+          loadLine(load, JSON.parse(bytes.toString('utf8')));
         } catch (error) {
           const what = error instanceof Error ? error.message : String(error);
           throw new StoreCorrupt(path, offset, `${what}; ${whatToDo}`);
@@ -113,26 +129,23 @@ async function loadSegments(files: Files, layout: Layout, manifest: Manifest, me
   }
 }
 
-function loadLine(memory: Memory, line: SegmentJob | SegmentKey): void {
+function loadLine(load: Load, line: SegmentJob | SegmentKey): void {
   if ('id' in line) {
     const { idempotency: _, ...job } = line;
-    memory.sharing.request(job.request);
-    memory.sharing.life(job.life);
     // Before format 4 there was none.
-    const createdBy = job.createdBy ?? null;
-    job.createdBy = createdBy === null ? null : memory.sharing.creator(createdBy);
-    memory.loadJob(job);
+    job.createdBy ??= null;
+    load.job(job);
   }
-  if (line.idempotency !== undefined) memory.loadKey(line.idempotency);
+  if (line.idempotency !== undefined) load.idempotency(line.idempotency);
 }
 
 async function replay(
   files: Files,
   layout: Layout,
   manifest: Manifest,
-  memory: Memory,
+  load: Load,
   logger: Logger,
-): Promise<Restored> {
+): Promise<RestoredJournal> {
   const found = await listJournal(files, layout.journal);
   const filled = found.filter(({ bytes }) => bytes > 0);
   // A file is wholly in the checkpoint when the next one begins at or before the first record after it.
@@ -150,10 +163,7 @@ async function replay(
     if (file.firstSeq !== nextSeq) throw missingRecords(layout.journal, nextSeq, file.firstSeq - 1);
     const replayed = await replayFile(files, layout.journal, file.name, ({ seq, changes }) => {
       if (seq <= manifest.seq) return;
-      for (const change of changes) {
-        memory.sharing.change(change);
-        memory.apply(change);
-      }
+      for (const change of changes) load.change(change);
     });
     if (replayed.tornBytes > 0) torn = { ...replayed, path: join(layout.journal, file.name) };
     kept.push({ ...file, bytes: replayed.goodBytes });
@@ -205,7 +215,7 @@ async function removeLeftovers(
   files: Files,
   layout: Layout,
   manifest: Manifest,
-  restored: Restored,
+  restored: RestoredJournal,
   logger: Logger,
 ): Promise<void> {
   const named = new Set(

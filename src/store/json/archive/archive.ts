@@ -1,11 +1,17 @@
+/*
+ * The archived jobs: which day has which file, and which day a job is looked for in. Lines are durable before the commit
+ * that takes their jobs out of memory; a crash in between leaves lines of jobs that are still in memory, which do not
+ * count.
+ */
+
 import { dirname, join } from 'node:path';
 import { messageOf, StoreUnavailable } from '../../../domain/errors.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { KeyedQueue } from '../../../lib/keyedQueue.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { endedAt } from '../../changes/apply.ts';
 import { codeOf, type Files } from '../files.ts';
 import { archiveDayOf, archiveNames } from '../layout.ts';
-import { endedAt } from '../record.ts';
 import { ArchiveDay, type Staged } from './day.ts';
 import { IndexDamaged, runEntriesMax } from './run.ts';
 

@@ -1,3 +1,8 @@
+/*
+ * The archive of one day, its lines and their index. Owns what counts of the file: lines that a refused or interrupted
+ * archiving left are cut off, and the index can always be made anew from the lines.
+ */
+
 import { dirname } from 'node:path';
 import { messageOf } from '../../../domain/errors.ts';
 import type { JobRecord } from '../../../domain/job.ts';

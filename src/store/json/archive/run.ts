@@ -1,3 +1,8 @@
+/*
+ * A sorted run of an index as bytes: how it is written, read and searched. A run is checked by its checksum; a damaged
+ * one means that the index is made anew.
+ */
+
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { OpenFile } from '../files.ts';

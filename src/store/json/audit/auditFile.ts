@@ -1,13 +1,18 @@
+/*
+ * The files of the audit log, one a month, appended by checkpoints. What counts of a file is the length that the
+ * manifest names; what a crash left after it is overwritten by the next checkpoint.
+ */
+
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { AuditEntry, AuditRecord } from '../../../domain/audit.ts';
 import { messageOf } from '../../../domain/errors.ts';
-import { StoreCorrupt } from '../../store.ts';
+import type { AuditSink } from '../../changes/apply.ts';
+import { type AuditFile, whatToDo } from '../checkpoint/manifest.ts';
+import { StoreCorrupt } from '../errors.ts';
 import { type Files, type OpenFile, openExisting, writeAll } from '../files.ts';
+import { hex } from '../journal/record.ts';
 import { auditName } from '../layout.ts';
-import { type AuditFile, whatToDo } from '../manifest.ts';
-import { hex } from '../record.ts';
-import type { AuditSink } from './auditLog.ts';
 
 /** Bytes that are read and parsed between two turns of the event loop: some 200 entries, about 1 ms. */
 const blockBytes = 64 * 1024;
@@ -94,7 +99,7 @@ function lineOf(entry: AuditEntry): string {
 }
 
 /** First moment after a month (`2026-11`, UTC), epoch ms. */
-export function endOf(month: string): number {
+function endOf(month: string): number {
   const [year = 0, number = 0] = month.split('-').map(Number);
   return Date.UTC(year, number, 1);
 }
@@ -114,10 +119,25 @@ export async function checkAudit(files: Files, folder: string, { files: named }:
 }
 
 /**
- * The entries of a file, newest first, in batches; the event loop gets a turn between two.
+ * The entries of a checkpoint, newest first, in batches; the event loop gets a turn between two.
+ * @param since epoch ms: months before it are not read. @param until epoch ms: months after it are not read.
  * @throws StoreCorrupt when an entry is not what was written.
  */
-export async function* readAudit(
+export async function* auditEntries(
+  files: Files,
+  folder: string,
+  { files: named }: FoldedAudit,
+  since: number,
+  until: number | null,
+): AsyncGenerator<AuditEntry[]> {
+  for (const file of named.toReversed()) {
+    const isWanted = endOf(file.month) > since && (until === null || Date.parse(file.month) < until);
+    if (isWanted) yield* readAudit(files, folder, file);
+  }
+}
+
+/** The entries of a file, as `auditEntries` gives them. */
+async function* readAudit(
   files: Files,
   folder: string,
   { file: name, bytes }: AuditFile,

@@ -1,0 +1,135 @@
+/*
+ * A file of jobs, read and written line by line and never in memory whole. A new one counts from when a manifest names
+ * it; one that a crash left unnamed is removed by the next start.
+ */
+
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { readLines } from '../../../lib/lines.ts';
+import { replaceFile } from '../durableFile.ts';
+import { StoreCorrupt } from '../errors.ts';
+import { type Files, openExisting, writeAll } from '../files.ts';
+import { hex } from '../journal/record.ts';
+import { type SegmentEntry, whatToDo } from './manifest.ts';
+
+/** A job on its line: JSON of a `SegmentJob` that begins with the ordinal. */
+export interface JobLine {
+  bytes: Buffer;
+  /** Of its first byte in the file it was read from; 0 for a new one. */
+  offset: number;
+}
+
+/** The jobs of a segment in order of creation, in batches: a segment is never in memory whole. */
+export type JobLines = AsyncIterable<JobLine[]>;
+
+const head = Buffer.from('{"jobs":[\n');
+const separator = Buffer.from(',\n');
+const tail = Buffer.from('\n]}\n');
+const comma = 0x2c;
+/** What is collected before a write. */
+const writeBytes = 1024 * 1024;
+
+/** No jobs: what a segment starts from. */
+export async function* noLines(): AsyncGenerator<JobLine[]> {
+  // Nothing to give.
+}
+
+/**
+ * Read the jobs of a segment. Its length and checksum are checked when its end is reached, so a caller must not act on
+ * what it got before it got all.
+ * @throws StoreCorrupt when the file is missing or is not what the manifest says.
+ */
+export async function* readSegment(
+  files: Files,
+  folder: string,
+  segment: SegmentEntry,
+): AsyncGenerator<JobLine[]> {
+  const path = join(folder, segment.file);
+  const file = await openExisting(files, path);
+  if (file === null)
+    throw new StoreCorrupt(path, 0, `coordinator.json names it and it is missing; ${whatToDo}`);
+  try {
+    let sum = 0;
+    let count = 0;
+    let end = 0;
+    const lines = readLines(async (into, position) => {
+      const got = await file.read(into, position);
+      sum = crc32(into.subarray(0, got), sum);
+      end = position + got;
+      return got;
+    });
+    for await (const batch of lines) {
+      const jobs = batch.filter(({ bytes }) => bytes.length > tail.length).map(withoutComma);
+      // The first line opens the list.
+      if (batch[0]?.offset === 0) jobs.shift();
+      count += jobs.length;
+      if (jobs.length > 0) yield jobs;
+    }
+    if (end !== segment.bytes || hex(sum) !== segment.sum || count !== segment.count) {
+      const what = 'its length, count or checksum is not what coordinator.json says';
+      throw new StoreCorrupt(path, Math.min(end, segment.bytes), `${what}; ${whatToDo}`);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+function withoutComma(line: JobLine): JobLine {
+  const { bytes, offset } = line;
+  return bytes[bytes.length - 1] === comma ? { bytes: bytes.subarray(0, -1), offset } : line;
+}
+
+/**
+ * A lowdb adapter for a segment: `read` gives the lines of the file that stands, `write` puts lines into a new file,
+ * which nobody looks at until a manifest names it. The file is valid JSON with one job a line.
+ */
+export class SegmentFile {
+  /** Length and checksum of what was written; null before. */
+  written: { bytes: number; sum: string; count: number } | null = null;
+  readonly #files: Files;
+  readonly #folder: string;
+  readonly #from: SegmentEntry | null;
+  readonly #to: string;
+
+  /** @param from the segment as it stands, null for a new one. @param to name of the file to write. */
+  constructor(files: Files, folder: string, from: SegmentEntry | null, to: string) {
+    this.#files = files;
+    this.#folder = folder;
+    this.#from = from;
+    this.#to = to;
+  }
+
+  async read(): Promise<JobLines | null> {
+    return this.#from === null ? null : readSegment(this.#files, this.#folder, this.#from);
+  }
+
+  async write(lines: JobLines): Promise<void> {
+    let bytes = 0;
+    let sum = 0;
+    let count = 0;
+    await replaceFile(this.#files, join(this.#folder, this.#to), async (file) => {
+      let waiting: Buffer[] = [head];
+      let waitingBytes = head.length;
+      const flush = async () => {
+        const block = Buffer.concat(waiting);
+        waiting = [];
+        waitingBytes = 0;
+        await writeAll(file, block, bytes);
+        sum = crc32(block, sum);
+        bytes += block.length;
+      };
+      for await (const batch of lines) {
+        for (const line of batch) {
+          if (count > 0) waiting.push(separator);
+          waiting.push(line.bytes);
+          waitingBytes += line.bytes.length;
+          count += 1;
+          if (waitingBytes >= writeBytes) await flush();
+        }
+      }
+      waiting.push(tail);
+      await flush();
+    });
+    this.written = { bytes, sum: hex(sum), count };
+  }
+}

@@ -1,0 +1,99 @@
+/*
+ * Changes on their way to be one commit: checked, held, written down as JSON once, and copied so that the caller may go
+ * on with its own. Nothing is durable yet; a batch that is abandoned leaves no trace.
+ */
+
+import type { JobRecord } from '../../domain/job.ts';
+import { jsonCopy } from '../../lib/jsonCopy.ts';
+import type { JobsArchived, StoredChange, StoredJobChange } from '../durableLog.ts';
+import type { Change } from '../store.ts';
+import type { Holds } from './holds.ts';
+
+/** What a batch needs of its `Commits`. */
+export interface BatchHost {
+  readonly holds: Holds;
+  enqueue(
+    texts: readonly string[],
+    characters: number,
+    changes: StoredChange[],
+    ids: readonly string[],
+  ): Promise<JobRecord[]>;
+}
+
+/** Changes on their way to be one commit. From `add` on their jobs are held: no other commit and no claim gets them. */
+export class Batch {
+  readonly #host: BatchHost;
+  readonly #texts: string[] = [];
+  readonly #changes: StoredChange[] = [];
+  /** Job id → the version this commit brings it to. */
+  readonly #versions = new Map<string, number>();
+  /** Ordinals of jobs that leave for the archive with this commit. */
+  readonly #leaving: number[] = [];
+
+  #characters = 0;
+
+  constructor(host: BatchHost) {
+    this.#host = host;
+  }
+
+  /**
+   * Add a change, after those added before. It is serialised here, and what goes to memory later is what that text would
+   * be read as: neither an edit by the caller nor what JSON does not carry can make memory differ from the log.
+   * @throws VersionConflict, KeyTaken, or TypeError for what no store could keep. The batch must be abandoned then.
+   */
+  add(change: Change): void {
+    if (change.kind !== 'job') {
+      this.#keep(change);
+      return;
+    }
+    const job = this.#host.holds.take(change, this.#versions.get(change.id));
+    this.#versions.set(change.id, change.expectedVersion + 1);
+    const stored: StoredJobChange = job === undefined ? change : { ...change, ordinal: job.ordinal };
+    this.#keep(stored);
+  }
+
+  /** Of all changes, as they are written. */
+  get characters(): number {
+    return this.#characters;
+  }
+
+  /** Whether no other commit has the job. */
+  mayLeave(job: JobRecord): boolean {
+    return !this.#host.holds.has(job.id);
+  }
+
+  /** Let a job leave for the archive, where it must be durable before this is committed. Only when it `mayLeave`. */
+  leave(job: JobRecord): void {
+    this.#host.holds.takeToLeave(job.id);
+    this.#versions.set(job.id, 0);
+    this.#leaving.push(job.ordinal);
+  }
+
+  /** @returns the new jobs. @throws StoreUnavailable when nothing could be made durable; nothing has changed then. */
+  commit(): Promise<JobRecord[]> {
+    if (this.#leaving.length > 0) {
+      const left: JobsArchived = { kind: 'archived', ordinals: this.#leaving };
+      this.#keep(left);
+    }
+    if (this.#texts.length === 0) return Promise.resolve([]);
+    try {
+      return this.#host.enqueue(this.#texts, this.#characters, this.#changes, [...this.#versions.keys()]);
+    } catch (error) {
+      this.abandon();
+      return Promise.reject(error);
+    }
+  }
+
+  /** Give back what it holds. */
+  abandon(): void {
+    this.#host.holds.giveBack([...this.#versions.keys()]);
+    this.#versions.clear();
+  }
+
+  #keep(change: StoredChange): void {
+    const text = JSON.stringify(change);
+    this.#texts.push(text);
+    this.#characters += text.length;
+    this.#changes.push(jsonCopy(change) ?? JSON.parse(text));
+  }
+}

@@ -1,0 +1,55 @@
+/*
+ * How many jobs are ready, and since when, for figures. Nothing decides by it. In memory alone, built again at each
+ * start.
+ */
+
+import type { JobRecord } from '../../../domain/job.ts';
+import { SortedList } from '../../../lib/sortedList.ts';
+import type { BacklogGroup } from '../../store.ts';
+
+interface Group {
+  provider: string;
+  priority: string;
+  /** major: `enqueuedAt`, minor: the job's ordinal. */
+  jobs: SortedList;
+}
+
+/** The ready jobs by provider and priority, also those with a commit under way; for figures, so nothing claims by it. */
+export class BacklogIndex {
+  readonly #groups = new Map<string, Group>();
+
+  /** Put a ready job in. */
+  add(job: JobRecord): void {
+    const { priority, target, enqueuedAt } = job.life;
+    const key = keyOf(job);
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      group = { provider: target.provider, priority, jobs: new SortedList() };
+      this.#groups.set(key, group);
+    }
+    group.jobs.insert(enqueuedAt, job.ordinal);
+  }
+
+  /** Take a job out that was put in as it is. */
+  remove(job: JobRecord): void {
+    const key = keyOf(job);
+    const group = this.#groups.get(key);
+    if (group === undefined) return;
+    group.jobs.remove(job.life.enqueuedAt, job.ordinal);
+    if (group.jobs.size === 0) this.#groups.delete(key);
+  }
+
+  groups(): BacklogGroup[] {
+    return [...this.#groups.values()].map(({ provider, priority, jobs }) => ({
+      provider,
+      priority,
+      ready: jobs.size,
+      oldestEnqueuedAt: jobs.first()?.major ?? 0,
+    }));
+  }
+}
+
+/** A priority is a label of the configuration, and holds no line break. */
+function keyOf({ life }: JobRecord): string {
+  return `${life.priority}\n${life.target.provider}`;
+}

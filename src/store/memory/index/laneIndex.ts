@@ -1,0 +1,110 @@
+/*
+ * The ready jobs by lane, in claim order. Owns who goes first; a job with a commit under way stands in no lane, so that
+ * none is handed out twice. In memory alone, built again at each start.
+ */
+
+import { candidatesOf, type JobLife, type JobRecord, laneOf } from '../../../domain/job.ts';
+import { Heap } from '../../../lib/heap.ts';
+import { type Entry, SortedList } from '../../../lib/sortedList.ts';
+import type { LaneSummary } from '../../store.ts';
+
+interface Lane {
+  key: string;
+  /** Of the first job that stood in it: all of a lane are alike in strategy, target and chain. */
+  life: JobLife;
+  /** major: `enqueuedAt − headStart`, ms; minor: the job's ordinal. */
+  ready: SortedList;
+}
+
+/** The head of one lane in a claim. */
+interface Head extends Entry {
+  lane: Lane;
+}
+
+/**
+ * The jobs that can be claimed, by lane, each lane in claim order. A job with a commit under way stands in no lane.
+ * Costs hardly depend on how many jobs wait: see `SortedList`.
+ */
+export class LaneIndex {
+  readonly #lanes = new Map<string, Lane>();
+  readonly #headStart: (priority: string) => number;
+  /** One answer per label for the life of the index: a job must be found again where it was put. */
+  readonly #headStarts = new Map<string, number>();
+
+  /** @param headStart milliseconds that a priority is ahead of its time of arrival. */
+  constructor(headStart: (priority: string) => number) {
+    this.#headStart = headStart;
+  }
+
+  /** Put a ready job in its place. */
+  add(job: JobRecord): void {
+    const key = laneOf(job.life);
+    let lane = this.#lanes.get(key);
+    if (lane === undefined) {
+      lane = { key, life: job.life, ready: new SortedList() };
+      this.#lanes.set(key, lane);
+    }
+    lane.ready.insert(this.#place(job), job.ordinal);
+  }
+
+  /** Take a job out, if it is there. */
+  remove(job: JobRecord): void {
+    const lane = this.#lanes.get(laneOf(job.life));
+    if (lane === undefined) return;
+    lane.ready.remove(this.#place(job), job.ordinal);
+    if (lane.ready.size === 0) this.#lanes.delete(lane.key);
+  }
+
+  /** 1 for the job that goes first in its lane. The job itself may stand outside, with a commit under way. */
+  position(job: JobRecord): number {
+    const lane = this.#lanes.get(laneOf(job.life));
+    return lane === undefined ? 1 : lane.ready.rank(this.#place(job), job.ordinal) + 1;
+  }
+
+  /** @param jobAt the job of an ordinal. */
+  summaries(jobAt: (ordinal: number) => JobRecord): LaneSummary[] {
+    const summaries: LaneSummary[] = [];
+    for (const { key, life, ready } of this.#lanes.values()) {
+      const head = ready.first();
+      if (head === undefined) continue;
+      const headEnqueuedAt = jobAt(head.minor).life.enqueuedAt;
+      const { strategy } = life;
+      summaries.push({ key, strategy, candidates: candidatesOf(life), ready: ready.size, headEnqueuedAt });
+    }
+    return summaries;
+  }
+
+  /**
+   * The ready jobs of some lanes in claim order, over all of them. Between two steps jobs may be added and removed.
+   * The caller says with `next(false)` that it wants no more of the lane of the job that it was given last.
+   */
+  *walk(keys: readonly string[]): Generator<{ ordinal: number; lane: string }, void, boolean> {
+    const heads = new Heap<Head>((a, b) => a.major < b.major || (a.major === b.major && a.minor < b.minor));
+    for (const key of new Set(keys)) {
+      const lane = this.#lanes.get(key);
+      const head = lane?.ready.first();
+      if (lane !== undefined && head !== undefined) heads.push({ ...head, lane });
+    }
+    for (let head = heads.pop(); head !== undefined; head = heads.pop()) {
+      const { lane, major, minor } = head;
+      const wantsMore = yield { ordinal: minor, lane: lane.key };
+      if (!wantsMore) continue;
+      // By key and not by index: the job may have left the lane and others may have come since.
+      const next = lane.ready.after(major, minor);
+      if (next !== undefined) heads.push({ ...next, lane });
+    }
+  }
+
+  #place(job: JobRecord): number {
+    const { priority, enqueuedAt } = job.life;
+    let headStart = this.#headStarts.get(priority);
+    if (headStart === undefined) {
+      headStart = this.#headStart(priority);
+      if (!Number.isFinite(headStart))
+        throw new TypeError(`the head start of priority ${priority} is no number`);
+      // Labels come from clients; past the bound the function is trusted to answer the same again.
+      if (this.#headStarts.size < 1_000) this.#headStarts.set(priority, headStart);
+    }
+    return enqueuedAt - headStart;
+  }
+}

@@ -1,0 +1,201 @@
+/*
+ * Everything the store knows, with its indexes, and what a change does to it. Filled once from the log while it opens,
+ * then changed only by what is durable, in the order of the log. A crash takes it away whole; the log fills it again.
+ */
+
+import { partsOfIdempotencyKey } from '../../domain/idempotency.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import type { KeyRecord } from '../../domain/key.ts';
+import type { ProviderHold } from '../../domain/provider.ts';
+import type { QueueState } from '../../domain/queue.ts';
+import type { WorkerRecord } from '../../domain/worker.ts';
+import {
+  applyToRegistry,
+  createRegistry,
+  leavingJob,
+  nextJob,
+  type Registry,
+  type RegistryRecords,
+} from '../changes/apply.ts';
+import type { CostMonth } from '../changes/costMonth.ts';
+import type { Load, StoredChange } from '../durableLog.ts';
+import type { IdempotencyRecord } from '../store.ts';
+import { AuditLog } from './auditLog.ts';
+import { CostBook } from './costBook.ts';
+import { BacklogIndex } from './index/backlogIndex.ts';
+import { JobIndex } from './index/jobIndex.ts';
+import { LaneIndex } from './index/laneIndex.ts';
+import type { Scan } from './search/jobScan.ts';
+import { Sharing } from './sharing.ts';
+
+/** What `Memory` asks of the outside. */
+export interface MemoryOptions {
+  /** Milliseconds that a priority is ahead of its time of arrival. */
+  headStart: (priority: string) => number;
+  /** Epoch ms. */
+  now: () => number;
+}
+
+/** Everything the store knows, as of the last durable commit, with its indexes. Never ahead of the log. */
+export class Memory implements Load {
+  readonly jobs = new JobIndex();
+  readonly lanes: LaneIndex;
+  readonly backlog = new BacklogIndex();
+  /** Those that are under way. */
+  readonly scans = new Set<Scan>();
+  /** What comes out of JSON.parse goes through here before it goes into memory. */
+  readonly sharing = new Sharing();
+  readonly #now: () => number;
+  readonly costs: CostBook;
+  readonly audit = new AuditLog();
+  #registry: Registry;
+  /** By key, in order of arrival, which with one time to live is the order of expiry too. */
+  readonly #idempotency = new Map<string, IdempotencyRecord>();
+  /** Of those, how many each owner has. */
+  readonly #keysOfOwner = new Map<string, number>();
+  #isIndexed = false;
+
+  constructor(options: MemoryOptions) {
+    this.lanes = new LaneIndex(options.headStart);
+    this.#now = options.now;
+    this.costs = new CostBook(options.now);
+    this.#registry = createRegistry(this);
+  }
+
+  get workers(): ReadonlyMap<string, WorkerRecord> {
+    return this.#registry.workers;
+  }
+
+  get keys(): ReadonlyMap<string, KeyRecord> {
+    return this.#registry.keys;
+  }
+
+  get queue(): QueueState {
+    return this.#registry.queue;
+  }
+
+  /** By name. */
+  get providers(): ReadonlyMap<string, ProviderHold> {
+    return this.#registry.providers;
+  }
+
+  registry(records: RegistryRecords): void {
+    this.#registry = createRegistry(this, records);
+  }
+
+  keepsMonth(month: string): boolean {
+    return this.costs.keeps(month);
+  }
+
+  month(month: CostMonth): void {
+    this.costs.load(month);
+  }
+
+  job(job: JobRecord): void {
+    this.sharing.request(job.request);
+    this.sharing.life(job.life);
+    if (job.createdBy !== null) job.createdBy = this.sharing.creator(job.createdBy);
+    this.jobs.put(job);
+  }
+
+  idempotency(record: IdempotencyRecord): void {
+    this.#remember(record);
+  }
+
+  lastOrdinal(ordinal: number): void {
+    this.jobs.skipTo(ordinal);
+  }
+
+  change(change: StoredChange): void {
+    this.sharing.change(change);
+    this.apply(change);
+  }
+
+  /** Build the indexes: between loading (which goes faster without) and the first commit. */
+  buildIndexes(): void {
+    this.#isIndexed = true;
+    this.jobs.buildSets((job) => {
+      if (job.state === 'pending.ready') this.#enterQueue(job);
+    });
+  }
+
+  /**
+   * Do what a durable change says.
+   * @returns the job when it is a new one.
+   * @throws Error when it does not fit, see `nextJob` and `leavingJob`.
+   */
+  apply(change: StoredChange): JobRecord | null {
+    applyToRegistry(this.#registry, change);
+    if (change.kind === 'archived') for (const ordinal of change.ordinals) this.#remove(ordinal);
+    if (change.kind !== 'job') return null;
+    const previous = this.jobs.get(change.id);
+    const job = nextJob(previous, change, previous?.ordinal ?? this.jobs.lastOrdinal + 1);
+    if (this.#isIndexed && previous?.state === 'pending.ready') {
+      this.lanes.remove(previous);
+      this.backlog.remove(previous);
+    }
+    this.jobs.put(job);
+    if (this.#isIndexed && job.state === 'pending.ready') this.#enterQueue(job);
+    if (change.created?.idempotency !== undefined) this.#remember(change.created.idempotency);
+    return previous === undefined ? job : null;
+  }
+
+  /** Take a job out of its lane while a commit of it is under way: nobody else may be offered it. */
+  hold(job: JobRecord): void {
+    if (job.state === 'pending.ready') this.lanes.remove(job);
+  }
+
+  /** Put a job back where it stood: its commit has failed. */
+  unhold(id: string): void {
+    const job = this.jobs.get(id);
+    if (job?.state === 'pending.ready') this.lanes.add(job);
+  }
+
+  /** The job that a key stands for, until it expires. */
+  idempotent(key: string): IdempotencyRecord | undefined {
+    const record = this.#idempotency.get(key);
+    return record !== undefined && record.expiresAt > this.#now() ? record : undefined;
+  }
+
+  /** How many keys of an owner are remembered. */
+  idempotencyKeys(owner: string): number {
+    this.#forgetExpiredKeys();
+    return this.#keysOfOwner.get(owner) ?? 0;
+  }
+
+  #enterQueue(job: JobRecord): void {
+    this.lanes.add(job);
+    this.backlog.add(job);
+  }
+
+  #remove(ordinal: number): void {
+    this.jobs.remove(leavingJob(this.jobs.at(ordinal), ordinal));
+    for (const scan of this.scans) if (ordinal >= scan.below) scan.archived.add(ordinal);
+  }
+
+  #remember(record: IdempotencyRecord): void {
+    this.#forgetExpiredKeys();
+    if (record.expiresAt <= this.#now()) return;
+    // Deleted first, so that a key that is used again goes to the end.
+    this.#forgetKey(record.key);
+    this.#idempotency.set(record.key, record);
+    const { owner } = partsOfIdempotencyKey(record.key);
+    this.#keysOfOwner.set(owner, (this.#keysOfOwner.get(owner) ?? 0) + 1);
+  }
+
+  #forgetExpiredKeys(): void {
+    const now = this.#now();
+    for (const oldest of this.#idempotency.values()) {
+      if (oldest.expiresAt > now) break;
+      this.#forgetKey(oldest.key);
+    }
+  }
+
+  #forgetKey(key: string): void {
+    if (!this.#idempotency.delete(key)) return;
+    const { owner } = partsOfIdempotencyKey(key);
+    const count = (this.#keysOfOwner.get(owner) ?? 0) - 1;
+    if (count > 0) this.#keysOfOwner.set(owner, count);
+    else this.#keysOfOwner.delete(owner);
+  }
+}

@@ -1,0 +1,44 @@
+/*
+ * Every job that a filter takes, in memory and in the archive, each once, also when it is archived meanwhile. Reads
+ * only.
+ */
+
+import type { JobRecord } from '../../../domain/job.ts';
+import type { DurableLog } from '../../durableLog.ts';
+import type { JobFilter } from '../../store.ts';
+import type { Memory } from '../memory.ts';
+import { filterJobs, type Progress, passing, wholeTestOf } from './jobSearch.ts';
+
+/** A scan under way, as the archiving of jobs sees it. */
+export interface Scan extends Progress {
+  /** Ordinals of jobs that were archived after the scan had looked at them: it must not look at them again there. */
+  readonly archived: Set<number>;
+}
+
+/**
+ * Every job that the filter takes, newest first, and after those the archived ones. A job that is
+ * archived meanwhile is looked at once all the same. Memory is bounded by a batch and by what is archived meanwhile.
+ */
+export async function* scanJobs(
+  memory: Memory,
+  log: DurableLog,
+  filter: JobFilter,
+  isArchivedToo: boolean,
+): AsyncGenerator<JobRecord[]> {
+  const scan: Scan = { below: 0, archived: new Set() };
+  // Before the first batch: what is wrong with the filter is told at once.
+  const test = wholeTestOf(memory.jobs, filter);
+  memory.scans.add(scan);
+  try {
+    yield* filterJobs(memory.jobs, filter, scan);
+    if (!isArchivedToo) return;
+    for await (const batch of log.archived(filter.createdAfter)) {
+      const isNew = ({ id, ordinal }: JobRecord) =>
+        !scan.archived.has(ordinal) && memory.jobs.get(id) === undefined;
+      const found = await passing(batch.filter(isNew), test);
+      if (found.length > 0) yield found;
+    }
+  } finally {
+    memory.scans.delete(scan);
+  }
+}

@@ -186,7 +186,10 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
     const stats = await client.stats();
     const [first] = connected;
     if (first === undefined)
-      return [fault(title, 'none is connected: jobs wait until one connects', start), ...refusedWorkers(stats)];
+      return [
+        fault(title, 'none is connected: jobs wait until one connects', start),
+        ...refusedWorkers(stats),
+      ];
     const open = connected.filter(takesWork);
     const detail = `${connected.length} connected: ${connected.map(({ name }) => name).join(', ')}`;
     const fleet =

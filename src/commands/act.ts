@@ -30,7 +30,7 @@ export function actCommand<Thing>(
 ): Command {
   return createCommand(name, description, examples)
     .argument(...refs)
-    .option('--json', `print the JSON of the API, one ${thing} a document`)
+    .option('--json', `print the JSON of the API, one document per ${thing}`)
     .action(async (names: string[], _options: ConnectionOptions & { json?: true }, command: Command) => {
       const flags = command.optsWithGlobals<ConnectionOptions & { json?: true }>();
       const client = await connect(flags, io);
@@ -44,7 +44,7 @@ export function actCommand<Thing>(
 /** There is no such thing; says the nearest of the `names` that there are, or all of them. */
 export function noSuch(thing: string, ref: string, names: readonly string[]): CommandFailure {
   const near = nearest(ref, names);
-  const known = names.length === 0 ? 'none is known' : `there are: ${names.map(plainLine).join(', ')}`;
+  const known = names.length === 0 ? 'there are none' : `known: ${names.map(plainLine).join(', ')}`;
   const help = near === null ? known : `did you mean ${plainLine(near)}?`;
   return new CommandFailure(exitCodes.refused, `There is no ${thing} ${ref}; ${help}`);
 }

@@ -23,16 +23,20 @@ const limitMax = 1000;
 
 /** `svc audit`: who did what. Only an admin's key may. */
 export function auditCommand(io: Io = processIo()): Command {
-  const command = createCommand('audit', 'Show who did what, and what was refused to whom, newest first', [
+  const command = createCommand('audit', 'Show who did what, and what was refused, newest first', [
     'svc audit --since 2h',
     'svc audit --actor nightly --action role.refused',
     'svc audit --action key.created,key.revoked --since 2026-11-01 --json',
   ])
-    .option('--since <time>', 'from then on: 30m, 2h, 7d, or a time such as 2026-11-21T09:00:00Z', pastTime)
-    .option('--until <time>', 'before that', pastTime)
+    .option(
+      '--since <time>',
+      'entries since then: 30m, 2h, 7d, or a time such as 2026-11-21T09:00:00Z',
+      pastTime,
+    )
+    .option('--until <time>', 'entries before then', pastTime)
     .option('--actor <key>', 'name or id of the key that did it')
-    .option('--action <action>', `${auditActions.join(', ')}; several with commas, or repeated`, collect)
-    .option('--limit <n>', `entries at most, 1 to ${limitMax} (default: 50)`, count(1, limitMax));
+    .option('--action <action>', `${auditActions.join(', ')}; comma-separated or repeated`, collect)
+    .option('--limit <n>', `maximum number of entries, 1 to ${limitMax} (default: 50)`, count(1, limitMax));
   return listCommand<WireAuditList, WireAuditEntry, AuditFlags>(io, command, {
     ask: (client, { since: from, until, actor, action, limit }) =>
       client.audit({ since: from, until, actor, action: action?.join(','), limit }),

@@ -65,7 +65,7 @@ function readItems(text: string, { file, prompt, defaults }: BulkOptions): Item[
     else items.push({ line: index + 1, body: { ...defaults, ...body } });
   }
   if (faults.length > 0) throw new CommandFailure(exitCodes.usage, shorten(faults));
-  if (items.length === 0) throw new CommandFailure(exitCodes.usage, `--file: ${file} has no line with a job`);
+  if (items.length === 0) throw new CommandFailure(exitCodes.usage, `--file: ${file} contains no jobs`);
   return items;
 }
 
@@ -76,7 +76,7 @@ function bodyOf(line: string, prompt: string | undefined): DispatchBody | string
     try {
       value = JSON.parse(line);
     } catch {
-      return 'begins like JSON and is none';
+      return 'begins like JSON but is not valid JSON';
     }
   }
   if (typeof value === 'string') return prompt === undefined ? { prompt: value } : { prompt, input: value };
@@ -106,7 +106,7 @@ async function dispatchItems(
       ids.push(...jobs.map(({ id }) => id));
     } catch (error) {
       if (ids.length > 0) {
-        io.err.line(`The first ${ids.length} jobs were taken, up to line ${items[ids.length - 1]?.line}:`);
+        io.err.line(`The first ${ids.length} jobs were accepted, up to line ${items[ids.length - 1]?.line}:`);
         io.err.lines(ids);
       }
       throw withLines(error, batch, file);
@@ -134,7 +134,7 @@ async function dispatchSurely(
     } catch (error) {
       const ms = outage.pauseAfter(error);
       const why = plainLine(messageOf(error));
-      if (why !== said) io.err.line(`${why}; trying again`);
+      if (why !== said) io.err.line(`${why}; retrying`);
       said = why;
       await pause(ms, signal);
     }
@@ -204,7 +204,9 @@ async function follow(
     } catch (error) {
       if (goesOn(error)) {
         const others = ids.length - index;
-        io.err.line(`${others} jobs go on, from line ${items[index]?.line}; the first is ${plainLine(id)}.`);
+        io.err.line(
+          `${others} jobs keep running, from line ${items[index]?.line}; the first is ${plainLine(id)}.`,
+        );
       }
       throw error;
     }

@@ -49,7 +49,7 @@ function checkNode(): Finding {
   return fault(
     'Node',
     `${process.version} is older than ${needed}`,
-    'npm ci    (it brings a newer Node for the npm scripts)',
+    'npm ci    (installs a newer Node for the npm scripts)',
   );
 }
 
@@ -68,7 +68,7 @@ async function checkConfig(
     if (!(error instanceof ConfigError)) throw error;
     return {
       loaded: null,
-      findings: [fault(title, error.message, 'correct these; docs/configuration.md explains every key')],
+      findings: [fault(title, error.message, 'fix these; docs/configuration.md explains every key')],
     };
   }
 }
@@ -93,7 +93,7 @@ async function checkDataFolder(path: string): Promise<Finding[]> {
       ),
     ];
   }
-  if (isThere === null) return [ok(title, `${path} will be made at the first start`)];
+  if (isThere === null) return [ok(title, `${path} will be created at the first start`)];
   return [ok(title, `${path} can be written`), ...(await checkKeyFile(path))];
 }
 
@@ -123,7 +123,7 @@ async function checkCoordinator(options: CheckupOptions, io: Io): Promise<Findin
   } catch (error) {
     // The configuration has been told already.
     if (error instanceof ConfigError) return [];
-    return [fault('Address and key', messageOf(error), 'svc --help tells how address and key are given')];
+    return [fault('Address and key', messageOf(error), 'svc --help explains how to set address and key')];
   }
   const client = createClient({ baseUrl: address.url, apiKey: address.apiKey });
   const reached = await checkHealth(client);
@@ -142,12 +142,12 @@ async function checkHealth(client: Client): Promise<Finding[]> {
     const age =
       health.version === version
         ? []
-        : [warning(title, `this is version ${version}, it is ${health.version}`, restart)];
+        : [warning(title, `this is version ${version}, the coordinator is ${health.version}`, restart)];
     if (health.status === 'ok') return [ok(title, detail), ...age];
     const fix =
       health.status === 'draining'
         ? 'wait until it has stopped, then npm start'
-        : 'look into its log; most often the disk is full: df -h';
+        : 'check its log; usually the disk is full: df -h';
     return [fault(title, `${detail} (store: ${health.store})`, fix), ...age];
   } catch (error) {
     if (error instanceof Unreachable)
@@ -160,14 +160,15 @@ async function checkKey(client: Client, { apiKey, keyFrom }: Address): Promise<F
   const title = 'Key';
   const fix = 'export SVC_API_KEY=<key>    (or --key-file <file>)';
   if (apiKey === null)
-    return fault(title, 'there is none: no --key-file, no SVC_API_KEY, no admin.key here', fix);
+    return fault(title, 'none found: no --key-file, no SVC_API_KEY, no admin.key here', fix);
   try {
     await client.jobs({ limit: 1 });
     const role = roleOf(apiKey);
     return ok(title, `accepted, from ${keyFrom}${role === null ? '' : `, role ${role}`}`);
   } catch (error) {
     const isWorkers = error instanceof ApiError && error.status === 403 && roleOf(apiKey) === 'worker';
-    if (isWorkers) return fault(title, `the key from ${keyFrom} is a worker's: it may not look at jobs`, fix);
+    if (isWorkers)
+      return fault(title, `the key from ${keyFrom} has the role worker, which may not read jobs`, fix);
     return fault(title, `from ${keyFrom}: ${messageOf(error)}`, fix);
   }
 }
@@ -187,7 +188,7 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
     const [first] = connected;
     if (first === undefined)
       return [
-        fault(title, 'none is connected: jobs wait for ever', start),
+        fault(title, 'none is connected: jobs wait until one connects', start),
         ...pausedQueue(stats),
         ...refusedWorkers(stats),
       ];
@@ -196,7 +197,7 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
     const fleet =
       open.length > 0
         ? ok(title, detail)
-        : warning(title, `${detail}; none takes work`, `svc workers resume ${pasted(first.name)}`);
+        : warning(title, `${detail}; none accepts work`, `svc workers resume ${pasted(first.name)}`);
     return [
       fleet,
       ...pausedQueue(stats),
@@ -220,7 +221,7 @@ function pausedQueue({ queue }: Partial<WireStats>): Finding[] {
 function refusedWorkers({ refused_workers: refused }: Partial<WireStats>): Finding[] {
   // A coordinator of an earlier version does not say it.
   return (refused ?? []).map(({ name, address, why, since, tries }) => {
-    const who = name ?? `one at ${address ?? 'an unknown address'}`;
+    const who = name ?? `a worker at ${address ?? 'an unknown address'}`;
     const text = `${who} is refused: ${why} (${tries} ${tries === 1 ? 'try' : 'tries'} since ${since})`;
     return fault('Workers', plainLine(text), 'give it a valid key: svc keys create --role worker');
   });
@@ -240,11 +241,11 @@ function setAside(connected: readonly WireWorker[]): Finding[] {
 }
 
 const faultFixes: Record<Fault, string> = {
-  unreachable: 'start its model server, or correct base_url; its jobs wait or go to other workers meanwhile',
+  unreachable: 'start its model server, or fix base_url; until then its jobs wait or go to other workers',
   loading: 'wait until the model is loaded',
   refused: 'give that worker a valid key and restart it',
-  missing: 'load or pull the model there, or correct the name',
-  failing: 'look into the log of its model server',
+  missing: 'load or pull the model there, or fix the name',
+  failing: 'check the log of its model server',
 };
 
 /** Any client may name a provider, also one that nobody has: its jobs wait, and no list of providers shows it. */

@@ -33,12 +33,12 @@ function checkCommand(io: Io): Command {
       warn(loaded, io);
       const { length } = loaded.warnings;
       const found = length === 0 ? 'ok' : length === 1 ? 'ok, 1 warning' : `ok, ${length} warnings`;
-      io.out.line(`${loaded.file ?? 'no file, every value has its default'}: ${found}`);
+      io.out.line(`${loaded.file ?? 'no file, all values are defaults'}: ${found}`);
     });
 }
 
 function showCommand(io: Io): Command {
-  return createCommand('show', 'Show every value and where it came from; secrets are masked', [
+  return createCommand('show', 'Show every value and its source; secrets are masked', [
     'svc config show',
     'svc config show --json | jq .config.jobs',
   ])

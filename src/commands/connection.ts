@@ -88,7 +88,7 @@ async function localKey(url: string, config: Config): Promise<Key> {
   const apiKey = await readAdminKey(config.store.path).catch((error: unknown) => {
     throw new CommandFailure(
       exitCodes.denied,
-      `${path} cannot be read: ${messageOf(error)}\nSet SVC_API_KEY, or run this as the user of the coordinator.`,
+      `${path} cannot be read: ${messageOf(error)}\nSet SVC_API_KEY, or run this as the user that runs the coordinator.`,
     );
   });
   return apiKey === null ? none : { apiKey, keyFrom: path };

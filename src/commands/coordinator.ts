@@ -15,18 +15,18 @@ Examples:
   svc coordinator                                   on 127.0.0.1:7420, data in ./data
   svc coordinator --config /etc/svc.config.yaml
   SVC_API_KEY=$(openssl rand -hex 24) svc coordinator --host 0.0.0.0
-  svc coordinator --with-echo-worker                also runs a worker that echoes, to try things out
+  svc coordinator --with-echo-worker                also runs an echo worker, to try things out
 
 Environment:
-  SVC_HOST, SVC_PORT   used when --host and --port are not given
-  SVC_DATA_DIR         used when --data-dir is not given
-  SVC_LOG_LEVEL        used when --log-level is not given
-  SVC_CONFIG           used when --config is not given
-  SVC_API_KEY          an admin key that is always valid, 16 characters or more; without it the first start makes one
+  SVC_HOST, SVC_PORT   used if --host and --port are not given
+  SVC_DATA_DIR         used if --data-dir is not given
+  SVC_LOG_LEVEL        used if --log-level is not given
+  SVC_CONFIG           used if --config is not given
+  SVC_API_KEY          an admin key that is always valid, 16 characters or more; without it the first start creates one
 
-Signals: SIGTERM and SIGINT stop it in good order (exit 0); a second one stops it at once.
-SIGHUP: read the configuration again; a bad one changes nothing.
-Exit codes: 0 stopped in good order; 1 it could not start, or its disk failed; 2 wrong usage or configuration;
+Signals: SIGTERM and SIGINT stop it gracefully (exit 0); a second one stops it at once.
+SIGHUP reloads the configuration; a bad one changes nothing.
+Exit codes: 0 stopped gracefully; 1 it could not start, or its disk failed; 2 wrong usage or configuration;
 65 its data folder is damaged or was changed by somebody else: restore it before the next start.`;
 
 /** `svc coordinator`: runs the coordinator until a signal. */
@@ -45,7 +45,7 @@ export function coordinatorCommand(): Command {
     .addOption(
       new Option(
         '--inspect [where]',
-        'for maintainers: show what every actor does on the Machines page, or with =stately in the Stately inspector too',
+        'for maintainers: show what every actor does on the Machines page; =stately also shows it in the Stately inspector',
       )
         .choices(['page', 'stately'])
         .preset('page'),

@@ -24,7 +24,7 @@ export function costCommand(io: Io = processIo()): Command {
 }
 
 function summaryCommand(io: Io): Command {
-  const command = createCommand('summary', 'Show what a period has cost, and its course', [
+  const command = createCommand('summary', 'Show what a period has cost, in total and over time', [
     'svc cost summary',
     'svc cost summary --period month --tz Europe/Berlin',
     'svc cost summary --from 2026-11-01 --to 2026-11-15',
@@ -39,7 +39,7 @@ function summaryCommand(io: Io): Command {
 }
 
 function breakdownCommand(io: Io): Command {
-  const command = createCommand('breakdown', 'Show what it was spent on, the dearest first', [
+  const command = createCommand('breakdown', 'Show what it was spent on, most expensive first', [
     'svc cost breakdown',
     'svc cost breakdown --by tag --period week',
     'svc cost breakdown --by model --from 2026-11-01 --to 2026-11-15',
@@ -47,9 +47,7 @@ function breakdownCommand(io: Io): Command {
   ]);
   return withPeriod(command)
     .addOption(
-      new Option('--by <what>', 'what to tell apart (default: provider, each with its models)').choices(
-        breakdowns,
-      ),
+      new Option('--by <what>', 'how to group (default: provider, each with its models)').choices(breakdowns),
     )
     .action(async (_options: Flags, itself: Command) => {
       const { json, period, from, to, tz, by, ...flags } = itself.optsWithGlobals<Flags>();
@@ -65,12 +63,12 @@ function breakdownCommand(io: Io): Command {
 function withPeriod(command: Command): Command {
   return command
     .addOption(
-      new Option('--period <period>', 'of the calendar, up to now (default: day)').choices(periodNames),
+      new Option('--period <period>', 'calendar period, up to now (default: day)').choices(periodNames),
     )
     .addOption(
-      new Option('--from <date>', 'first day, such as 2026-11-01, in place of a period').conflicts('period'),
+      new Option('--from <date>', 'first day, such as 2026-11-01, instead of a period').conflicts('period'),
     )
     .option('--to <date>', 'last day, included')
-    .option('--tz <zone>', 'time zone whose midnight counts, such as Europe/Berlin (default: UTC)')
+    .option('--tz <zone>', 'time zone of the days, such as Europe/Berlin (default: UTC)')
     .option('--json', 'print the JSON of the API');
 }

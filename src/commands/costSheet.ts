@@ -21,7 +21,7 @@ const previousNames = {
   day: 'the day before',
   week: 'the week before',
   month: 'the month before',
-  custom: 'as many days before',
+  custom: 'same number of days before',
 };
 
 /** What a period has cost, and those of its hours or days in which something ended. */

@@ -47,12 +47,12 @@ pricing:
 
 /** `svc demo`: a coordinator and a worker in this process, some real texts, and a table of what became of them. */
 export function demoCommand(io: Io = processIo(), start: StartService = startReal): Command {
-  return createCommand('demo', 'Show the coordinator at work, in this process, on a temporary folder', [
-    'svc demo               goes on until Ctrl-C, with API and dashboard',
-    'svc demo --once        ends after the table: 0 when every job was completed',
+  return createCommand('demo', 'Show a coordinator at work, in this process and in a temporary folder', [
+    'svc demo               runs until Ctrl-C, with API and dashboard',
+    'svc demo --once        exits after the table: 0 if every job completed',
     'svc demo --port 8080',
   ])
-    .option('--once', 'end after the table')
+    .option('--once', 'exit after the table')
     .option('--port <port>', `port to listen on (default: ${portDefault}, or any free one)`, count(0, 65_535))
     .action(async ({ once, port }: Flags) => {
       const folder = await mkdtemp(join(tmpdir(), 'svc-demo-'));
@@ -93,12 +93,12 @@ async function present({ folder, port, isOnce, start }: Setting, io: Io): Promis
       if (failures === 0) return;
       throw new CommandFailure(
         exitCodes.failed,
-        `${failures} ${failures === 1 ? 'job was' : 'jobs were'} not completed`,
+        `${failures} ${failures === 1 ? 'job' : 'jobs'} did not complete`,
       );
     }
     if (signal.aborted) return;
     io.out.lines(directions(service, adminKeyPath(config.store.path), io.out.isTerminal));
-    io.out.line('Ctrl-C ends the demonstration and removes its folder.');
+    io.out.line('Ctrl-C ends the demo and removes its folder.');
     await aborted(signal);
   } finally {
     await service.stop();

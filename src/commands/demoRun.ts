@@ -38,7 +38,7 @@ const lookEveryMs = 150;
 export async function runDemo({ client, jobs, slots, signal }: Demo, io: Io): Promise<number> {
   const begun = performance.now();
   io.out.line(
-    `${jobs.length} jobs for one worker with ${slots} slots, the least urgent first; urgent ones overtake.`,
+    `${jobs.length} jobs for one worker with ${slots} slots, sent with the least urgent first; urgent jobs overtake them.`,
   );
   const ids: string[] = [];
   for (const job of jobs) {

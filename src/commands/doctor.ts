@@ -13,14 +13,18 @@ interface Flags extends CheckupOptions {
 
 /** `svc doctor`: what is wrong between here and a job's answer, and the line that mends it. */
 export function doctorCommand(io: Io = processIo()): Command {
-  return createCommand('doctor', 'Look for what is wrong, and say what mends it', [
+  return createCommand('doctor', 'Find problems and print how to fix each', [
     'svc doctor',
     'svc doctor --config /etc/svc.config.yaml',
     'svc doctor --provider ollama --provider openai',
     'svc doctor --url https://svc.example --key-file ~/.svc.key --json',
   ])
     .option('--config <file>', 'configuration file (default: as for svc coordinator)')
-    .option('--provider <name>', 'a provider to ask beside those of the configuration; repeatable', collect)
+    .option(
+      '--provider <name>',
+      'a provider to check in addition to the configured ones; repeatable',
+      collect,
+    )
     .option('--json', 'print the findings as JSON')
     .action(async (_options: Flags, command: Command) => {
       const flags = command.optsWithGlobals<Flags>();
@@ -49,6 +53,6 @@ function findingLines({ level, title, detail, fix }: Finding, screen: Screen): s
   return [
     `${screen.paint(colour, mark)}  ${title.padEnd(13)}  ${first}`,
     ...rest.map((line) => indent + line),
-    ...(fix === null ? [] : [`${indent}${screen.paint('bold', 'mend it:')} ${fix}`]),
+    ...(fix === null ? [] : [`${indent}${screen.paint('bold', 'fix:')} ${fix}`]),
   ];
 }

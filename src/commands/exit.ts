@@ -26,12 +26,12 @@ export const exitCodes = {
 export const exitCodeHelp = `
 Exit codes:
   0    ok
-  1    the thing failed: the job failed or was cancelled, doctor found faults
+  1    failure: the job failed or was cancelled, doctor found faults
   2    wrong usage or configuration
   3    the coordinator cannot be reached
-  4    the key was not accepted, or its role may not
-  5    not found, or refused in this state
-  124  the time to wait was over; the job goes on`;
+  4    the key was rejected, or its role does not allow this
+  5    not found, or not possible in this state
+  124  the waiting time ran out; the job keeps running`;
 
 /** A command cannot go on. The message is for people. */
 export class CommandFailure extends Error {
@@ -84,7 +84,7 @@ export function explain(error: unknown): string | null {
     .filter((line) => !error.detail.includes(line));
   const key =
     error.status === 401
-      ? ['give a key with SVC_API_KEY or --key-file; svc doctor tells which one was used']
+      ? ['set a key with SVC_API_KEY or --key-file; svc doctor shows which one was used']
       : [];
   const request = error.status >= 500 && error.requestId !== null ? [`request ${error.requestId}`] : [];
   return [error.detail, ...[...fields, ...key, ...request].map(indent)].join('\n');

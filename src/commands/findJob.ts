@@ -13,11 +13,12 @@ export async function findJobId(client: Client, ref: string): Promise<string> {
   const { jobs } = await client.jobs({ q: part, limit: candidatesMax });
   const fitting = jobs.filter(({ id }) => id.includes(part));
   const [first, second] = fitting;
-  if (first === undefined) throw new CommandFailure(exitCodes.refused, `There is no job whose id has ${ref}`);
+  if (first === undefined)
+    throw new CommandFailure(exitCodes.refused, `There is no job with ${ref} in its id`);
   if (second === undefined) return first.id;
   const ids = fitting.map(({ id }) => id).join(', ');
   throw new CommandFailure(
     exitCodes.refused,
-    `${ref} is a part of several ids: ${ids}. Try more digits, such as ${shortId(first.id)}.`,
+    `${ref} is part of several ids: ${ids}. Use more digits, such as ${shortId(first.id)}.`,
   );
 }

@@ -29,11 +29,15 @@ export function greetingLines(greeting: Greeting): string[] {
   const lines = [`SVC coordinator is ready at ${url}`];
   if (host !== null && isEveryAddress(host)) {
     const { hostname } = new URL(url);
-    lines.push(`It listens on every address of this machine; from another one, put its name for ${hostname}`);
+    lines.push(
+      `It listens on every address of this machine; from another machine, use its name instead of ${hostname}`,
+    );
   }
   if (statelyUrl !== null)
-    lines.push(`Its actors in the Stately inspector, in a browser of this machine: ${statelyUrl}`);
-  if (isNewKey && isTerminal) lines.push(`Its admin key, kept in ${keyFile}:`, `  ${adminKey}`);
+    lines.push(
+      `To see its actors in the Stately inspector, open this in a browser on this machine: ${statelyUrl}`,
+    );
+  if (isNewKey && isTerminal) lines.push(`Its admin key, stored in ${keyFile}:`, `  ${adminKey}`);
   else if (isNewKey) lines.push(`Its admin key is in ${keyFile}`);
   const showsLink = adminKey !== null && !isOwnKey && isTerminal;
   lines.push(

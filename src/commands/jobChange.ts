@@ -25,7 +25,7 @@ const changes = {
     many: (client: Client, filters: JobFilters) => client.cancelMany({ filter: bulkFilter(filters) }),
   },
   retry: {
-    description: 'Give failed or stuck jobs back to the queue, by id or by filter',
+    description: 'Put failed or stuck jobs back into the queue, by id or by filter',
     past: 'requeued',
     states: 'failed,running.stuck',
     one: (client: Client, id: string) => client.retry(id),
@@ -41,11 +41,11 @@ export function changeCommand(io: Io, name: keyof typeof changes): Command {
   const command = createCommand(name, change.description, [
     `svc jobs ${name} 4be1c0aa 90d2f3b1`,
     `svc jobs ${name} --provider openai --since 2h`,
-    `svc jobs ${name} --metadata customer=acme --dry-run     how many it would be`,
-  ]).argument('[id...]', 'ids, or parts of ids that only one job has');
+    `svc jobs ${name} --metadata customer=acme --dry-run     print how many would change`,
+  ]).argument('[id...]', 'ids, or parts of ids that no other job has');
   return withFilters(command)
-    .option('--dry-run', 'with filters: print how many jobs they choose and change none')
-    .option('--json', 'print the JSON of the API, one document a job or the sums')
+    .option('--dry-run', 'with filters: print how many jobs match, change none')
+    .option('--json', 'print the JSON of the API, one document per job, or the totals')
     .action(async (refs: string[]) => {
       const flags = command.optsWithGlobals<Flags>();
       const client = await connect(flags, io);
@@ -53,7 +53,7 @@ export function changeCommand(io: Io, name: keyof typeof changes): Command {
       if (refs.length > 0 === isNarrowed(filters))
         throw new CommandFailure(
           exitCodes.usage,
-          `name jobs by their ids or by filters such as --tag, one of the two (svc jobs ${name} --help)`,
+          `give either ids or filters such as --tag (svc jobs ${name} --help)`,
         );
       if (refs.length > 0) return changeNamed(client, change, refs, flags, io);
       if (flags.dryRun) return countChosen(client, change, filters, io);
@@ -103,7 +103,7 @@ async function changeChosen(
     if (hasMore && io.err.isTerminal) io.err.line(`${jobs(sums.changed)} ${change.past} so far`);
   }
   if (json) return io.out.line(safeJson(sums));
-  const rest = sums.refused > 0 ? `, ${jobs(sums.refused)} had changed meanwhile` : '';
+  const rest = sums.refused > 0 ? `, ${jobs(sums.refused)} had changed in the meantime` : '';
   io.out.line(`${jobs(sums.changed)} ${change.past}${rest}`);
 }
 

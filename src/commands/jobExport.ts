@@ -21,20 +21,20 @@ interface ExportFlags extends ConnectionOptions, FilterFlags {
 
 /** `svc jobs export`: every job that fits, to standard output or to a file. */
 export function exportCommand(io: Io): Command {
-  const command = createCommand('export', 'Write jobs as NDJSON or CSV, the newest first', [
+  const command = createCommand('export', 'Write jobs as NDJSON or CSV, newest first', [
     'svc jobs export --since 2026-11-01 --archived > november.ndjson',
     'svc jobs export --status failed --format csv --output failed.csv',
     'svc jobs export --state running.stuck',
     "svc jobs export | jq -r '.result.output'",
   ]);
   return withFilters(command)
-    .option('--archived', 'archived jobs too, after the others')
+    .option('--archived', 'include archived jobs, after the others')
     .addOption(
       new Option('--format <format>', 'ndjson has everything; csv is for tables')
         .choices(['ndjson', 'csv'])
         .default('ndjson'),
     )
-    .option('--output <file>', 'write to this file, for its owner alone; standard output without it')
+    .option('--output <file>', 'write to this file, readable only by you (default: standard output)')
     .action(async (_options: ExportFlags, command: Command) => {
       const flags = command.optsWithGlobals<ExportFlags>();
       const client = await connect(flags, io);
@@ -70,7 +70,7 @@ async function write(jobs: AsyncIterable<WireJob>, { format, output }: ExportFla
     await pipeline(texts, file);
   } catch (error) {
     if (fileError === null || error !== fileError) {
-      io.err.line(`${output} holds only a part of the jobs.`);
+      io.err.line(`${output} contains only a part of the jobs.`);
       throw error;
     }
     throw new CommandFailure(exitCodes.failed, `${output} cannot be written: ${messageOf(error)}`);

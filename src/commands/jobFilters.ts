@@ -25,23 +25,23 @@ export interface FilterFlags {
 /** Give `command` the options that choose jobs. */
 export function withFilters(command: Command): Command {
   return command
-    .option('--status <status>', `${jobStatuses.join(', ')}; several with commas`)
-    .option('--state <state>', `${innerStates.join(', ')}; several with commas`)
-    .option('--provider <name>', 'as it was asked for')
-    .option('--model <name>', 'as it was asked for')
+    .option('--status <status>', `${jobStatuses.join(', ')}; comma-separated`)
+    .option('--state <state>', `${innerStates.join(', ')}; comma-separated`)
+    .option('--provider <name>', 'as the job asked for it')
+    .option('--model <name>', 'as the job asked for it')
     .option('--worker <worker>', 'name or id of the worker that runs or ran it')
     .option('--created-by <key>', 'id of the key that sent it, as svc keys list shows it')
-    .option('--tag <label>', 'a tag it carries; repeatable', collect)
-    .option('--priority <label>', 'its priority')
-    .option('--tier <label>', 'its tier')
-    .option('--metadata <name=value>', 'an entry of its metadata; repeatable', collectPair)
+    .option('--tag <label>', 'a tag of the job; repeatable', collect)
+    .option('--priority <label>', 'priority of the job')
+    .option('--tier <label>', 'tier of the job')
+    .option('--metadata <name=value>', 'an entry of the metadata; repeatable', collectPair)
     .option('--query <text>', 'text in the prompt or the id, up to 200 characters', searchText)
     .option(
       '--since <time>',
       'created then or later, such as 2h (ago), 2026-11-21 or 2026-11-21T09:00:00Z',
       pastTime,
     )
-    .option('--until <time>', 'created before; the same forms', pastTime);
+    .option('--until <time>', 'created before then; the same formats', pastTime);
 }
 
 /** The same as the client takes them. @throws CommandFailure (refused) when no worker is called so; as the client does. */

@@ -52,7 +52,7 @@ function jobListCommand(io: Io): Command {
   ]);
   withFilters(command)
     .option('--limit <n>', '1 to 1000 (default: 50)', count(1, 1000))
-    .option('--offset <n>', 'how many to pass over', count(0));
+    .option('--offset <n>', 'how many to skip', count(0));
   return listCommand<WireJobList, WireJob, ListFlags>(io, command, {
     ask: async (client, flags) => {
       const { limit, offset, json } = flags;
@@ -77,12 +77,12 @@ function remarkOnRest({ jobs, total, total_capped: isCapped, offset }: WireJobLi
 function getCommand(io: Io): Command {
   return createCommand('get', 'Show a job: its state, result, attempts and route', [
     'svc jobs get 4be1c0aa              the last digits of the id are enough',
-    'svc jobs get 4be1c0aa --output     the output alone, for a file or a pipe',
+    'svc jobs get 4be1c0aa --output     only the output, for a file or a pipe',
     'svc jobs get 4be1c0aa --json',
   ])
-    .argument('<id>', 'the id, or a part of it that only one job has')
+    .argument('<id>', 'the id, or a part of it that no other job has')
     .option('--json', 'print the JSON of the API')
-    .option('--output', 'print the output and nothing else; 5 when there is none')
+    .option('--output', 'print only the output; exit with 5 if there is none')
     .action(async (ref: string, _options: OneFlags, command: Command) => {
       const flags = command.optsWithGlobals<OneFlags>();
       const client = await connect(flags, io);
@@ -96,11 +96,11 @@ function getCommand(io: Io): Command {
 
 function watchCommand(io: Io): Command {
   return createCommand('watch', 'Follow one job to its end, or all jobs until Ctrl-C', [
-    'svc jobs watch 4be1c0aa     0 when it completes, 1 when it does not',
+    'svc jobs watch 4be1c0aa     exits with 0 if it completes, else 1',
     'svc jobs watch              a live list of the newest jobs',
-    'svc jobs watch | grep fail  a line for each change from now on, of the newest 200 jobs',
+    'svc jobs watch | grep fail  a line for each new change of the newest 200 jobs',
   ])
-    .argument('[id]', 'the id, or a part of it that only one job has')
+    .argument('[id]', 'the id, or a part of it that no other job has')
     .action(async (ref: string | undefined, _options: ConnectionOptions, command: Command) => {
       const client = await connect(command.optsWithGlobals<ConnectionOptions>(), io);
       if (ref === undefined) return watchJobs(client, io);

@@ -49,7 +49,7 @@ export function keysCommand(io: Io = processIo()): Command {
         {
           ask: (client) => client.keys(),
           rows: ({ keys }) => keys,
-          none: 'No keys. svc keys create --role worker makes one.',
+          none: 'No keys. Create one with svc keys create --role worker.',
           table: keyTable,
         },
       ),
@@ -60,7 +60,7 @@ export function keysCommand(io: Io = processIo()): Command {
     .addCommand(
       actCommand<WireKey>(io, {
         name: 'revoke',
-        description: 'Refuse keys from now on and close their connections',
+        description: 'Revoke keys and close their connections',
         examples: ['svc keys revoke box-1', 'svc keys revoke box-1 box-2 --json'],
         refs: ['<key...>', 'names or ids, as svc keys list shows them'],
         thing: 'key',
@@ -77,7 +77,7 @@ export function keysCommand(io: Io = processIo()): Command {
 }
 
 const noAdminLeft =
-  'That was the last admin key of the list: only the SVC_API_KEY that the coordinator is started with is one now.';
+  'That was the last admin key in the list. Only the SVC_API_KEY that the coordinator was started with is an admin key now.';
 
 /** Which key the command line on the coordinator's machine uses. */
 const fileColumn: Column<WireKey> = {
@@ -109,12 +109,12 @@ function withBounds(command: Command): Command {
   return command
     .option(
       '--name-pattern <pattern>',
-      'its workers are called like this, * is any text; repeatable',
+      'its workers need a name like this, * is any text; repeatable',
       collect,
     )
-    .option('--tag <tag>', 'its workers may carry this tag and no other; repeatable', collect)
-    .option('--provider <name>', 'its workers may serve this and no other; repeatable', collect)
-    .option('--max-concurrency <n>', 'slots of all its workers together', count(0, slotsMax));
+    .option('--tag <tag>', 'its workers may have only this tag; repeatable', collect)
+    .option('--provider <name>', 'its workers may serve only this provider; repeatable', collect)
+    .option('--max-concurrency <n>', 'slots of all its workers in total', count(0, slotsMax));
 }
 
 function boundsOf({ namePattern, tag, provider, maxConcurrency }: BoundFlags): Partial<WireKeyBounds> {
@@ -141,20 +141,20 @@ function boundsText({ name_patterns: names, tags, providers, max_concurrency: sl
 function changeCommand(io: Io): Command {
   const command = createCommand('change', 'Bind a worker key to names, tags, providers and slots', [
     "svc keys change gpu --name-pattern 'gpu-*' --max-concurrency 8",
-    'svc keys change gpu --no-tag --no-provider     it is not bound to tags and providers any more',
+    'svc keys change gpu --no-tag --no-provider     no longer bound to tags and providers',
   ]).argument('<key>', 'its name or id');
   return withBounds(command)
     .option('--no-name-pattern', 'any name')
     .option('--no-tag', 'any tags')
     .option('--no-provider', 'any providers')
-    .option('--no-max-concurrency', 'any slots')
+    .option('--no-max-concurrency', 'any number of slots')
     .option('--json', 'print the JSON of the API')
     .action(async (ref: string, _options: Flags, command: Command) => {
       const flags = command.optsWithGlobals<Flags & BoundFlags>();
       const bounds = boundsOf(flags);
       if (Object.keys(bounds).length === 0) {
         const message =
-          'Say what to change: --name-pattern, --tag, --provider, --max-concurrency, or --no-… of them';
+          'Give at least one of --name-pattern, --tag, --provider, --max-concurrency, or their --no-… forms';
         throw new CommandFailure(exitCodes.usage, message);
       }
       const client = await connect(flags, io);
@@ -165,16 +165,16 @@ function changeCommand(io: Io): Command {
 }
 
 function createKeyCommand(io: Io): Command {
-  const command = createCommand('create', 'Make a key and print it, this once', [
+  const command = createCommand('create', 'Create a key and print it; it is shown only once', [
     'svc keys create --role worker --name box-1',
     "svc keys create --role worker --name-pattern 'gpu-*' --tag eu --provider vllm --max-concurrency 8",
     'svc keys create --role client --name nightly --expires 2099-12-31',
-    'svc keys create --role client > client.key     the key and nothing else',
+    'svc keys create --role client > client.key     only the key goes into the file',
   ]);
   return withBounds(command)
     .addOption(new Option('--role <role>', 'what it may do').choices(roles).makeOptionMandatory())
-    .option('--name <name>', 'to know it by in lists')
-    .option('--expires <time>', 'when it ends, such as 30d or 2099-12-31 (default: never)', futureTime)
+    .option('--name <name>', 'name to show in lists')
+    .option('--expires <time>', 'when it expires, such as 30d or 2099-12-31 (default: never)', futureTime)
     .option('--json', 'print the JSON of the API')
     .action(async (_options: CreateFlags, command: Command) => {
       const { role, name, expires, json, namePattern, tag, provider, maxConcurrency, ...connection } =
@@ -191,16 +191,12 @@ function createKeyCommand(io: Io): Command {
 }
 
 function rotateCommand(io: Io): Command {
-  return createCommand('rotate', 'Give a key a new secret and print it, this once', [
-    'svc keys rotate box-1 --grace 600     ten minutes to put the new one in its place',
-    'svc keys rotate box-1                 the old one is refused at once',
+  return createCommand('rotate', 'Give a key a new secret and print it; it is shown only once', [
+    'svc keys rotate box-1 --grace 600     ten minutes to replace the old one',
+    'svc keys rotate box-1                 the old one stops working at once',
   ])
     .argument('<key>', 'its name or id')
-    .option(
-      '--grace <seconds>',
-      'how long the old secret is still taken, 30 days at most (default: 0)',
-      seconds,
-    )
+    .option('--grace <seconds>', 'how long the old secret still works, 30 days at most (default: 0)', seconds)
     .option('--json', 'print the JSON of the API')
     .action(async (ref: string, _options: Flags, command: Command) => {
       const flags = command.optsWithGlobals<Flags & { grace?: number }>();
@@ -216,7 +212,7 @@ function printSecret(key: WireNewKey, json: true | undefined, io: Io): void {
     return;
   }
   io.err.line(
-    `The key ${nameOf(key)}, role ${key.role}. It is shown only now; the coordinator keeps a hash of it.`,
+    `The key ${nameOf(key)}, role ${key.role}. It is shown only once; the coordinator stores only a hash.`,
   );
   io.out.line(key.key);
 }
@@ -240,5 +236,5 @@ async function findKeyId(client: Client, ref: string): Promise<string> {
   if (found === undefined) throw noSuch('key', ref, keys.map(nameOf));
   if (found.id === ref || fitting.length === 1) return found.id;
   const ids = fitting.map(({ id }) => id).join(', ');
-  throw new CommandFailure(exitCodes.refused, `Several keys are called ${ref}; name one by its id: ${ids}`);
+  throw new CommandFailure(exitCodes.refused, `Several keys are called ${ref}; use one of these ids: ${ids}`);
 }

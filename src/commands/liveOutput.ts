@@ -19,7 +19,7 @@ export class LiveOutput {
 
   add({ text, isAnew }: OutputPart): void {
     this.#spinner.stop();
-    if (isAnew && this.#said !== '') this.#beginAgain('begun again');
+    if (isAnew && this.#said !== '') this.#beginAgain('started over');
     this.#said = isAnew ? text : this.#said + text;
     this.#write(text);
   }

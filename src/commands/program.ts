@@ -6,19 +6,19 @@ import type { Io } from './io.ts';
 
 const help = `
 Environment:
-  SVC_COORDINATOR_URL  the coordinator's address, when --url is not given
-  SVC_API_KEY          the key, when --key-file is not given
+  SVC_COORDINATOR_URL  address of the coordinator, if --url is not given
+  SVC_API_KEY          the key, if --key-file is not given
   SVC_CONFIG           the configuration file, instead of svc.config.yaml here
   NO_COLOR             any value: no colours
 
-On the coordinator's own machine neither address nor key is needed: they are found through its configuration and the
-admin.key file in its data folder. Keys are never given on the command line, where other users could read them.
+On the coordinator's own machine you need neither address nor key: svc finds them in its configuration and in the
+admin.key file in its data folder. There is no option for the key itself, because other users could read it there.
 
 Examples:
-  npm start                                 the coordinator, with a worker to try things out
-  svc run "Say hello" --provider echo       one job, its answer on standard output
+  npm start                                 start a coordinator with an echo worker to try things out
+  svc run "Say hello" --provider echo       run one job and print its answer
   svc jobs list --status failed
-  svc doctor                                what is wrong, and what mends it
+  svc doctor                                find problems and how to fix them
 ${exitCodeHelp}`;
 
 /** The whole command line from its commands. */
@@ -50,7 +50,7 @@ function refuseUnknown(group: Command): void {
   const names = group.commands.map((command) => command.name());
   const refuse = (word: string): never => {
     const near = nearest(word, names);
-    const help = near === null ? `there are: ${names.join(', ')}` : `did you mean ${near}?`;
+    const help = near === null ? `the commands are: ${names.join(', ')}` : `did you mean ${near}?`;
     return group.error(`error: unknown command '${word}'; ${help}`, { code: 'commander.unknownCommand' });
   };
   group.on('command:*', ([word = '']: string[]) => refuse(word));

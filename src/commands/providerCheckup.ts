@@ -66,8 +66,8 @@ async function checkProvider(name: string, sources: Sources): Promise<Finding> {
   if (provider === null) {
     const line = `providers: { ${name}: { base_url: http://<host>:<port>/v1 } }`;
     if (providerNames().includes(name)) return fault(title, missingAddress(name), line);
-    const fix = `${line}    (there are by themselves: ${providerNames().join(', ')})`;
-    return fault(title, `${name} is none that is built in, and has no base_url`, fix);
+    const fix = `${line}    (built in are: ${providerNames().join(', ')})`;
+    return fault(title, `${name} is not a built-in provider and has no base_url`, fix);
   }
   try {
     return found(settings, await provider.probe());
@@ -101,12 +101,12 @@ function nameVariableLine(name: string): string {
 function found({ name, model }: ProviderSettings, models: readonly string[] | null): Finding {
   if (models === null) return ok(title, `${name} is built in`);
   if (models.length === 0) {
-    return fault(title, `No model loaded: ${name} answers and has no model`, loadLine(name, model));
+    return fault(title, `No model loaded: ${name} answers but has no model`, loadLine(name, model));
   }
   const more = models.length > shownMax ? ` and ${models.length - shownMax} more` : '';
   const list = `${models.slice(0, shownMax).join(', ')}${more}`;
   if (model !== null && !models.includes(model)) {
-    const fix = `${loadLine(name, model)}    (or correct ${name}.model)`;
+    const fix = `${loadLine(name, model)}    (or fix ${name}.model)`;
     return fault(
       title,
       `Model not found: ${name} does not report ${model} (${name}.model); it has ${list}`,

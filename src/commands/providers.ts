@@ -29,7 +29,7 @@ export function providersCommand(io: Io = processIo()): Command {
         {
           ask: (client) => client.providers(),
           rows: ({ providers }) => providers,
-          none: 'No providers. Workers and jobs bring them.',
+          none: 'No providers yet. Workers and jobs add them.',
           table: providerTable,
         },
       ),
@@ -37,7 +37,8 @@ export function providersCommand(io: Io = processIo()): Command {
     .addCommand(
       actCommand<WireProvider>(io, {
         name: 'reset',
-        description: 'Send to providers again at once: end their rate limit and close their circuit breaker',
+        description:
+          'Make providers available at once: clear their rate limit and close their circuit breaker',
         examples: ['svc providers reset openai', 'svc providers reset openai anthropic --json'],
         refs: ['<provider...>', 'names, as svc providers list shows them'],
         thing: 'provider',

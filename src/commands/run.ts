@@ -30,33 +30,37 @@ interface Flags extends ConnectionOptions {
 }
 
 const examples = [
-  'svc run "Say hello" --provider echo                             on a terminal the output shows as it comes',
+  'svc run "Say hello" --provider echo                             on a terminal the output appears as it is generated',
   'svc run "Summarise this" --provider ollama --model llama3.2 --input @minutes.md',
   'git diff | svc run "Write a commit message" --input - --tag git --priority high',
   'svc run "Name ten rivers" --param temperature=0.2 --param max_tokens=200 --json',
   'svc run "Translate the manual" --input @manual.txt --detach     prints the id and returns',
-  'svc run --file prompts.txt --provider echo > answers.ndjson     a job a line, one JSON line for each in order',
+  'svc run --file prompts.txt --provider echo > answers.ndjson     one job per line, one JSON line per answer, in order',
   'svc run "Summarise" --file jobs.ndjson --model llama3.2         lines may be JSON: {"input": "…", "tags": ["a"]}',
-  'svc run "Be quick" --wait 30                                    124 when it takes longer; the job goes on',
+  'svc run "Be quick" --wait 30                                    exits with 124 if it takes longer; the job keeps running',
 ];
 
 /** `svc run`: one job from the prompt to the output, or one for each line of a file. */
 export function runCommand(io: Io = processIo()): Command {
   return createCommand('run', 'Dispatch a job, wait for its end, print its output', examples)
-    .argument('[prompt]', 'what the model is to do; with --file for every line that brings none')
+    .argument('[prompt]', 'what the model should do; with --file, the prompt of every line without one')
     .option('--provider <name>', 'the provider that must run it (default: routing decides)')
     .option('--model <name>', 'a model of the provider')
-    .option('--input <text>', 'what the prompt is about; @file reads a file, - standard input')
+    .option('--input <text>', 'what the prompt is about; @file reads a file, - reads standard input')
     .option(
       '--file <file>',
-      'a job for each line: text, or JSON with the fields of the API; - standard input',
+      'a job for each line: text, or JSON with the fields of the API; - reads standard input',
     )
     .option('--priority <label>', 'critical, high, normal, low, background, or as configured')
     .option('--tier <label>', 'a label for routing rules')
     .option('--tag <label>', 'a label for routing rules and lists; repeatable', collect)
-    .option('--param <name=value>', 'passed to the provider; JSON where it is JSON; repeatable', collect)
-    .option('--timeout <seconds>', 'fail the job when it runs longer; 0: never', seconds)
-    .option('--wait <seconds>', 'wait no longer than this; the job goes on (default: until it ends)', seconds)
+    .option('--param <name=value>', 'passed to the provider; the value may be JSON; repeatable', collect)
+    .option('--timeout <seconds>', 'fail the job if it runs longer; 0: never', seconds)
+    .option(
+      '--wait <seconds>',
+      'wait no longer than this; the job keeps running (default: until it ends)',
+      seconds,
+    )
     .option('--json', 'print the whole job as JSON instead of the output')
     .option('--detach', 'do not wait: print the id')
     .action(async (prompt: string | undefined, _options: Flags, command: Command) => {
@@ -64,13 +68,13 @@ export function runCommand(io: Io = processIo()): Command {
       const { file, wait, detach = false, json = false } = flags;
       if (file !== undefined) {
         if (flags.input !== undefined)
-          throw new CommandFailure(exitCodes.usage, '--input and --file exclude each other');
+          throw new CommandFailure(exitCodes.usage, '--input and --file cannot be used together');
         const defaults = await bodyOf(flags, io);
         const client = await connect(flags, io);
         return runFile(client, { file, prompt, defaults, waitSeconds: wait, detach, json }, io);
       }
       if (prompt === undefined)
-        throw new CommandFailure(exitCodes.usage, 'a prompt is needed, or --file; svc run --help shows how');
+        throw new CommandFailure(exitCodes.usage, 'give a prompt or --file; svc run --help shows how');
       const body = { prompt, ...(await bodyOf(flags, io)) };
       const client = await connect(flags, io);
       // The key makes a repeated request harmless, should something on the way send it twice.
@@ -135,7 +139,7 @@ async function follow(client: Client, dispatched: WireJob, flags: Flags, io: Io)
     spinner.stop();
     live?.endLine();
     if (goesOn(error)) {
-      io.err.line(`Job ${id} goes on: svc jobs get ${id} shows it, svc jobs cancel ${id} ends it.`);
+      io.err.line(`Job ${id} keeps running: svc jobs get ${id} shows it, svc jobs cancel ${id} cancels it.`);
     }
     throw error;
   }

@@ -46,7 +46,7 @@ export async function runCoordinator(options: CoordinatorFlags): Promise<void> {
     stopOnSignals(service);
     greet(service, loaded.config, loaded.apiKey !== null);
     const error = await service.failed;
-    process.stderr.write(`The store has failed and nothing more is acknowledged: ${error.message}\n`);
+    process.stderr.write(`The store has failed, no more changes are acknowledged: ${error.message}\n`);
     process.exit(exitCodeOf(error));
   } catch (error) {
     process.stderr.write(`error: ${explain(error)}\n`);
@@ -72,7 +72,7 @@ function greet({ url, adminKey, isNewKey, statelyUrl }: Service, config: Config,
 /** What somebody who pressed Ctrl-C reads while jobs run. */
 function waitingFor(jobs: number, graceSeconds: number): string {
   const what = jobs === 1 ? '1 running job' : `${jobs} running jobs`;
-  return `Stopping: waiting up to ${graceSeconds} s for ${what}. Ctrl-C again stops at once; what still runs then continues after the next start.`;
+  return `Stopping: waiting up to ${graceSeconds} s for ${what}. Ctrl-C again stops at once; jobs that are still running then continue after the next start.`;
 }
 
 function stopOnSignals(service: Service): void {

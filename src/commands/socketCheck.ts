@@ -25,7 +25,9 @@ export function checkSocket({ url, apiKey }: Pick<Address, 'url' | 'apiKey'>): P
     socket.on('unexpected-response', (_request, { statusCode = 0, headers: answered }) =>
       found(refusal(statusCode, [answered.server].flat()[0])),
     );
-    socket.on('error', (error) => found(fault(title, messageOf(error), `check the way to ${address.host}`)));
+    socket.on('error', (error) =>
+      found(fault(title, messageOf(error), `check the network to ${address.host}`)),
+    );
   });
 }
 
@@ -35,11 +37,11 @@ function refusal(status: number, server: string | undefined): Finding {
   if (status === 426)
     return fault(
       title,
-      `${through} does not pass the upgrade to a WebSocket on (status 426)`,
-      'have it pass the headers Upgrade and Connection, over HTTP/1.1: docs/operations.md has a block for nginx',
+      `${through} does not pass on the upgrade to a WebSocket (status 426)`,
+      'make it pass on the headers Upgrade and Connection, over HTTP/1.1: docs/operations.md has an nginx block',
     );
   const isOurs = status === 401 || status === 403 || status === 429 || status === 503;
   return isOurs
-    ? fault(title, `refused with status ${status}`, 'see Key above, and the log of the coordinator')
-    : fault(title, `${through} answered ${status} in place of the coordinator`, 'look into its log');
+    ? fault(title, `refused with status ${status}`, 'check the key above, and the log of the coordinator')
+    : fault(title, `${through} answered ${status} instead of the coordinator`, 'check its log');
 }

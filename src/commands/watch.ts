@@ -93,7 +93,7 @@ function redraw(screen: Screen): Show {
       .filter(({ n }) => n > 0)
       .map(({ status, n }) => `${n} ${status}`)
       .join(', ');
-    const title = `${new Date().toLocaleTimeString('en-GB')}  ${total} jobs; of the newest ${jobs.length}: ${counts || 'none'}  (Ctrl-C ends)`;
+    const title = `${new Date().toLocaleTimeString('en-GB')}  ${total} jobs; of the newest ${jobs.length}: ${counts || 'none'}  (Ctrl-C to quit)`;
     const rows = Math.max(1, screen.height - 4);
     const lines = [
       screen.paint('bold', cutToWidth(title, screen.width)),

@@ -20,24 +20,24 @@ Examples:
 
 Environment:
   SVC_API_KEY          the worker's key at the coordinator (role worker)
-  SVC_COORDINATOR_URL  used when --coordinator is not given
-  SVC_CONFIG           used when --config is not given (else svc.config.yaml, .yml or .json here, if there is one)
-  SVC_CONFIG_URL       remote configuration, JSON or YAML with the keys of the file; followed while the worker runs,
+  SVC_COORDINATOR_URL  used if --coordinator is not given
+  SVC_CONFIG           used if --config is not given (else svc.config.yaml, .yml or .json here, if there is one)
+  SVC_CONFIG_URL       remote configuration, JSON or YAML with the keys of the file; reread while the worker runs,
                        so that a rotated key (worker.api_key) needs no restart
   SVC_LOCAL_MODEL_HOST scheme, host and port of the local-model server, such as http://10.0.0.5:11434
   SVC_WORKER_ALLOWED_ENV
-                       more variables that it may name as api_key_env, with commas between; by itself those of the
-                       worker's providers that end in _API_KEY
+                       comma-separated variables that it may also name as api_key_env; by default it may name
+                       those of the worker's providers that end in _API_KEY
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY
                        proxies for requests to providers and coordinator; never for this machine itself
   SVC_LOG_LEVEL        trace, debug, info, warn, error or silent; default info
 
-A value is taken from the flag, else the environment, the configuration file, the remote configuration, the default.
-SIGTERM, SIGINT and SIGHUP: take no more work, finish within the grace, give the rest back. A second SIGTERM or SIGINT:
-exit at once.
+The first of these that sets a value wins: flag, environment, configuration file, remote configuration, default.
+SIGTERM, SIGINT and SIGHUP: accept no more work, finish within the grace period, give the rest back.
+A second SIGTERM or SIGINT: exit at once.
 
 Exit codes:
-  0  stopped as asked, every outcome is with the coordinator
+  0  stopped as requested; the coordinator has every outcome
   1  a local-model server does not answer, or outcomes could not be delivered
   2  wrong or missing settings
 `;
@@ -47,7 +47,7 @@ export function workerCommand(): Command {
   return new Command('worker')
     .description('Run jobs of a coordinator with the providers of this machine')
     .option('--provider <name>', `a provider to serve (${providerNames().join(', ')}); repeatable`, collect)
-    .option('--concurrency <n>', 'jobs at once; 0 takes none (default: 1; for echo alone 4)', wholeNumber)
+    .option('--concurrency <n>', 'jobs at once; 0 accepts none (default: 1; for echo alone 4)', wholeNumber)
     .option('--name <name>', 'unique among workers (default: the host name)')
     .option('--tag <tag>', 'a label that routing rules can ask for; repeatable', collect)
     .option('--coordinator <url>', 'address of the coordinator (default: http://127.0.0.1:7420)')
@@ -57,7 +57,7 @@ export function workerCommand(): Command {
       'a variable that the remote configuration may name as api_key_env; repeatable',
       collect,
     )
-    .option('--grace <seconds>', 'time to finish what runs when it is stopped', seconds, 30)
+    .option('--grace <seconds>', 'time to finish running jobs when it is stopped', seconds, 30)
     .addHelpText('after', examples)
     .action(async (flags: WorkerFlags) => {
       const { runWorker } = await import('./runWorker.ts');

@@ -35,23 +35,23 @@ export function workersCommand(io: Io = processIo()): Command {
         {
           ask: (client) => client.workers(),
           rows: ({ workers }) => workers,
-          none: 'No workers. svc worker --provider echo starts one.',
+          none: 'No workers. Start one with svc worker --provider echo.',
           table: workerTable,
         },
       ),
     )
     .addCommand(getCommand(io))
     .addCommand(
-      changeCommand(io, 'pause', 'Let workers take no new jobs', (client, id) => client.pauseWorker(id)),
+      changeCommand(io, 'pause', 'Stop giving workers new jobs', (client, id) => client.pauseWorker(id)),
     )
     .addCommand(
-      changeCommand(io, 'resume', 'Let paused workers take jobs again', (client, id) =>
+      changeCommand(io, 'resume', 'Give paused workers new jobs again', (client, id) =>
         client.resumeWorker(id),
       ),
     )
     .addCommand(resizeCommand(io))
     .addCommand(
-      changeCommand(io, 'forget', 'Take workers that are not connected out of the list', (client, id) =>
+      changeCommand(io, 'forget', 'Remove workers that are not connected from the list', (client, id) =>
         client.forgetWorker(id),
       ),
     );
@@ -71,9 +71,9 @@ function getCommand(io: Io): Command {
 }
 
 function resizeCommand(io: Io): Command {
-  return createCommand('resize', 'Let a worker run more or fewer jobs at a time', [
+  return createCommand('resize', 'Set how many jobs a worker runs at a time', [
     'svc workers resize box-1 2     two at a time, until the worker’s own setting changes',
-    'svc workers resize box-1 0     no new jobs; what runs goes on',
+    'svc workers resize box-1 0     no new jobs; running ones continue',
   ])
     .argument('<worker>', 'its name or id')
     .argument('<concurrency>', 'jobs at a time', count(0, slotsMax))
@@ -83,7 +83,7 @@ function resizeCommand(io: Io): Command {
       const client = await connect(flags, io);
       const worker = await client.resizeWorker(await findWorkerId(client, ref), concurrency);
       if (flags.json) return io.out.line(safeJson(worker));
-      io.out.line(`${plainLine(worker.name)}  ${worker.running} of ${worker.concurrency} slots taken`);
+      io.out.line(`${plainLine(worker.name)}  ${worker.running} of ${worker.concurrency} slots in use`);
     });
 }
 
@@ -142,7 +142,7 @@ function workerSheet(worker: WireWorker, screen: Screen, now: number): string[] 
     ['Providers', plainLine(worker.providers.join(', '))],
     ['Models', models.length === 0 ? 'any' : plainLine(models.join('; '))],
     ['Tags', plainLine(worker.tags.join(', ')) || '-'],
-    ['Slots', `${worker.running} of ${worker.concurrency} taken`],
+    ['Slots', `${worker.running} of ${worker.concurrency} in use`],
     ...worker.refusals.map((refusal): [string, string] => {
       const { at, until, error } = refusal;
       const next = until === null ? 'its next job is a trial' : `tried again ${whenText(until, now)}`;

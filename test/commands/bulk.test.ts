@@ -106,17 +106,17 @@ test('a line that is no job stops everything before it is sent, and is named', a
   const cwd = await folderWith(t, 'fine\n{"prompt": \n');
   const broken = await svc(t, ['run', '--file', 'jobs', '--url', url], { cwd });
   t.is(broken.code, 2);
-  t.regex(broken.stderr, /jobs:2: begins like JSON and is none/);
+  t.regex(broken.stderr, /jobs:2: begins like JSON but is not valid JSON/);
   const empty = await svc(t, ['run', '--file', '-', '--url', url], { input: '\n \n' });
   t.is(empty.code, 2);
-  t.regex(empty.stderr, /no line with a job/);
+  t.regex(empty.stderr, /contains no jobs/);
   const latin1 = await folderWith(t, Buffer.from('Grüße', 'latin1'));
   t.regex((await svc(t, ['run', '--file', 'jobs', '--url', url], { cwd: latin1 })).stderr, /is not UTF-8/);
   t.is((await svc(t, ['run', '--file', 'none', '--url', url])).code, 2);
   t.is((await svc(t, ['run', '--file', 'jobs', '--input', 'x', '--url', url], { cwd })).code, 2);
   const neither = await svc(t, ['run', '--url', url]);
   t.is(neither.code, 2);
-  t.regex(neither.stderr, /a prompt is needed, or --file/);
+  t.regex(neither.stderr, /give a prompt or --file/);
   t.is(seen.length, 0);
 });
 
@@ -160,7 +160,7 @@ test('a batch whose answer is lost is sent again, and makes no second jobs', asy
   const run = ['run', '--file', '-', '--provider', 'echo', '--detach', '--url', lossy.url];
   const { code, stdout, stderr } = await svc(t, run, { input: 'one\ntwo\nthree\n', env });
   t.is(code, 0);
-  t.regex(stderr, /^cannot reach the coordinator at .*; trying again\n$/);
+  t.regex(stderr, /^cannot reach the coordinator at .*; retrying\n$/);
   const batches = posts(lossy.seen);
   t.is(batches.length, 3);
   t.is(new Set(batches.map(({ headers }) => headers['idempotency-key'])).size, 1);
@@ -185,7 +185,7 @@ test('a full queue is waited for, and a coordinator that is not there is not', a
   });
   const { code, stderr } = await svc(t, ['run', '--file', '-', '--detach', '--url', url], { input: 'one' });
   t.is(code, 0);
-  t.is(stderr, '9 jobs are waiting; trying again\n');
+  t.is(stderr, '9 jobs are waiting; retrying\n');
   t.is(posts(seen).length, 2);
   const none = await svc(t, ['run', '--file', '-', '--url', await deadUrl()], { input: 'one' });
   t.is(none.code, 3);

@@ -31,7 +31,7 @@ test('check says that a file is good, and warns of what is likely a mistake', as
   t.is(code, 0);
   t.is(out, `${join(folder, 'other.yaml')}: ok, 1 warning\n`);
   t.regex(err, /warning: other\.yaml:1: routing\.strategy: is fallback, but/);
-  t.regex((await run(folder, ['check'])).out, /^no file, every value has its default: ok$/m);
+  t.regex((await run(folder, ['check'])).out, /^no file, all values are defaults: ok$/m);
 });
 
 test('check of a file that is not there ends with 2', async (t) => {
@@ -87,7 +87,7 @@ test('set changes one value, keeps comments, and refuses what cannot be used', a
   const { code, out, err } = await run(folder, ['set', key, '4']);
   t.is(code, 0, err);
   t.is(out, `${file}: ${key} is 4\n`);
-  t.regex(err, /In force after the next start/);
+  t.regex(err, /Takes effect after the next start/);
   t.is(
     await readFile(file, 'utf8'),
     '# ours\nproviders:\n  openai:\n    # paid\n    model: m\n    rate_limit:\n      max_retries: 4\n',
@@ -123,6 +123,6 @@ test('set puts limits in force at a running coordinator', async (t) => {
   const args = ['set', key, '{max_retries: 6}', '--file', file];
   const { code, err } = await run(folder, args, { SVC_API_KEY: adminKey, SVC_COORDINATOR_URL: url });
   t.is(code, 0, err);
-  t.is(err, 'In force now.\n');
+  t.is(err, 'In effect now.\n');
   t.like((await client.config()).config, { providers: { defaults: { rate_limit: { max_retries: 6 } } } });
 });

@@ -150,7 +150,10 @@ test('days are chosen in place of a period, and are what the course is told by',
   const dates = ['--from', '2026-11-01', '--to', '2026-11-15'];
   const { stdout } = await svc(t, ['cost', 'summary', ...dates, '--url', url]);
   t.is(seen[0]?.query.toString(), 'from=2026-11-01&to=2026-11-15');
-  t.regex(stdout, /^Period +days, 2026-11-01 00:00 to 2026-11-16 00:00, UTC\nCost .*\(as many days before: /);
+  t.regex(
+    stdout,
+    /^Period +days, 2026-11-01 00:00 to 2026-11-16 00:00, UTC\nCost .*\(same number of days before: /,
+  );
   t.regex(stdout, /^2026-11-02 Mon +\$1\.50 +3$/m);
   await svc(t, ['cost', 'breakdown', ...dates, '--by', 'tag', '--url', url]);
   t.is(seen[1]?.query.toString(), 'from=2026-11-01&to=2026-11-15&by=tag');

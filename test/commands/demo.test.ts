@@ -47,7 +47,7 @@ test('svc demo --once runs every job, prints what became of them and leaves noth
 function interruptAtEnd(): (text: string, kill: (signal: NodeJS.Signals) => void) => void {
   let isInterrupted = false;
   return (text, kill) => {
-    if (isInterrupted || !text.includes('Ctrl-C ends the demonstration')) return;
+    if (isInterrupted || !text.includes('Ctrl-C ends the demo')) return;
     isInterrupted = true;
     kill('SIGINT');
   };
@@ -116,5 +116,5 @@ test('a demonstration in which a job fails ends with 1 and stops its service', a
   t.is(code, 1);
   t.true(isStopped);
   t.regex(out(), /13 of 14 jobs completed/);
-  t.regex(err(), /1 job was not completed/);
+  t.regex(err(), /1 job did not complete/);
 });

@@ -60,7 +60,7 @@ test('a proxy that does not pass upgrades on is a fault that names it', async (t
   const { url } = await serveHealthy(t, { '/ws': upgrade }, false);
   const { code, stdout } = await svc(t, ['doctor', '--url', url]);
   t.is(code, 1);
-  t.regex(stdout, /the proxy \(nginx\) does not pass the upgrade to a WebSocket on \(status 426\)/);
+  t.regex(stdout, /the proxy \(nginx\) does not pass on the upgrade to a WebSocket \(status 426\)/);
   t.regex(stdout, /headers Upgrade and Connection/);
 });
 
@@ -112,7 +112,7 @@ for (const [title, over, detail, fix] of faults) {
     t.is(code, 1);
     t.regex(stdout, /^FAULT/m);
     t.regex(stdout, detail);
-    t.regex(stdout, new RegExp(`mend it: .*${fix.source}`));
+    t.regex(stdout, new RegExp(`fix: .*${fix.source}`));
     t.is(stderr, 'error: 1 fault found\n');
   });
 }
@@ -123,7 +123,7 @@ test('a worker key is told to be one', async (t) => {
     env: { SVC_API_KEY: 'svc_worker_0123456789' },
   });
   t.is(code, 1);
-  t.regex(stdout, /the key from SVC_API_KEY is a worker's/);
+  t.regex(stdout, /the key from SVC_API_KEY has the role worker/);
 });
 
 test('a paused fleet and another version are warnings, not faults', async (t) => {
@@ -133,8 +133,8 @@ test('a paused fleet and another version are warnings, not faults', async (t) =>
   });
   const { code, stdout } = await svc(t, ['doctor', '--url', url]);
   t.is(code, 0);
-  t.regex(stdout, /^warn +Coordinator +this is version .*, it is 99\.0\.0$/m);
-  t.regex(stdout, /none takes work\n +mend it: svc workers resume box-1/);
+  t.regex(stdout, /^warn +Coordinator +this is version .*, the coordinator is 99\.0\.0$/m);
+  t.regex(stdout, /none accepts work\n +fix: svc workers resume box-1/);
 });
 
 test('a cloud provider without rate-limit handling is a warning that names the line to add', async (t) => {
@@ -180,7 +180,7 @@ test('jobs for a provider that no connected worker serves are told with their nu
   t.regex(stdout, /^ok +Workers/m);
   t.regex(
     stdout,
-    /^warn +Jobs +3 wait for opena, which no connected worker serves\n +mend it: svc worker --provider opena$/m,
+    /^warn +Jobs +3 wait for opena, which no connected worker serves\n +fix: svc worker --provider opena$/m,
   );
   t.notRegex(stdout, /9 wait/);
 });
@@ -194,15 +194,15 @@ test('a name that somebody else chose stays one word of the command that is told
     '/api/stats': { json: { pending } },
   });
   const { stdout } = await svc(t, ['doctor', '--url', url]);
-  t.true(stdout.includes(`mend it: svc workers resume ${word}\n`), stdout);
-  t.true(stdout.includes(`mend it: svc worker --provider ${word}\n`), stdout);
+  t.true(stdout.includes(`fix: svc workers resume ${word}\n`), stdout);
+  t.true(stdout.includes(`fix: svc worker --provider ${word}\n`), stdout);
   t.false(stdout.includes('\u001b[2J'));
 });
 
 test('without a coordinator it says how to start one', async (t) => {
   const { code, stdout } = await svc(t, ['doctor', '--url', await deadUrl()]);
   t.is(code, 1);
-  t.regex(stdout, /^FAULT +Coordinator +cannot reach .*\n +mend it: npm start/m);
+  t.regex(stdout, /^FAULT +Coordinator +cannot reach .*\n +fix: npm start/m);
 });
 
 test('a broken configuration is told with every problem, and a key file for others with its chmod', async (t) => {
@@ -221,7 +221,7 @@ test('a broken configuration is told with every problem, and a key file for othe
   await chmod(join(cwd, 'data/admin.key'), 0o644);
   const open = await svc(t, ['doctor', '--url', url], { cwd });
   t.is(open.code, 1);
-  t.regex(open.stdout, /FAULT +Key file +.*can be read by other users\n +mend it: chmod 600 .*admin\.key/);
+  t.regex(open.stdout, /FAULT +Key file +.*can be read by other users\n +fix: chmod 600 .*admin\.key/);
 });
 
 test('a data folder that is a file is a fault', async (t) => {
@@ -265,17 +265,17 @@ test('a provider that is not there, has not the model, or has no key is a fault 
   const cases: [yaml: string, lines: RegExp][] = [
     [
       served('providers: { vllm: { base_url: "http://127.0.0.1:9/v1" } }', 'vllm'),
-      /FAULT +Provider +could not connect to the vllm server at http:\/\/127\.0\.0\.1:9\/v1: .*\n +mend it: Start it with "vllm serve/,
+      /FAULT +Provider +could not connect to the vllm server at http:\/\/127\.0\.0\.1:9\/v1: .*\n +fix: Start it with "vllm serve/,
     ],
     [
       served(`providers: { ollama: { base_url: "${ollama.url}", model: gone } }`, 'ollama'),
-      /FAULT +Provider +Model not found: ollama does not report gone .*\n +mend it: ollama pull gone/,
+      /FAULT +Provider +Model not found: ollama does not report gone .*\n +fix: ollama pull gone/,
     ],
-    [served('', 'openai'), /FAULT +Provider +no key for openai: .*\n +mend it: export OPENAI_API_KEY=<key>/],
-    [served('', 'groq'), /FAULT +Provider +no key for groq: .*\n +mend it: export GROQ_API_KEY=<key>/],
+    [served('', 'openai'), /FAULT +Provider +no key for openai: .*\n +fix: export OPENAI_API_KEY=<key>/],
+    [served('', 'groq'), /FAULT +Provider +no key for groq: .*\n +fix: export GROQ_API_KEY=<key>/],
     [
       served('', 'wonder'),
-      /FAULT +Provider +wonder is none that is built in.*\n +mend it: providers: \{ wonder: \{ base_url:/,
+      /FAULT +Provider +wonder is not a built-in provider.*\n +fix: providers: \{ wonder: \{ base_url:/,
     ],
   ];
   for (const [yaml, expected] of cases) {
@@ -289,10 +289,10 @@ test('a key that is refused is mended where the worker looks for it', async (t) 
   const server = await serveProvider(t, silent);
   server.notFound = refused({ title: '', status: 401, body: 'no such key', class: 'auth' });
   const cases: [name: string, more: string, fix: RegExp][] = [
-    ['mine', ', api_key_env: MY_KEY', /mend it: export MY_KEY=<key>$/m],
-    ['mine', '', /mend it: providers: \{ mine: \{ api_key_env: </],
+    ['mine', ', api_key_env: MY_KEY', /fix: export MY_KEY=<key>$/m],
+    ['mine', '', /fix: providers: \{ mine: \{ api_key_env: </],
     // Its usual variable holds a key for another host, which is not sent to this one.
-    ['openai', '', /mend it: providers: \{ openai: \{ api_key_env: </],
+    ['openai', '', /fix: providers: \{ openai: \{ api_key_env: </],
   ];
   for (const [name, more, fix] of cases) {
     const yaml = `worker: { providers: [${name}] }\nproviders: { ${name}: { base_url: "${server.url}/v1"${more} } }\n`;

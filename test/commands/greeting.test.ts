@@ -18,7 +18,7 @@ const said = (over: Partial<Greeting>): string =>
 test('a terminal gets the link that signs in, and a new key once', (t) => {
   t.regex(said({}), /Dashboard, signed in: http:\/\/127\.0\.0\.1:7420\/#key=svc_admin_0123$/);
   t.notRegex(said({}), /Its admin key/);
-  t.regex(said({ isNewKey: true }), /Its admin key, kept in \/data\/admin\.key:\n {2}svc_admin_0123\n/);
+  t.regex(said({ isNewKey: true }), /Its admin key, stored in \/data\/admin\.key:\n {2}svc_admin_0123\n/);
 });
 
 test('what is not a terminal gets no key, alone or in a link; a new one is named by its file', (t) => {

@@ -34,7 +34,7 @@ test('ids or filters are needed, one of the two', async (t) => {
     const { code, stderr } = await run('cancel', ...args);
     t.is(code, 2, stderr);
   }
-  t.regex((await run('retry')).stderr, /name jobs by their ids or by filters/);
+  t.regex((await run('retry')).stderr, /give either ids or filters/);
 });
 
 test('metadata filters lists, bulk changes and exports, with several of them joined by and', async (t) => {

@@ -97,5 +97,5 @@ test('an export that breaks off ends with an error', async (t) => {
   });
   const { code, stderr } = await svc(t, ['jobs', 'export', '--output', 'part', '--url', url], { cwd });
   t.is(code, 3);
-  t.regex(stderr, /^part holds only a part of the jobs\.\nerror: cannot reach the coordinator/);
+  t.regex(stderr, /^part contains only a part of the jobs\.\nerror: cannot reach the coordinator/);
 });

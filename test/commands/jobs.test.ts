@@ -133,10 +133,10 @@ test('a part that several ids have, or none, is refused with 5', async (t) => {
   const { url } = await serve(t, jobServer([jobId, otherId]));
   const several = await svc(t, ['jobs', 'get', 'aa', '--url', url]);
   t.is(several.code, 5);
-  t.regex(several.stderr, new RegExp(`a part of several ids: ${jobId}, ${otherId}`));
+  t.regex(several.stderr, new RegExp(`part of several ids: ${jobId}, ${otherId}`));
   const none = await svc(t, ['jobs', 'get', 'ffff', '--url', url]);
   t.is(none.code, 5);
-  t.regex(none.stderr, /no job whose id has ffff/);
+  t.regex(none.stderr, /no job with ffff in its id/);
   const unknown = await svc(t, ['jobs', 'get', otherId.replace('1aa', '2bb'), '--url', url]);
   t.is(unknown.code, 5);
 });

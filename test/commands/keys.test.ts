@@ -34,7 +34,7 @@ test('a new key is printed once, alone on standard output, and is taken', async 
   t.is(code, 0);
   t.regex(stdout, /^\S{20,}\n$/);
   const secret = stdout.trim();
-  t.regex(stderr, /^The key nightly, role client\. It is shown only now/);
+  t.regex(stderr, /^The key nightly, role client\. It is shown only once/);
   t.false(stderr.includes(secret));
   t.is(await statusFor(coordinator, secret), 200);
 
@@ -65,7 +65,7 @@ test('a list is a table with what each key may do and until when', async (t) => 
   const coordinator = await startCoordinator(t);
   const none = await keys(t, coordinator, 'list');
   t.is(none.code, 0);
-  t.regex(none.stderr, /svc keys create --role worker makes one/);
+  t.regex(none.stderr, /Create one with svc keys create --role worker/);
   const { id } = await coordinator.client.createKey({ role: 'worker', name: 'box-1' });
   const other = await coordinator.client.createKey({ role: 'client', expires_at: '2099-12-31T00:00:00Z' });
   await coordinator.client.rotateKey(id, 7200);
@@ -121,7 +121,7 @@ test('who revokes the last admin key is told what is left', async (t) => {
   t.is(stderr, '');
   const last = await keys(t, coordinator, 'revoke', 'two');
   t.is(last.code, 0);
-  t.regex(last.stderr, /the last admin key of the list: only the SVC_API_KEY/);
+  t.regex(last.stderr, /the last admin key in the list. Only the SVC_API_KEY/);
 });
 
 test('a key that is not there, or not the only one of its name, is refused with 5', async (t) => {

@@ -65,8 +65,8 @@ test('--version prints the version', async (t) => {
 
 const wrong: [args: string[], stderr: RegExp][] = [
   [['wroker'], /unknown command 'wroker'; did you mean worker\?\n\(svc --help shows how\)/],
-  [['nope'], /unknown command 'nope'; there are: coordinator, worker, /],
-  [['nope', '--help'], /unknown command 'nope'; there are: coordinator, worker, /],
+  [['nope'], /unknown command 'nope'; the commands are: coordinator, worker, /],
+  [['nope', '--help'], /unknown command 'nope'; the commands are: coordinator, worker, /],
   [['--url', 'http://127.0.0.1:1', 'nope', '-h'], /unknown command 'nope'/],
   [['jobs', 'lst'], /unknown command 'lst'; did you mean list\?\n\(svc jobs --help shows how\)/],
   [['jobs', 'lst', '--help'], /unknown command 'lst'; did you mean list\?/],
@@ -74,7 +74,7 @@ const wrong: [args: string[], stderr: RegExp][] = [
   [['jobs', 'list', '--limit', '0'], /whole number from 1 to 1000/],
   [['jobs', 'list', '--since', 'soon'], /must be a time such as/],
   [['jobs', 'get'], /missing required argument 'id'/],
-  [['run'], /a prompt is needed, or --file; svc run --help shows how/],
+  [['run'], /give a prompt or --file; svc run --help shows how/],
   [['run', 'x', '--wait', '-1'], /number of seconds/],
   [['run', 'x', '--param', 'nothing'], /--param must be name=value/],
   [['run', 'x', '--input', '@nowhere.txt'], /--input: nowhere.txt cannot be read/],

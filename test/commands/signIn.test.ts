@@ -39,7 +39,7 @@ test('on every address of the machine, what is printed can be opened, and it say
   t.regex(said, /ready at http:\/\/127\.0\.0\.1:\d+\n/);
   t.regex(
     said,
-    /listens on every address of this machine; from another one, put its name for 127\.0\.0\.1\n/,
+    /listens on every address of this machine; from another machine, use its name instead of 127\.0\.0\.1\n/,
   );
   t.regex(said, /Dashboard: http:\/\/127\.0\.0\.1:\d+\/, with an API key\n/);
   t.notRegex(await greeting(t, cwd, [], {}), /every address/);

@@ -123,7 +123,7 @@ test('a terminal shows the output as it comes, once, with what was not told live
 test('an attempt that begins anew says so, and what it says stands whole', async (t) => {
   const { out, err } = await runOnTerminal(t, [said(1, 1, 'The fi'), said(2, 1, 'The second')], 'The second');
   t.is(out, 'The fi\nThe second\n');
-  t.regex(err, /\(begun again\)/);
+  t.regex(err, /\(started over\)/);
 });
 
 test('a preview that has lost a part is followed by the whole output', async (t) => {

@@ -34,7 +34,7 @@ test('no workers is said, with what starts one', async (t) => {
   const { code, stdout, stderr } = await svc(t, ['workers', 'list', '--url', url]);
   t.is(code, 0);
   t.is(stdout, '');
-  t.regex(stderr, /svc worker --provider echo starts one/);
+  t.regex(stderr, /Start one with svc worker --provider echo/);
 });
 
 test('--json prints what the API answered', async (t) => {
@@ -53,7 +53,7 @@ test('a worker is shown by its name or its id', async (t) => {
     const { code, stdout } = await svc(t, ['workers', 'get', ref, '--url', url]);
     t.is(code, 0);
     t.regex(stdout, /^Worker +box-1\nId +01990000\S+\nStatus +active\n/);
-    t.regex(stdout, /\nSlots +0 of 4 taken\n/);
+    t.regex(stdout, /\nSlots +0 of 4 in use\n/);
   }
 });
 
@@ -76,7 +76,7 @@ test('resize says how many jobs a worker runs at a time', async (t) => {
   const { url, seen } = await serveWorkers(t);
   const { code, stdout } = await svc(t, ['workers', 'resize', 'box-1', '2', '--url', url]);
   t.is(code, 0);
-  t.is(stdout, 'box-1  0 of 4 slots taken\n');
+  t.is(stdout, 'box-1  0 of 4 slots in use\n');
   t.like(seen.at(-1), { method: 'PATCH', path: `/api/workers/${box.id}`, body: { concurrency: 2 } });
   const wrong = await svc(t, ['workers', 'resize', 'box-1', 'two', '--url', url]);
   t.is(wrong.code, 2);
@@ -108,5 +108,5 @@ test('a worker that nobody knows is refused with 5 and the nearest name', async 
   t.is(near.code, 5);
   t.regex(near.stderr, /There is no worker bxo-1; did you mean box-1\?/);
   const far = await svc(t, ['workers', 'get', 'elephant', '--url', url]);
-  t.regex(far.stderr, /There is no worker elephant; there are: box-1/);
+  t.regex(far.stderr, /There is no worker elephant; known: box-1/);
 });

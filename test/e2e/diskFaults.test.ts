@@ -69,7 +69,7 @@ for (const { what, faults } of finalFaults) {
       t.deepEqual({ code, signal }, { code: exitCodes.failed, signal: null });
       t.is(told.acknowledged.length, before, 'nothing is acknowledged that is not on the disk');
       t.true(told.refused.every((each) => each === 'store_unavailable'));
-      t.regex(coordinator.process.err, /The store has failed and nothing more is acknowledged: .*EIO/);
+      t.regex(coordinator.process.err, /The store has failed, no more changes are acknowledged: .*EIO/);
       t.notRegex(coordinator.process.said(), /^\s+at /m);
       const again = await coordinator.again();
       t.deepEqual(await idsIn(again), told.acknowledged.toSorted());

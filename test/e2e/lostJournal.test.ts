@@ -53,7 +53,7 @@ for (const { what, says, do: harm } of harms) {
       const { code } = await process.exited;
       await Promise.all(crowd);
       t.is(code, exitCodes.dataDamaged);
-      t.regex(process.err, /The store has failed and nothing more is acknowledged/);
+      t.regex(process.err, /The store has failed, no more changes are acknowledged/);
       t.true(process.err.includes(journal), process.err);
       t.regex(process.err, says);
       t.regex(process.err, /docs\/operations\.md/);

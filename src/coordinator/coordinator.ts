@@ -109,6 +109,7 @@ export class Coordinator {
     await this.#store.open();
     await this.#parts.queue.open();
     await this.#parts.workers.open();
+    await this.#parts.providers.open(this.#returnMs());
     await this.#parts.pending.open(this.#store);
     const running = await this.#store.runningJobs();
     for (const job of running) {
@@ -172,7 +173,7 @@ export class Coordinator {
     this.#parts.deadlines.close();
     this.#parts.host.close();
     this.#parts.workers.close();
-    this.#parts.providers.close();
+    await this.#parts.providers.close();
     await this.audit.flush();
     await this.#store.close();
     this.#supervise({ type: 'supervisor.stop' });
@@ -316,19 +317,18 @@ export class Coordinator {
   }
 
   /**
-   * Take a provider for available, whatever it was taken for: its limit and its circuit breaker start again.
-   * @param by for the audit log, which has it before it happens; null keeps it out of it.
+   * Take a provider for available, whatever it was taken for: its limit and its circuit breaker start again. Durable when it
+   * resolves.
+   * @param by for the audit log; null keeps it out of it.
    * @throws CoordinatorError not_found when nobody has configured, served or met it; StoreUnavailable.
    */
   async resetProvider(name: string, by: Doer | null = null): Promise<ProviderView> {
     if (!this.providers().some((provider) => provider.name === name)) {
       throw new CoordinatorError('not_found', `There is no provider ${name}`);
     }
-    if (by !== null) {
-      const target = { kind: 'provider', id: name, name } as const;
-      await this.audit.record({ by, action: 'provider.reset', target, details: {}, outcome: 'done' });
-    }
-    return this.#parts.providers.reset(name);
+    const target = { kind: 'provider', id: name, name } as const;
+    const note = { action: 'provider.reset', target, details: {}, outcome: 'done' } as const;
+    return this.#parts.providers.reset(name, by === null ? [] : [this.audit.change({ by, ...note })]);
   }
 
   /** Whether the queue is paused, who did that last, when and why. */
@@ -505,9 +505,14 @@ export class Coordinator {
     }
   }
 
+  /** Within this time after a restart workers come back. */
+  #returnMs(): number {
+    return returnIntervals * this.#config().jobs.heartbeatIntervalSeconds * 1000;
+  }
+
   /** Workers that held leases at the restart have a while to come back; then their jobs are stuck. */
   #expectReturns(): void {
-    const waitMs = returnIntervals * this.#config().jobs.heartbeatIntervalSeconds * 1000;
+    const waitMs = this.#returnMs();
     for (const workerId of new Set([...this.#parts.leases.all()].map((lease) => lease.workerId))) {
       this.#parts.deadlines.set(this.#clock.monotonic() + waitMs, () => {
         if (this.#parts.workers.session(workerId) === null) this.#parts.keeper.workerLost(workerId);

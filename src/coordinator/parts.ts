@@ -26,6 +26,7 @@ import { Leases } from './leases.ts';
 import { Liveness } from './liveness.ts';
 import { Outcomes } from './outcomes.ts';
 import { Pending } from './pending.ts';
+import { ProviderHolds } from './providerHolds.ts';
 import { Providers } from './providers.ts';
 import { QueueSwitch } from './queueSwitch.ts';
 import { RefusedWorkers } from './refusedWorkers.ts';
@@ -113,6 +114,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     bus,
     leases,
     inspector,
+    holds: new ProviderHolds({ store, clock, deadlines, logger }),
     fleet: (provider) => workers.fleetOf(provider),
     ableWorkers: (provider, model) => workers.ableFor(provider, model),
     onAvailable: () => dispatcher.kick(),

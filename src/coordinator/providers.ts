@@ -1,4 +1,4 @@
-import { createActor } from 'xstate';
+import { createActor, type SnapshotFrom } from 'xstate';
 import type { ProviderEvent } from '../../machines/events.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
@@ -8,16 +8,19 @@ import type {
   BreakerSettings,
   BreakerView,
   ProviderFleet,
+  ProviderHold,
   ProviderView,
   RateLimit,
 } from '../domain/provider.ts';
 import type { ProviderStatus } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
 import { own } from '../lib/own.ts';
+import type { Change } from '../store/store.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 import { type EventBus, providerEventType } from './eventBus.ts';
 import { type Inspector, inspectOption } from './inspector.ts';
 import type { Lease, Leases } from './leases.ts';
+import type { ProviderHolds } from './providerHolds.ts';
 
 type ProviderActor = ReturnType<typeof createActor<typeof providerMachine>>;
 
@@ -32,6 +35,8 @@ interface Entry {
   latencyMs: number | null;
   /** Monotonic ms; later than any attempt while it is not probing. */
   probingSince: number;
+  /** Whether its present state is that of before a restart. */
+  isTakenUp: boolean;
   /** Requests at once since it is back from a limit or a failure; null when that bounds nothing any more. */
   ramp: number | null;
 }
@@ -49,6 +54,8 @@ const latencyWeight = 0.1;
 const rampTo = 1_000;
 /** A limit is never shorter than what was asked for, and up to a tenth longer, so that waiters do not return as one. */
 const jitterShare = 0.1;
+/** What ended so long before a start is not taken up: nobody may ever ask that provider again. */
+const forgottenAfterMs = 600_000;
 
 /** Every provider that a job has met: whether it may be sent work. */
 export class Providers {
@@ -60,6 +67,7 @@ export class Providers {
   readonly #bus: EventBus;
   readonly #leases: Leases;
   readonly #inspector: Inspector | null;
+  readonly #holds: ProviderHolds;
   /** The connected workers that serve a provider. */
   readonly #fleet: (name: string) => ProviderFleet;
   /** Ids of its workers that are well enough for a job of this model. */
@@ -67,6 +75,8 @@ export class Providers {
   /** Called when a provider may take work again. */
   readonly #onAvailable: () => void;
   readonly #entries = new Map<string, Entry>();
+  /** Until then workers come back after a restart, which says nothing of their providers; monotonic ms. */
+  #returnsUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: {
     config: () => Config;
@@ -77,6 +87,7 @@ export class Providers {
     bus: EventBus;
     leases: Leases;
     inspector: Inspector | null;
+    holds: ProviderHolds;
     fleet: (name: string) => ProviderFleet;
     ableWorkers: (name: string, model: string | null) => readonly string[];
     onAvailable: () => void;
@@ -89,13 +100,47 @@ export class Providers {
     this.#bus = options.bus;
     this.#leases = options.leases;
     this.#inspector = options.inspector;
+    this.#holds = options.holds;
     this.#fleet = options.fleet;
     this.#ableWorkers = options.ableWorkers;
     this.#onAvailable = options.onAvailable;
   }
 
-  close(): void {
+  /**
+   * Take up the limits and open breakers of before a restart, until the times that they had then.
+   * @param returnsMs within which workers come back. @throws StoreUnavailable.
+   */
+  async open(returnsMs: number): Promise<void> {
+    this.#returnsUntil = this.#clock.monotonic() + returnsMs;
+    for (const hold of await this.#holds.open()) {
+      if (hold.until + forgottenAfterMs < this.#clock.now()) this.#holds.note(hold.name, null);
+      else this.#takeUp(hold);
+    }
+  }
+
+  #takeUp({ name, status, until, changedAt, limitsInRow, opensInRow, cause }: ProviderHold): void {
+    // Never longer than it would be from now on: the wall clock may have been set back, or the configuration be another.
+    const most =
+      this.#clock.now() +
+      (status === 'open' ? this.#breaker(name).openSeconds * 1000 : this.#limitMsMax(name));
+    const context = {
+      name,
+      until: Math.min(until, most),
+      limitsInRow,
+      opensInRow,
+      probeSent: false,
+      changedAt,
+    };
+    const entry = this.#entry(name, providerMachine.resolveState({ value: status, context }));
+    entry.openedBy = cause;
+    entry.isTakenUp = true;
+    this.#arm(name, entry);
+  }
+
+  /** Stop, and store what is not stored yet. Never rejects. */
+  async close(): Promise<void> {
     for (const { actor } of this.#entries.values()) actor.stop();
+    await this.#holds.flush();
   }
 
   /** Every provider that is configured, was met by a job, or is one of `served`; by name. */
@@ -125,15 +170,19 @@ export class Providers {
   }
 
   #breakerView(name: string, opensInRow: number): BreakerView {
-    const breaker = this.settings(name)?.breaker ?? defaultBreaker;
+    const breaker = this.#breaker(name);
     const from = this.#clock.monotonic() - breaker.windowSeconds * 1000;
     const window = (this.#entries.get(name)?.window ?? []).filter(({ at }) => at > from);
     const failed = window.filter((end) => end.failed).length;
     return { ...breaker, attempts: window.length, failed, opensInRow, openedBy: this.openedBy(name) };
   }
 
-  /** Forget what was held against it. */
-  reset(name: string): ProviderView {
+  /**
+   * Forget what was held against it; durable when it resolves. @param others to commit together with that.
+   * @throws StoreUnavailable; what holds it back is as it was then.
+   */
+  async reset(name: string, others: readonly Change[]): Promise<ProviderView> {
+    await this.#holds.clear(name, others);
     const entry = this.#entry(name);
     entry.window = [];
     entry.ramp = null;
@@ -145,6 +194,10 @@ export class Providers {
 
   settings(name: string): ProviderConfig | undefined {
     return own(this.#config().providers, name);
+  }
+
+  #breaker(name: string): BreakerSettings {
+    return this.settings(name)?.breaker ?? defaultBreaker;
   }
 
   /** How its limits are waited for: by its own block, else by that for all; null when they fail their jobs. */
@@ -258,7 +311,10 @@ export class Providers {
 
   /** A worker of its has come, or is well again: an open breaker need not wait for its time. */
   workerCame(name: string): void {
-    if (this.status(name) === 'open') this.#send(name, { type: 'provider.due', at: this.#clock.now() });
+    if (this.status(name) !== 'open') return;
+    const isReturn =
+      this.#entries.get(name)?.isTakenUp === true && this.#clock.monotonic() < this.#returnsUntil;
+    if (!isReturn) this.#send(name, { type: 'provider.due', at: this.#clock.now() });
   }
 
   /** A failure that counts for the breaker. */
@@ -269,7 +325,7 @@ export class Providers {
     if (this.status(name) !== 'open') {
       entry.openedBy = brief({ class: errorClass, code, message, status });
     }
-    const breaker = this.settings(name)?.breaker ?? defaultBreaker;
+    const breaker = this.#breaker(name);
     const at = this.#clock.now();
     this.#send(name, {
       type: 'provider.failed',
@@ -304,15 +360,23 @@ export class Providers {
     const limit = this.rateLimit(name);
     const limitsInRow = this.#entries.get(name)?.actor.getSnapshot().context.limitsInRow ?? 0;
     const ownMs = (limit?.retryAfterSeconds ?? 30) * 1000 * 2 ** Math.min(limitsInRow, 10);
-    const capMs = (limit?.retryAfterMaxSeconds ?? 300) * 1000;
-    const waitMs = Math.min(askedMs ?? ownMs, capMs);
+    const waitMs = Math.min(askedMs ?? ownMs, this.#retryAfterMsMax(name));
     const until = this.#clock.now() + Math.ceil(waitMs * (1 + jitterShare * this.#random.next()));
     this.#send(name, { type: 'provider.limited', until, at: this.#clock.now() });
   }
 
+  #retryAfterMsMax(name: string): number {
+    return (this.rateLimit(name)?.retryAfterMaxSeconds ?? 300) * 1000;
+  }
+
+  /** The longest limit that there can be. */
+  #limitMsMax(name: string): number {
+    return Math.ceil(this.#retryAfterMsMax(name) * (1 + jitterShare));
+  }
+
   #remember({ provider: name, workerId }: Lease, failed: boolean): Entry {
     const entry = this.#entry(name);
-    const windowMs = (this.settings(name)?.breaker ?? defaultBreaker).windowSeconds * 1000;
+    const windowMs = this.#breaker(name).windowSeconds * 1000;
     const now = this.#clock.monotonic();
     const { window } = entry;
     window.push({ at: now, failed, workerId });
@@ -331,9 +395,11 @@ export class Providers {
     this.#bus.handled('provider', name, { before, after, event: event.type, at: event.at });
     const type = providerEventType(after);
     if (after !== before || this.until(name) !== untilBefore) {
+      this.#keep(name, entry);
       this.#bus.publish({ type, at: event.at, provider: this.view(name) });
     }
     if (after === before) return;
+    entry.isTakenUp = false;
     const isBack = before === 'probing' && event.type === 'provider.succeeded';
     entry.ramp = isBack && isHeldBack ? this.#leases.ofProvider(name) + 1 : null;
     entry.probingSince = after === 'probing' ? this.#clock.monotonic() : Number.POSITIVE_INFINITY;
@@ -342,6 +408,16 @@ export class Providers {
       'provider changed',
     );
     if (after === 'available' || after === 'probing') this.#onAvailable();
+  }
+
+  /** Have what holds it back stored. While it is probing that is the same as before: a restart goes on with a probe. */
+  #keep(name: string, { actor, openedBy }: Entry): void {
+    const { value: status, context } = actor.getSnapshot();
+    const { until, changedAt, limitsInRow, opensInRow } = context;
+    if (status === 'available') this.#holds.note(name, null);
+    if ((status !== 'limited' && status !== 'open') || until === null) return;
+    const cause = opensInRow > 0 ? openedBy : null;
+    this.#holds.note(name, { name, status, until, changedAt, limitsInRow, opensInRow, cause });
   }
 
   /** Set the deadline that ends a limited or open time, once: a wall clock that is set meanwhile changes nothing. */
@@ -356,12 +432,14 @@ export class Providers {
           );
   }
 
-  #entry(name: string): Entry {
+  /** @param snapshot what a new one begins from; its first state unless given. */
+  #entry(name: string, snapshot?: SnapshotFrom<typeof providerMachine>): Entry {
     const known = this.#entries.get(name);
     if (known !== undefined) return known;
     const input = { name, at: this.#clock.now() };
     const actor = createActor(providerMachine, {
       input,
+      ...(snapshot === undefined ? {} : { snapshot }),
       ...inspectOption(this.#inspector, 'provider', name),
     });
     actor.subscribe({
@@ -375,6 +453,7 @@ export class Providers {
       openedBy: null,
       latencyMs: null,
       probingSince: Number.POSITIVE_INFINITY,
+      isTakenUp: false,
       ramp: null,
     };
     this.#entries.set(name, entry);

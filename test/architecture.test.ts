@@ -63,6 +63,8 @@ function sources(folder: string): string[] {
 
 const files = [...sources('src'), ...sources('machines')];
 const importLine = /^(?:import|export)\s(type\s)?[^'"]*?from\s+'([^']+)'/gm;
+/** Of what is loaded only when it is needed. */
+const lateImport = /\bimport\('([^']+)'\)/g;
 
 test('imports point one way: each room imports only the rooms below it', (t) => {
   const wrong: string[] = [];
@@ -77,8 +79,31 @@ test('imports point one way: each room imports only the rooms below it', (t) => 
       const may = [room, ...(allowed[room] ?? []), ...(isType === undefined ? [] : (typesOnly[room] ?? []))];
       if (!may.includes(other)) wrong.push(`${relative(root, file)} imports ${from}`);
     }
+    for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(lateImport)) {
+      const other = from.startsWith('.') ? roomOf(resolve(dirname(file), from)) : room;
+      if (![room, ...(allowed[room] ?? [])].includes(other))
+        wrong.push(`${relative(root, file)} loads ${from}`);
+    }
   }
   t.deepEqual(wrong, []);
+});
+
+test('what a command needs alone is loaded by that command: svc jobs list starts in a quarter of the time', (t) => {
+  const loaded = new Set<string>();
+  const packages = new Set<string>();
+  const load = (file: string): void => {
+    if (loaded.has(file) || !file.endsWith('.ts')) return;
+    loaded.add(file);
+    for (const [, isType, from = ''] of readFileSync(file, 'utf8').matchAll(importLine)) {
+      if (isType !== undefined) continue;
+      if (from.startsWith('.')) load(resolve(dirname(file), from));
+      else if (!from.startsWith('node:')) packages.add(from);
+    }
+  };
+  load(join(root, 'src/commands/main.ts'));
+  t.false(loaded.has(join(root, 'src/service.ts')));
+  t.false([...loaded].some((file) => roomOf(file) === 'coordinator'));
+  t.deepEqual([...packages].sort(), ['commander', 'yup']);
 });
 
 test('memory knows no log but by its port, and a log knows nothing of memory', (t) => {

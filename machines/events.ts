@@ -40,7 +40,6 @@ export type JobEvent =
       skipped?: RouteStep[];
     } & At)
   /** The routing moves a waiting job to another lane; `steps` say why. */
-  | ({ type: 'job.rerouted'; target: Target; chain: Target[]; steps: RouteStep[] } & At)
   | ({ type: 'job.cancelled' } & At & Untold)
   | ({ type: 'job.completed'; result: JobResult } & OfLease & Spent)
   | ({
@@ -59,14 +58,14 @@ export type JobEvent =
       retryAt: number;
       /** The next member of the chain, or null. */
       next: Target | null;
-      /** Whether the job must end whatever the rules say (its worker's key was revoked). */
-      final: boolean;
     } & OfLease &
       Spent)
   /** The connection of the job's worker is gone. */
   | ({ type: 'job.workerLost' } & OfLease)
   /** The worker is back and still runs the job. */
   | ({ type: 'job.workerReturned' } & OfLease)
+  /** The key of the job's worker was revoked. */
+  | ({ type: 'job.keyRevoked' } & OfLease & Untold)
   /** The attempt ran for longer than the job's timeout. */
   | ({ type: 'job.timedOut'; timeoutMs: number } & OfLease & Untold)
   /** No heartbeat for too long (`reaped`), or the worker says that it does not run it (`lost`). */
@@ -132,7 +131,8 @@ export type ProviderEvent =
 
 export type SupervisorEvent =
   | { type: 'supervisor.open' }
-  | { type: 'supervisor.recovered' }
+  /** `paused`: whether the queue was paused when the coordinator stopped. */
+  | { type: 'supervisor.recovered'; paused: boolean }
   | { type: 'supervisor.pause' }
   | { type: 'supervisor.resume' }
   | { type: 'supervisor.drain' }

@@ -8,6 +8,7 @@ import {
   releasedTooOften,
   type Verdict,
   verdictOn,
+  workerKeyRevoked,
   workerLost,
 } from '../src/domain/failure.ts';
 import {
@@ -152,7 +153,6 @@ const requeued = { startedAt: null, delayedUntil: null } as const;
 /** What becomes of a job whose attempt has failed; null for another event, and for one of another lease. */
 export function verdict(life: JobLife, event: JobEvent): Verdict | null {
   if (event.type !== 'job.attemptFailed' || event.lease !== life.lease) return null;
-  if (event.final) return 'fail';
   const { error, fault, rules, next, others } = event;
   const { provider, workerId } = lastAttempt(life) ?? { provider: life.target.provider, workerId: null };
   return verdictOn(error.class, {
@@ -215,11 +215,6 @@ export function beginAttempt(
   };
 }
 
-/** Another target and chain, with the steps that led there. */
-export function moveToLane(life: JobLife, { target, chain, steps, at }: Of<'job.rerouted'>): JobLife {
-  return { ...life, target, chain, route: withSteps(life, steps), updatedAt: at };
-}
-
 /** A result accepted, also a late one: the attempt's outcome becomes `completed`. */
 export function acceptResult(life: JobLife, { at, result, usage, cost }: Of<'job.completed'>): JobLife {
   return {
@@ -232,6 +227,13 @@ export function acceptResult(life: JobLife, { at, result, usage, cost }: Of<'job
     error: null,
     result,
   };
+}
+
+/** Where the last attempt failed, and why. */
+function failedStep(life: JobLife, error: Failure, at: number): RouteStep {
+  const { provider, model, workerId } = lastAttempt(life) ?? { ...life.target, workerId: null };
+  const why = `${error.class}: ${error.message}`.slice(0, 300);
+  return { provider, model, workerId, outcome: 'failed', why, at };
 }
 
 /** The attempt has failed and is counted for its provider. */
@@ -253,16 +255,7 @@ export function endFailedAttempt(
         ? { ...tally, rateLimited: tally.rateLimited + 1 }
         : { ...tally, transient: tally.transient + (isUnrun(fault) ? 0 : 1) },
     },
-    route: withSteps(life, [
-      {
-        provider,
-        model: attempt?.model ?? null,
-        workerId: attempt?.workerId ?? null,
-        outcome: 'failed',
-        why: `${error.class}: ${error.message}`.slice(0, 300),
-        at,
-      },
-    ]),
+    route: withSteps(life, [failedStep(life, error, at)]),
     updatedAt: at,
   };
 }
@@ -309,6 +302,19 @@ export function cancelAttempt(life: JobLife, { at, cost = noCost }: Of<'job.canc
     attempts: ended(life, at, 'cancelled', null, null, cost),
     finishedAt: at,
     updatedAt: at,
+  };
+}
+
+/** The key of its worker was revoked, so nothing that worker says counts any more. */
+export function failKeyRevoked(life: JobLife, { at, cost = noCost }: Of<'job.keyRevoked'>): JobLife {
+  const error = workerKeyRevoked();
+  return {
+    ...life,
+    attempts: ended(life, at, 'failed', error, null, cost),
+    route: withSteps(life, [failedStep(life, error, at)]),
+    finishedAt: at,
+    updatedAt: at,
+    error,
   };
 }
 

@@ -56,7 +56,6 @@ export const jobMachine = setup({
     abortWorker: (_, _params: { reason: AbortReason }) => {},
     becomeReady: assign(({ context, event }) => life.becomeReady(context, event as Of<'job.due'>)),
     beginAttempt: assign(({ context, event }) => life.beginAttempt(context, event as Of<'job.assigned'>)),
-    moveToLane: assign(({ context, event }) => life.moveToLane(context, event as Of<'job.rerouted'>)),
     acceptResult: assign(({ context, event }) => life.acceptResult(context, event as Of<'job.completed'>)),
     endFailedAttempt: assign(({ context, event }) =>
       life.endFailedAttempt(context, event as Of<'job.attemptFailed'>),
@@ -70,6 +69,9 @@ export const jobMachine = setup({
     ),
     cancelWaiting: assign(({ context, event }) => life.cancelWaiting(context, event as Of<'job.cancelled'>)),
     cancelAttempt: assign(({ context, event }) => life.cancelAttempt(context, event as Of<'job.cancelled'>)),
+    failKeyRevoked: assign(({ context, event }) =>
+      life.failKeyRevoked(context, event as Of<'job.keyRevoked'>),
+    ),
     failTimedOut: assign(({ context, event }) => life.failTimedOut(context, event as Of<'job.timedOut'>)),
     takeBack: assign(({ context, event }) => life.takeBack(context, event as Of<'job.reaped'>)),
     failLost: assign(({ context, event }) => life.failLost(context, event as Of<'job.reaped'>)),
@@ -114,7 +116,6 @@ export const jobMachine = setup({
           description: 'Waits for its turn, and for a free slot of a worker that fits.',
           on: {
             'job.assigned': { target: '#job.running', actions: ['beginAttempt', 'handToWorker'] },
-            'job.rerouted': { actions: 'moveToLane' },
           },
         },
         delayed: {
@@ -122,7 +123,6 @@ export const jobMachine = setup({
             'Waits until not_before, or for a pause after a failed attempt to end; keeps its place in the queue.',
           on: {
             'job.due': { target: 'ready', actions: 'becomeReady' },
-            'job.rerouted': { actions: 'moveToLane' },
           },
         },
       },
@@ -157,6 +157,12 @@ export const jobMachine = setup({
           guard: 'isCurrentLease',
           target: 'failed',
           actions: ['failTimedOut', { type: 'abortWorker', params: { reason: 'timed_out' } }],
+        },
+        'job.keyRevoked': {
+          guard: 'isCurrentLease',
+          target: 'failed',
+          actions: 'failKeyRevoked',
+          description: 'The key of its worker was revoked.',
         },
         'job.reaped': [
           { guard: 'isReapedTooOften', target: 'failed', actions: ['takeBack', 'failLost'] },

@@ -7,6 +7,10 @@ export const supervisorMachine = setup({
     events: {} as SupervisorEvent,
     tags: {} as 'dispatching' | 'assigning' | 'listening',
   },
+  guards: {
+    /** The queue was paused when the coordinator stopped. */
+    wasPaused: ({ event }) => event.type === 'supervisor.recovered' && event.paused,
+  },
 }).createMachine({
   id: 'supervisor',
   description: 'The fleet as a whole: whether jobs are accepted and whether they are handed out.',
@@ -18,7 +22,10 @@ export const supervisorMachine = setup({
     },
     recovering: {
       description: 'The journal is replayed and every lease gets fresh grace; nothing is accepted.',
-      on: { 'supervisor.recovered': 'accepting', 'supervisor.stop': 'stopped' },
+      on: {
+        'supervisor.recovered': [{ guard: 'wasPaused', target: 'paused' }, { target: 'accepting' }],
+        'supervisor.stop': 'stopped',
+      },
     },
     accepting: {
       description: 'Jobs are accepted and handed out.',
@@ -26,7 +33,8 @@ export const supervisorMachine = setup({
       on: { 'supervisor.pause': 'paused', 'supervisor.drain': 'draining', 'supervisor.stop': 'stopped' },
     },
     paused: {
-      description: 'Jobs are accepted and wait; none is handed out.',
+      description:
+        'An operator has paused the queue: jobs are accepted and wait, none is handed out. What runs goes on.',
       tags: ['dispatching', 'listening'],
       on: { 'supervisor.resume': 'accepting', 'supervisor.drain': 'draining', 'supervisor.stop': 'stopped' },
     },

@@ -12,6 +12,7 @@ import { authentication } from '../../src/http/middleware/authentication.ts';
 import { errors } from '../../src/http/middleware/errors.ts';
 import { jsonBody } from '../../src/http/middleware/jsonBody.ts';
 import { requestId } from '../../src/http/middleware/requestId.ts';
+import { smallBody } from '../../src/http/middleware/smallBody.ts';
 import { routing } from '../../src/http/route.ts';
 import { parseDispatch, parseWait } from '../../src/http/routes/jobs/schema.ts';
 import { Uploads } from '../../src/http/uploads.ts';
@@ -80,7 +81,7 @@ export async function serveApp(keep: Keep): Promise<void> {
           method: 'POST',
           path: '/api/jobs',
           role: 'client',
-          body: 'required',
+          body: jsonBody(uploads, () => config.http.maxBodyBytes),
           handle: ({ body, query }) => {
             parseWait(query);
             const id = randomUUID();
@@ -93,7 +94,7 @@ export async function serveApp(keep: Keep): Promise<void> {
           },
         },
       ],
-      jsonBody(uploads, () => config.http.maxBodyBytes),
+      smallBody(),
       { answers, trustedProxies: () => 0, onRefused: async () => {} },
     ),
   );

@@ -24,6 +24,7 @@ import type {
 } from '../domain/wire/key.ts';
 import type { WireInspection, WireMachineList } from '../domain/wire/machine.ts';
 import type { WireProvider, WireProviderList } from '../domain/wire/provider.ts';
+import type { WireQueue } from '../domain/wire/queue.ts';
 import type { WireRouteExplanation } from '../domain/wire/routing.ts';
 import type { WireStats, WireStatsHistory } from '../domain/wire/stats.ts';
 import type { WireWorker, WireWorkerList } from '../domain/wire/worker.ts';
@@ -113,6 +114,9 @@ export interface Client {
   providers(): Promise<WireProviderList>;
   /** Available again at once. */
   resetProvider(name: string): Promise<WireProvider>;
+  /** Hand out no jobs from now on; what runs goes on. `reason` is for people. */
+  pauseQueue(reason?: string): Promise<WireQueue>;
+  resumeQueue(): Promise<WireQueue>;
   /** Where a job would run, and why; makes none. */
   explainRoute(body: DispatchBody): Promise<WireRouteExplanation>;
   stats(): Promise<WireStats>;
@@ -214,6 +218,8 @@ export function createClient({
     forgetWorker: (id) => get(workerPath(id), { method: 'DELETE' }),
     providers: () => get('/api/providers'),
     resetProvider: (name) => post(`/api/providers/${encodeURIComponent(name)}/reset`),
+    pauseQueue: (reason) => post('/api/queue/pause', { body: reason === undefined ? undefined : { reason } }),
+    resumeQueue: () => post('/api/queue/resume'),
     explainRoute: (body) => post('/api/route/explain', { body }),
     stats: () => get('/api/stats'),
     statsHistory: (range, after) => get('/api/stats/history', { query: { range, after } }),

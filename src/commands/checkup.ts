@@ -9,6 +9,7 @@ import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { messageOf } from '../domain/errors.ts';
 import { type Fault, faultText, lineOf } from '../domain/failure.ts';
 import { type Role, roles } from '../domain/key.ts';
+import { pausedQueueText } from '../domain/wire/queueText.ts';
 import type { WireStats } from '../domain/wire/stats.ts';
 import type { WireWorker } from '../domain/wire/worker.ts';
 import { plainLine } from '../lib/plainText.ts';
@@ -185,7 +186,11 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
     const stats = await client.stats();
     const [first] = connected;
     if (first === undefined)
-      return [fault(title, 'none is connected: jobs wait for ever', start), ...refusedWorkers(stats)];
+      return [
+        fault(title, 'none is connected: jobs wait for ever', start),
+        ...pausedQueue(stats),
+        ...refusedWorkers(stats),
+      ];
     const open = connected.filter(takesWork);
     const detail = `${connected.length} connected: ${connected.map(({ name }) => name).join(', ')}`;
     const fleet =
@@ -194,6 +199,7 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
         : warning(title, `${detail}; none takes work`, `svc workers resume ${pasted(first.name)}`);
     return [
       fleet,
+      ...pausedQueue(stats),
       ...setAside(connected),
       ...refusedWorkers(stats),
       ...unservedJobs(stats, connected),
@@ -202,6 +208,12 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
   } catch (error) {
     return [fault(title, messageOf(error), start)];
   }
+}
+
+function pausedQueue({ queue }: Partial<WireStats>): Finding[] {
+  // A coordinator of an earlier version does not say it.
+  if (queue?.paused !== true) return [];
+  return [warning('Queue', plainLine(`${pausedQueueText(queue)}; jobs wait`), 'svc resume')];
 }
 
 /** Workers that try to connect in vain. */

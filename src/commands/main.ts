@@ -10,6 +10,7 @@ import { jobsCommand } from './jobs.ts';
 import { keysCommand } from './keys.ts';
 import { createProgram, runProgram } from './program.ts';
 import { providersCommand } from './providers.ts';
+import { pauseCommand, resumeCommand } from './queue.ts';
 import { runCommand } from './run.ts';
 import { workerCommand } from './worker.ts';
 import { workersCommand } from './workers.ts';
@@ -28,6 +29,8 @@ export async function main(args: readonly string[]): Promise<number> {
     jobsCommand(),
     workersCommand(),
     providersCommand(),
+    pauseCommand(),
+    resumeCommand(),
     keysCommand(),
     auditCommand(),
     costCommand(),

@@ -9,6 +9,7 @@ import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
 import type { Principal } from '../domain/key.ts';
 import type { MachineCounts } from '../domain/machine.ts';
 import type { ProviderView } from '../domain/provider.ts';
+import type { QueueState } from '../domain/queue.ts';
 import { isTerminal, type SupervisorStatus, statusOf } from '../domain/states.ts';
 import type { Stats, StatsHistory, StatsRange, Vitals } from '../domain/stats.ts';
 import type { Waiting } from '../domain/waiting.ts';
@@ -83,6 +84,7 @@ export class Coordinator {
     this.#parts = createParts(options, {
       committed: (committed) => this.#committed(committed),
       slotFreed: () => this.#onFree(),
+      queueChanged: (state) => this.#queueChanged(state),
       stalled: (lateMs) => this.#afterStall(lateMs),
       workerGone: ({ workerId }) => {
         for (const connection of this.#connections) {
@@ -98,13 +100,14 @@ export class Coordinator {
   }
 
   /**
-   * Open the store, take up the leases of what was running, accept jobs.
+   * Open the store, take up the leases of what was running, accept jobs. A queue that was paused is paused again.
    * @throws StoreLocked, StoreCorrupt, StoreFormatTooNew.
    */
   async start(): Promise<void> {
     this.#parts.supervisor.start();
     this.#supervise({ type: 'supervisor.open' });
     await this.#store.open();
+    await this.#parts.queue.open();
     await this.#parts.workers.open();
     await this.#parts.pending.open(this.#store);
     const running = await this.#store.runningJobs();
@@ -117,9 +120,10 @@ export class Coordinator {
     this.#parts.retention.start();
     this.#parts.workerRetention.start();
     this.#parts.course.start();
-    this.#supervise({ type: 'supervisor.recovered' });
+    const { paused } = this.queue;
+    this.#supervise({ type: 'supervisor.recovered', paused });
     this.#logger.info(
-      { running: running.length, pending: this.#parts.pending.total },
+      { running: running.length, pending: this.#parts.pending.total, paused },
       'coordinator accepts jobs',
     );
   }
@@ -279,6 +283,7 @@ export class Coordinator {
       providers: this.#parts.providers,
       activity: this.#parts.activity,
       refusedWorkers: this.#parts.refusedWorkers,
+      queue: this.queue,
       status: () => this.status,
       startedAt: this.#startedAt,
       vitals: this.#vitals,
@@ -324,6 +329,28 @@ export class Coordinator {
       await this.audit.record({ by, action: 'provider.reset', target, details: {}, outcome: 'done' });
     }
     return this.#parts.providers.reset(name);
+  }
+
+  /** Whether the queue is paused, who did that last, when and why. */
+  get queue(): QueueState {
+    return this.#parts.queue.state;
+  }
+
+  /**
+   * Hand out no more jobs: they are accepted and wait, what runs goes on. When this resolves the pause is durable and no
+   * assignment is on its way any more. Changes nothing when the queue is paused.
+   * @param by for the audit log; null keeps it out of it. @param reason for people, `queueReasonMax` characters at most.
+   * @throws StoreUnavailable.
+   */
+  async pauseQueue(by: Doer | null = null, reason: string | null = null): Promise<QueueState> {
+    const state = await this.#parts.queue.set(true, by, reason);
+    await this.#parts.dispatcher.idle();
+    return state;
+  }
+
+  /** Hand out jobs again; durable when it resolves. Changes nothing when the queue is not paused. @throws StoreUnavailable. */
+  resumeQueue(by: Doer | null = null): Promise<QueueState> {
+    return this.#parts.queue.set(false, by, null);
   }
 
   workers(): Promise<WorkerView[]> {
@@ -447,6 +474,13 @@ export class Coordinator {
     this.#parts.supervisor.send(event);
     const { status: after } = this;
     this.bus.handled('supervisor', 'supervisor', { before, after, event: event.type, at: this.#clock.now() });
+  }
+
+  #queueChanged(queue: QueueState): void {
+    const { paused } = queue;
+    this.#supervise({ type: paused ? 'supervisor.pause' : 'supervisor.resume' });
+    this.bus.publish({ type: paused ? 'queue.paused' : 'queue.resumed', at: this.#clock.now(), queue });
+    if (!paused) this.#parts.dispatcher.kick();
   }
 
   /** A change is durable: what hangs on it follows, and it is told. */

@@ -180,6 +180,8 @@ export class Dispatcher {
 
   #decide(claims: Map<string, Claim>): Decide {
     return (job, lane) => {
+      // The queue may be paused while a long claim is made.
+      if (!this.#isAssigning()) return 'close';
       if (this.#isInFlight(job.id) || this.#spared.has(job.id)) return 'skip';
       const claim = this.#claim(job, lane);
       if (typeof claim === 'string') return claim;

@@ -2,6 +2,7 @@ import type { StateValue } from 'xstate';
 import type { JobRecord } from '../domain/job.ts';
 import type { MachineName } from '../domain/machine.ts';
 import type { ProviderView } from '../domain/provider.ts';
+import type { QueueState } from '../domain/queue.ts';
 import { isTerminal, type ProviderStatus, statusOf } from '../domain/states.ts';
 import type { WorkerView } from '../domain/worker.ts';
 
@@ -48,6 +49,7 @@ export type LiveEvent =
   | { type: 'job.progress'; at: number; jobId: string; lease: number; seq: number; text: string }
   | { type: WorkerEventType; at: number; worker: WorkerView }
   | { type: ProviderEventType; at: number; provider: ProviderView }
+  | { type: 'queue.paused' | 'queue.resumed'; at: number; queue: QueueState }
   | ({ type: 'transition'; at: number } & Transition);
 
 /** What a committed change of a job is called outside; null when there is nothing to tell. */

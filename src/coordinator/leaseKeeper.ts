@@ -1,9 +1,9 @@
 import type { JobEvent } from '../../machines/events.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
-import { isPassing, workerKeyRevoked } from '../domain/failure.ts';
+import { isPassing } from '../domain/failure.ts';
 import { type JobRecord, type LeaseRef, lastAttempt } from '../domain/job.ts';
-import { type Cost, noCost } from '../domain/money.ts';
+import type { Cost } from '../domain/money.ts';
 import { statusOf } from '../domain/states.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
@@ -128,7 +128,7 @@ export class LeaseKeeper {
       this.#providers.completed(lease, this.#clock.monotonic() - lease.assignedAt);
       this.#workers.succeeded(lease);
     }
-    if (event?.type === 'job.attemptFailed' && !event.final) this.#failed(lease, event);
+    if (event?.type === 'job.attemptFailed') this.#failed(lease, event);
     const abort = effects.find((effect) => effect.type === 'abortWorker');
     const session = this.#workers.session(lease.workerId);
     if (abort !== undefined && session !== null) {
@@ -151,20 +151,7 @@ export class LeaseKeeper {
   failRevoked(workerId: string): void {
     for (const { jobId, lease, phase } of this.#leases.ofWorker(workerId)) {
       if (phase === 'ending') continue;
-      this.#tryUntold(jobId, {
-        type: 'job.attemptFailed',
-        at: this.#clock.now(),
-        lease,
-        usage: null,
-        cost: noCost,
-        error: workerKeyRevoked(),
-        fault: null,
-        others: { able: false, untried: false },
-        rules: { maxAttempts: 1, maxRateLimitRetries: null, fallbackOnTimeout: false },
-        retryAt: 0,
-        next: null,
-        final: true,
-      });
+      this.#tryUntold(jobId, { type: 'job.keyRevoked', at: this.#clock.now(), lease });
     }
   }
 

@@ -256,7 +256,6 @@ export class Outcomes {
       },
       retryAt: spent.at + Math.ceil(backoffMs * (0.5 + 0.5 * this.#random.next())),
       next,
-      final: false,
     };
   }
 

@@ -3,6 +3,7 @@ import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import type { Config } from '../config/config.ts';
 import type { Pricing } from '../cost/pricing.ts';
 import type { Clock, Random } from '../domain/clock.ts';
+import type { QueueState } from '../domain/queue.ts';
 import type { Vitals } from '../domain/stats.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
@@ -26,6 +27,7 @@ import { Liveness } from './liveness.ts';
 import { Outcomes } from './outcomes.ts';
 import { Pending } from './pending.ts';
 import { Providers } from './providers.ts';
+import { QueueSwitch } from './queueSwitch.ts';
 import { RefusedWorkers } from './refusedWorkers.ts';
 import { Retention } from './retention.ts';
 import { WaitingReasons } from './waitingReason.ts';
@@ -57,6 +59,8 @@ export interface PartsHost {
   committed(committed: Committed): void;
   /** A slot has become free. */
   slotFreed(): void;
+  /** The queue was paused or resumed. */
+  queueChanged(state: QueueState): void;
   /** The event loop stood still for this long, ms. */
   stalled(lateMs: number): void;
   /** A worker has been silent for too long. */
@@ -76,6 +80,14 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
   const deadlines = new Deadlines(clock, (lateMs) => told.stalled(lateMs));
   const leases = new Leases();
   const audit = new Audit({ store, clock, deadlines, logger });
+  const queue: QueueSwitch = new QueueSwitch({
+    store,
+    audit,
+    clock,
+    logger,
+    onChanged: (state) => told.queueChanged(state),
+    onReleased: () => dispatcher.kick(),
+  });
   const refusedWorkers = new RefusedWorkers(clock);
   const workers = new Workers({
     store,
@@ -144,7 +156,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     keeper,
     workers,
     providers,
-    isAssigning,
+    isAssigning: () => isAssigning() && !queue.isPausing,
     logger,
   });
   const pending = new Pending();
@@ -156,6 +168,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     bus,
     deadlines,
     audit,
+    queue,
     refusedWorkers,
     leases,
     workers,
@@ -187,7 +200,15 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
       workers,
       onGone: (session) => told.workerGone(session),
     }),
-    waiting: new WaitingReasons({ candidates, leases, providers, workers, refusedWorkers, isAssigning }),
+    waiting: new WaitingReasons({
+      candidates,
+      leases,
+      providers,
+      workers,
+      refusedWorkers,
+      queue: () => queue.state,
+      isAssigning,
+    }),
     activity,
     course: new Course({ clock, activity, counts: () => store.counts() }),
   };

@@ -1,4 +1,5 @@
 import type { Clock } from '../domain/clock.ts';
+import type { QueueState } from '../domain/queue.ts';
 import type { SupervisorStatus } from '../domain/states.ts';
 import type { PendingGroup, Stats, Vitals } from '../domain/stats.ts';
 import type { BacklogGroup, Store } from '../store/store.ts';
@@ -22,6 +23,7 @@ export interface StatsParts {
   providers: Providers;
   activity: Activity;
   refusedWorkers: RefusedWorkers;
+  queue: QueueState;
   status: () => SupervisorStatus;
   /** Monotonic ms of the start. */
   startedAt: number;
@@ -63,6 +65,7 @@ export async function takeStats(parts: StatsParts): Promise<Stats> {
     },
     refusedWorkers: parts.refusedWorkers.list().slice(0, refusedMax),
     ...activity.read(),
+    queue: parts.queue,
     coordinator: {
       status: parts.status(),
       uptimeMs: clock.monotonic() - parts.startedAt,

@@ -1,5 +1,6 @@
 import { faultText, lineOf } from '../domain/failure.ts';
 import type { JobRecord, Target } from '../domain/job.ts';
+import type { QueueState } from '../domain/queue.ts';
 import type { Waiting } from '../domain/waiting.ts';
 import { type Candidate, type Candidates, firstTrial } from './candidates.ts';
 import { type FleetMember, isOpen } from './fleetMember.ts';
@@ -20,6 +21,7 @@ export class WaitingReasons {
   readonly #providers: Providers;
   readonly #workers: Workers;
   readonly #refusedWorkers: RefusedWorkers;
+  readonly #queue: () => QueueState;
   readonly #isAssigning: () => boolean;
 
   constructor(options: {
@@ -28,6 +30,7 @@ export class WaitingReasons {
     providers: Providers;
     workers: Workers;
     refusedWorkers: RefusedWorkers;
+    queue: () => QueueState;
     isAssigning: () => boolean;
   }) {
     this.#candidates = options.candidates;
@@ -35,6 +38,7 @@ export class WaitingReasons {
     this.#providers = options.providers;
     this.#workers = options.workers;
     this.#refusedWorkers = options.refusedWorkers;
+    this.#queue = options.queue;
     this.#isAssigning = options.isAssigning;
   }
 
@@ -48,6 +52,8 @@ export class WaitingReasons {
           : 'Its last attempt failed, and there is a pause before the next';
       return reason('delayed', detail, life.delayedUntil);
     }
+    const queue = this.#queue();
+    if (queue.paused) return reason('queue_paused', pausedText(queue));
     if (!this.#isAssigning()) return reason('draining', 'The coordinator is not handing out jobs now');
     const candidates = this.#candidates.of(life);
     return this.#ofCandidate(this.#candidates.pick(life, '', candidates) ?? firstBack(candidates));
@@ -154,6 +160,11 @@ function unhealthy(members: readonly FleetMember[], provider: string, model: str
   const until = firstTrial(members, provider, model);
   const next = until === null ? 'one job is sent to see whether it can again' : 'one job tries it again then';
   return reason('workers_unhealthy', `${faultsOf(members, provider, model)}; ${next}`, until);
+}
+
+function pausedText({ by, reason: why }: QueueState): string {
+  const who = by === null ? 'The queue is paused' : `${by.name ?? by.keyId} paused the queue`;
+  return `${who}${why === null ? '' : ` (${why})`}; jobs start again when an operator resumes it`;
 }
 
 function reason(word: Waiting['reason'], detail: string, until: number | null = null): Reason {

@@ -10,7 +10,7 @@ import { pages } from './pages.tsx';
 import { matchPath } from './pattern.ts';
 import { href, path } from './router.ts';
 import { isSignedIn, may } from './session.ts';
-import { ConnectionBanner } from './shell/banner.tsx';
+import { Banners } from './shell/banner.tsx';
 import { Help, isHelpOpen } from './shell/help.tsx';
 import { Navigation } from './shell/navigation.tsx';
 import { openPalette, Palette } from './shell/palette.tsx';
@@ -46,7 +46,7 @@ function SignedIn(): JSX.Element {
       </button>
       <Navigation />
       <div class="content">
-        <ConnectionBanner />
+        <Banners />
         <main>
           <CurrentPage />
         </main>

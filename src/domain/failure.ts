@@ -142,6 +142,11 @@ export function workerKeyRevoked(): Failure {
   };
 }
 
+/** Whether it is that of `workerKeyRevoked`; a provider's refusal has the class alone. */
+export function isOfRevokedKey(failure: Failure | null): boolean {
+  return failure?.message === workerKeyRevoked().message;
+}
+
 /** Of the message of a failure that stands beside something else, characters. */
 const briefMax = 300;
 

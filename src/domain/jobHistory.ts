@@ -1,3 +1,4 @@
+import { isOfRevokedKey } from './failure.ts';
 import { type Attempt, type AttemptOutcome, type JobRecord, type Turn, turnsMax } from './job.ts';
 import type { JobState } from './states.ts';
 
@@ -68,6 +69,8 @@ const ends: Record<AttemptOutcome, { event: string; to: JobState | null } | null
   released: { event: 'job.released', to: null },
 };
 
+const keyRevoked = { event: 'job.keyRevoked', to: 'failed' } as const;
+
 class Trail {
   readonly entries: HistoryEntry[] = [];
   #state: JobState | null = null;
@@ -87,8 +90,8 @@ class Trail {
   }
 
   /** @param next where an attempt has led whose end does not say it. Nothing happens when its end was told already. */
-  end({ outcome, finishedAt }: Attempt, next: JobState): void {
-    const end = outcome === null ? null : ends[outcome];
+  end({ outcome, error, finishedAt }: Attempt, next: JobState): void {
+    const end = outcome === null ? null : isOfRevokedKey(error) ? keyRevoked : ends[outcome];
     if (end !== null && this.#state?.startsWith('running.')) this.move(finishedAt, end.event, end.to ?? next);
   }
 

@@ -26,6 +26,20 @@ export interface ProviderView {
   fleet: ProviderFleet;
 }
 
+/** What holds a provider back, as it is stored: a limit, or an open breaker. Removed when it is available again. */
+export interface ProviderHold {
+  name: string;
+  status: 'limited' | 'open';
+  /** Epoch ms until which nothing is sent. */
+  until: number;
+  /** Epoch ms. */
+  changedAt: number;
+  limitsInRow: number;
+  opensInRow: number;
+  /** The failure with which its breaker opened last; null when it has not since something succeeded. */
+  cause: Failure | null;
+}
+
 /** How a provider's 429 is waited for. */
 export interface RateLimit {
   /** null = no ceiling. */

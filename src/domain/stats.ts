@@ -1,3 +1,4 @@
+import type { QueueState } from './queue.ts';
 import type { JobState, JobStatus, SupervisorStatus } from './states.ts';
 import type { RefusedWorker } from './worker.ts';
 
@@ -18,6 +19,7 @@ export interface Stats {
   run: Spread;
   /** Mean of the last minute, as workers reported usage. */
   tokensPerSecond: { input: number; output: number };
+  queue: QueueState;
   coordinator: {
     status: SupervisorStatus;
     uptimeMs: number;

@@ -9,7 +9,8 @@
  * - `provider_open`     the provider's circuit breaker is open; until `until`.
  * - `provider_full`     `max_concurrent` of the provider is reached.
  * - `delayed`           `not_before` or a back-off; until `until`.
- * - `draining`          the coordinator is shutting down or its assignments are paused.
+ * - `queue_paused`      an operator has paused the queue.
+ * - `draining`          the coordinator is shutting down.
  */
 export type WaitingReason =
   | 'no_worker'
@@ -21,6 +22,7 @@ export type WaitingReason =
   | 'provider_open'
   | 'provider_full'
   | 'delayed'
+  | 'queue_paused'
   | 'draining';
 
 export interface Waiting {

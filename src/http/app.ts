@@ -17,12 +17,12 @@ import { authentication } from './middleware/authentication.ts';
 import { compression } from './middleware/compression.ts';
 import { errors } from './middleware/errors.ts';
 import { headers } from './middleware/headers.ts';
-import { jsonBody } from './middleware/jsonBody.ts';
 import { knownHost } from './middleware/knownHost.ts';
 import { measure } from './middleware/measure.ts';
 import { oneHost } from './middleware/oneHost.ts';
 import { rateLimit } from './middleware/rateLimit.ts';
 import { requestId } from './middleware/requestId.ts';
+import { smallBody } from './middleware/smallBody.ts';
 import { page } from './page.ts';
 import { type Route, routing, streamPaths } from './route.ts';
 import { auditRoutes } from './routes/audit/routes.ts';
@@ -36,6 +36,7 @@ import { machineRoutes } from './routes/machines/routes.ts';
 import { metricsRoutes } from './routes/metrics/routes.ts';
 import { openapiRoutes } from './routes/openapi/routes.ts';
 import { providerRoutes } from './routes/providers/routes.ts';
+import { queueRoutes } from './routes/queue/routes.ts';
 import { routingRoutes } from './routes/routing/routes.ts';
 import { socketRoutes } from './routes/sockets/routes.ts';
 import { statsRoutes } from './routes/stats/routes.ts';
@@ -67,12 +68,13 @@ export function routes(parts: HttpParts): Route[] {
   return [
     ...jobRoutes(coordinator, config, uploads),
     ...workerRoutes(coordinator),
+    ...queueRoutes(coordinator),
     ...providerRoutes(coordinator),
     ...statsRoutes(coordinator),
     ...machineRoutes(coordinator),
     ...inspectRoutes(coordinator),
     ...costRoutes(coordinator),
-    ...routingRoutes(coordinator, config),
+    ...routingRoutes(coordinator, config, uploads),
     ...keyRoutes(parts),
     ...configRoutes(live),
     ...auditRoutes(coordinator.audit),
@@ -102,15 +104,11 @@ export function createApp(parts: HttpParts): Koa {
   app.use(authentication({ ...parts, takesTicket: streamPaths(all) }));
   app.use(rateLimit(() => config().http.rateLimitPerKey, clock));
   app.use(
-    routing(
-      all,
-      jsonBody(parts.uploads, () => config().http.maxBodyBytes),
-      {
-        answers: parts.answers,
-        trustedProxies: () => config().http.trustedProxies,
-        onRefused: (refusal) => coordinator.audit.refused(refusal),
-      },
-    ),
+    routing(all, smallBody(), {
+      answers: parts.answers,
+      trustedProxies: () => config().http.trustedProxies,
+      onRefused: (refusal) => coordinator.audit.refused(refusal),
+    }),
   );
   app.use((ctx) => {
     throw new CoordinatorError('not_found', `There is nothing at ${ctx.path}`);

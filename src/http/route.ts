@@ -50,7 +50,7 @@ interface RouteBase {
 /** A route that answers at once, JSON unless it says otherwise. */
 export interface JsonRoute extends RouteBase {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Whether it reads a JSON body, or what reads another kind of body; without this it reads none. */
+  /** Whether it reads a small JSON body, or what reads a larger one or another kind; without this it reads none. */
   body?: 'required' | 'optional' | Middleware;
   handle(request: RouteContext): Promise<Answer> | Answer;
 }

@@ -11,6 +11,7 @@ import { isTerminal } from '../domain/states.ts';
 import { presentInspection } from '../present/inspection.ts';
 import { presentListed } from '../present/job.ts';
 import { presentProvider } from '../present/provider.ts';
+import { presentQueue } from '../present/queue.ts';
 import { presentStats } from '../present/stats.ts';
 import { presentWorker } from '../present/worker.ts';
 import { afterGap, type Message } from './encoding.ts';
@@ -100,6 +101,8 @@ export class Snapshots {
         return (await coordinator.workers()).map(presentWorker);
       case 'providers':
         return coordinator.providers().map(presentProvider);
+      case 'queue':
+        return presentQueue(coordinator.queue);
       case 'machines':
         return coordinator.machineCounts();
       case 'inspect':

@@ -5,6 +5,7 @@ import { mayHear, type Topic, topicOfJob } from '../domain/liveProtocol.ts';
 
 const ofWorkers = ['workers'];
 const ofProviders = ['providers'];
+const ofQueue = ['queue'];
 const ofMachines = ['machines'];
 
 /** The topics that an event belongs to. Output chunks go to those who watch the job, not to whoever watches all jobs. */
@@ -12,6 +13,7 @@ export function topicsOf(event: LiveEvent): readonly string[] {
   if ('job' in event) return ['jobs', topicOfJob(event.job.id)];
   if ('worker' in event) return ofWorkers;
   if ('provider' in event) return ofProviders;
+  if ('queue' in event) return ofQueue;
   return event.type === 'transition' ? ofMachines : [topicOfJob(event.jobId)];
 }
 

@@ -33,6 +33,7 @@ export function createStateGauges(
       provider,
     ]),
   };
+  const paused = gauge('svc_queue_paused', '1 while an operator has paused the queue.');
   const accepting = gauge('svc_accepting_jobs', '1 while jobs are accepted.');
   const journal = gauge('svc_journal_bytes', 'Journal that no checkpoint has in it: what a start replays.');
   const store = gauge('svc_store_up', '1 while the store takes writes.');
@@ -56,6 +57,7 @@ export function createStateGauges(
     }
     const { status, journalBytes, store: storeStatus, vitals } = stats.coordinator;
     accepting.set(status === 'accepting' || status === 'paused' ? 1 : 0);
+    paused.set(stats.queue.paused ? 1 : 0);
     journal.set(journalBytes);
     store.set(storeStatus === 'ok' ? 1 : 0);
     if (vitals !== null) delay.set(vitals.eventLoopDelayP99Ms / 1000);

@@ -1,6 +1,7 @@
 import type { Spread, Stats, StatsPoint, Throughput } from '../domain/stats.ts';
 import { iso } from '../domain/wire/iso.ts';
 import type { WireSpread, WireStats, WireStatsPoint, WireThroughput } from '../domain/wire/stats.ts';
+import { presentQueue } from './queue.ts';
 
 /** The coordinator in figures, as the API and the live events show it. */
 export function presentStats(stats: Stats): WireStats {
@@ -35,6 +36,7 @@ export function presentStats(stats: Stats): WireStats {
     wait: presentSpread(stats.wait),
     run: presentSpread(stats.run),
     tokens_per_second: { input: rounded(tokensPerSecond.input), output: rounded(tokensPerSecond.output) },
+    queue: presentQueue(stats.queue),
     coordinator: {
       status: coordinator.status,
       uptime_seconds: Math.round(coordinator.uptimeMs / 1000),

@@ -9,8 +9,7 @@
 
 import type { AuditEntry } from '../domain/audit.ts';
 import type { JobRecord } from '../domain/job.ts';
-import type { KeyRecord } from '../domain/key.ts';
-import type { WorkerRecord } from '../domain/worker.ts';
+import type { RegistryRecords } from './changes/apply.ts';
 import type { CostMonth } from './changes/costMonth.ts';
 import type { Change, IdempotencyRecord, JobChange } from './store.ts';
 
@@ -116,12 +115,12 @@ export interface LogHost {
 }
 
 /**
- * Takes what a log brings back, in this order: workers and keys, then what else a checkpoint has, then changes. A log without
+ * Takes what a log brings back, in this order: the registry, then what else a checkpoint has, then changes. A log without
  * checkpoints gives changes alone. What it is given it owns.
  */
 export interface Load {
-  /** Workers and API keys; `change` goes on from them. */
-  registry(workers: readonly WorkerRecord[], keys: readonly KeyRecord[]): void;
+  /** Everything but jobs; `change` goes on from there. */
+  registry(records: Partial<RegistryRecords>): void;
   /** Whether a month of cost (`2026-11`) is kept in memory. Ask for the newest month first. */
   keepsMonth(month: string): boolean;
   /** What a month of cost came to. */

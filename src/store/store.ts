@@ -16,6 +16,8 @@ import type {
   Target,
 } from '../domain/job.ts';
 import type { KeyRecord } from '../domain/key.ts';
+import type { ProviderHold } from '../domain/provider.ts';
+import type { QueueState } from '../domain/queue.ts';
 import type { JobState, JobStatus } from '../domain/states.ts';
 import type { WorkerLife, WorkerRecord } from '../domain/worker.ts';
 
@@ -102,6 +104,10 @@ export interface Store {
 
   workers(): Promise<WorkerRecord[]>;
   keys(): Promise<KeyRecord[]>;
+  /** Whether the queue is paused, as it was committed last; `untouchedQueue` before the first time. */
+  queue(): Promise<QueueState>;
+  /** What holds providers back, one a provider. */
+  providers(): Promise<ProviderHold[]>;
   /** Entries of the audit log, newest first. @throws StoreUnavailable when they cannot be read. */
   audit(query: AuditQuery): Promise<AuditPage>;
   /** The job that an idempotency key stands for, while it is remembered. */
@@ -126,7 +132,16 @@ export interface ArchiveRule {
 }
 
 /** Everything that can change. */
-export type Change = JobChange | WorkerChange | WorkerRemoval | KeyChange | KeyRemoval | AuditChange;
+export type Change =
+  | JobChange
+  | WorkerChange
+  | WorkerRemoval
+  | KeyChange
+  | KeyRemoval
+  | AuditChange
+  | QueueChange
+  | ProviderChange
+  | ProviderRemoval;
 
 export interface JobChange {
   kind: 'job';
@@ -175,6 +190,23 @@ export interface KeyRemoval {
 export interface AuditChange {
   kind: 'audit';
   record: AuditRecord;
+}
+
+/** Pauses or resumes the queue. */
+export interface QueueChange {
+  kind: 'queue';
+  queue: QueueState;
+}
+
+export interface ProviderChange {
+  kind: 'provider';
+  hold: ProviderHold;
+}
+
+/** Nothing holds the provider back any more. */
+export interface ProviderRemoval {
+  kind: 'providerRemoved';
+  name: string;
 }
 
 export interface IdempotencyRecord {

@@ -3,6 +3,7 @@ import type { Clock } from '../../src/domain/clock.ts';
 import { addAmounts, bucketMs, type CostDimension, noAmounts } from '../../src/domain/cost.ts';
 import type { StoreUnavailable } from '../../src/domain/errors.ts';
 import { laneKey } from '../../src/domain/job.ts';
+import type { ProviderHold } from '../../src/domain/provider.ts';
 import type { JobState } from '../../src/domain/states.ts';
 import {
   type Change,
@@ -712,6 +713,55 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
       (await again.keys()).map(({ name }) => name),
       ['renamed'],
     );
+  });
+
+  test(`${name}: the state of the queue is the last one that was committed, also after it was opened again`, async (t) => {
+    const { store, place, reopen } = await setup(t);
+    t.deepEqual(await store.queue(), { paused: false, since: null, by: null, reason: null });
+    const paused = { paused: true, since: epoch, by: { keyId: 'k', name: 'Grüße' }, reason: 'maintenance' };
+    await store.commit([{ kind: 'queue', queue: paused }]);
+    t.deepEqual(await store.queue(), paused);
+    place.breakWrites();
+    const resumed = { paused: false, since: epoch + 1, by: null, reason: null };
+    await t.throwsAsync(store.commit([{ kind: 'queue', queue: resumed }]));
+    t.deepEqual(await store.queue(), paused);
+    place.mendWrites();
+    const again = await reopen();
+    t.deepEqual(await again.queue(), paused);
+    await again.commit([{ kind: 'queue', queue: resumed }]);
+    t.deepEqual(await (await reopen()).queue(), resumed);
+  });
+
+  test(`${name}: what holds providers back is kept until it is removed, also after it was opened again`, async (t) => {
+    const { store, reopen } = await setup(t);
+    const hold = (provider: string, until: number): ProviderHold => ({
+      name: provider,
+      status: 'limited',
+      until,
+      changedAt: epoch,
+      limitsInRow: 1,
+      opensInRow: 0,
+      cause: null,
+    });
+    t.deepEqual(await store.providers(), []);
+    const open: ProviderHold = {
+      ...hold('b', epoch + 1),
+      status: 'open',
+      cause: { class: 'server_error', code: 'server_error', message: 'Broken', status: 500 },
+    };
+    await store.commit([
+      { kind: 'provider', hold: hold('a', epoch) },
+      { kind: 'provider', hold: open },
+    ]);
+    await store.commit([{ kind: 'provider', hold: hold('a', epoch + 5) }]);
+    await store.commit([{ kind: 'provider', hold: hold('c', epoch) }]);
+    await store.commit([
+      { kind: 'providerRemoved', name: 'c' },
+      { kind: 'providerRemoved', name: 'unknown' },
+    ]);
+    const seen = async (from: Store) => (await from.providers()).sort((x, y) => (x.name < y.name ? -1 : 1));
+    t.deepEqual(await seen(store), [hold('a', epoch + 5), open]);
+    t.deepEqual(await seen(await reopen()), [hold('a', epoch + 5), open]);
   });
 
   const withKey = (id: string, key: string, expiresAt: number): JobChange => {

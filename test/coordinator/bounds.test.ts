@@ -26,6 +26,7 @@ function partsOf(t: ExecutionContext) {
     {
       committed: () => {},
       slotFreed: () => {},
+      queueChanged: () => {},
       stalled: () => {},
       workerGone: () => {},
     },

@@ -152,6 +152,6 @@ test('a watcher that has left is told nothing more', (t) => {
   const actor = createActor(supervisorMachine, inspector.optionFor('supervisor', 's')).start();
   actor.send({ type: 'supervisor.open' });
   leave();
-  actor.send({ type: 'supervisor.recovered' });
+  actor.send({ type: 'supervisor.recovered', paused: false });
   t.deepEqual(seen, ['supervisor.open']);
 });

@@ -32,6 +32,7 @@ const figures = (more: Partial<WireStats> = {}): WireStats => {
     wait: { count: 0, p50_ms: null, p95_ms: null },
     run: { count: 0, p50_ms: null, p95_ms: null },
     tokens_per_second: { input: 0, output: 0 },
+    queue: { paused: false, since: null, by: null, reason: null },
     coordinator: {
       status: 'accepting',
       uptime_seconds: 1,
@@ -166,6 +167,22 @@ test('a hundred providers that clients made up, and as many workers that left, a
   t.deepEqual(
     attentionOf(figures({ pending: many }), [], [], ms(0)).map(({ text }) => text),
     ['Jobs wait for 100 providers that no worker serves'],
+  );
+});
+
+test('a paused queue is one line that says who paused it and why, and no wait is put down to workers', (t) => {
+  const { coordinator } = figures();
+  const queue = { paused: true, since: at(0), by: { key_id: 'k', name: 'ada' }, reason: 'new prices' };
+  const given = figures({ queue, pending: long, coordinator: { ...coordinator, status: 'paused' } });
+  t.deepEqual(
+    attentionOf(given, [], [], ms(0)).map(({ key, text }) => [key, text]),
+    [['queue', 'The queue is paused by ada: new prices']],
+  );
+  const nameless = figures({ queue: { ...queue, by: { key_id: 'k', name: null }, reason: null } });
+  t.is(attentionOf(nameless, [], [], ms(0))[0]?.text, 'The queue is paused by k');
+  t.is(
+    attentionOf(figures({ queue: { ...queue, by: null } }), [], [], ms(0))[0]?.text,
+    'The queue is paused: new prices',
   );
 });
 

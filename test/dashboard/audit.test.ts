@@ -24,6 +24,7 @@ pageTests({}, (stage) => {
     await actor.fill(id);
     await actor.press('Enter');
     await rows.filter({ hasText: 'key.created' }).waitFor({ state: 'detached' });
+    await refused.waitFor();
     t.is(await rows.count(), 1);
     await actor.fill('nobody');
     await actor.press('Enter');

@@ -131,6 +131,7 @@ test('an event of every kind is told to who listens to its topic', async (t) => 
     ['inspected', 'inspect'],
     ['worker.paused', 'workers'],
     ['provider.limited', 'providers'],
+    ['queue.paused', 'queue'],
     ['job.created', 'jobs'],
     ['job.progress', 'job:1'],
   ] as const;

@@ -53,9 +53,9 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/jobs\?state=pending\.ready$/);
     await page.locator('tbody .job-row .title-cell').first().waitFor();
-    const { total } = await stage().site.client.jobs({ state: 'pending.ready' });
-    t.true(total >= 7);
-    await page.locator(`table[aria-rowcount="${total + 1}"]`).waitFor();
+    // Other tests of this file send jobs meanwhile, so how many there are exactly is not known.
+    await page.locator('table[aria-rowcount]').waitFor();
+    t.true(Number(await page.locator('table').getAttribute('aria-rowcount')) >= 8);
     await page.getByRole('button', { name: /^State: Ready to start/ }).click();
     await page.waitForURL(/\/jobs$/);
   });

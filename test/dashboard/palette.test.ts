@@ -20,6 +20,7 @@ const known = (role: Role, workers = [worker('gpu-1'), worker('gpu-2', true)]): 
     { name: 'openai', status: 'available', isHeldUp: false },
   ],
   jobs: [],
+  isQueuePaused: false,
   may: (needed) => roleMay(role, needed),
 });
 
@@ -33,6 +34,9 @@ test('the palette finds workers, providers and actions by words in any order', (
   t.deepEqual(texts('openai', known('operator')), ['openai'], 'a reset would change nothing');
   t.deepEqual(texts('sign', known('viewer')), ['Sign out']);
   t.deepEqual(texts('dark', known('viewer')), ['Use dark colours']);
+  t.deepEqual(texts('queue', known('operator')), ['Pause the queue']);
+  t.deepEqual(texts('queue', { ...known('operator'), isQueuePaused: true }), ['Resume the queue']);
+  t.deepEqual(texts('queue', known('client')), []);
   t.deepEqual(texts('no such thing', known('admin')), []);
 });
 

@@ -16,6 +16,7 @@ test('figures of a coordinator that has nothing to do', async (t) => {
     throughput: { last_1m: { created: 0 }, last_15m: { completed: 0 } },
     wait: { count: 0, p50_ms: null, p95_ms: null },
     tokens_per_second: { input: 0, output: 0 },
+    queue: { paused: false, since: null, by: null, reason: null },
     coordinator: { status: 'accepting', store: 'ok', event_loop_delay_p99_ms: null },
   });
   t.is((await bundle.api('GET', '/api/stats?x=1')).status, 400);

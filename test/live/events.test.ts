@@ -164,6 +164,21 @@ test('providers tell when they are limited and when they have recovered', async 
   t.like((await view.next('provider.recovered')).data, { name: 'echo', status: 'available', until: null });
 });
 
+test('the queue tells when it is paused and when it is resumed, and its snapshot is its state', async (t) => {
+  const bundle = await setupApi(t);
+  const view = await dashboard(t, bundle);
+  await view.subscribe('queue');
+  const snapshot = view.frames.find(({ topic }) => topic === 'queue');
+  t.deepEqual(snapshot?.data as unknown, { paused: false, since: null, by: null, reason: null });
+  const paused = (await bundle.api('POST', '/api/queue/pause', { reason: 'new prices' })).json;
+  t.deepEqual((await view.next('queue.paused')).data as unknown, paused);
+  const resumed = (await bundle.api('POST', '/api/queue/resume')).json;
+  t.deepEqual((await view.next('queue.resumed')).data as unknown, resumed);
+  const later = await dashboard(t, bundle);
+  await later.subscribe('queue');
+  t.like(later.frames.find(({ topic }) => topic === 'queue')?.data, { paused: false });
+});
+
 test('transitions of every machine are told only while somebody watches them', async (t) => {
   const bundle = await setupApi(t);
   const view = await dashboard(t, bundle);

@@ -22,6 +22,7 @@ import {
   newWorker,
   provider,
   providersInEveryState,
+  supervisor,
   supervisorsInEveryState,
   worker,
   workersInEveryState,
@@ -46,7 +47,6 @@ const next = targetOf('b');
 const jobEvents = [
   make.due,
   make.assigned,
-  make.rerouted(),
   make.cancelled,
   make.completed(),
   make.failed('auth'),
@@ -54,7 +54,8 @@ const jobEvents = [
   make.failed('rate_limited'),
   make.failed('network'),
   make.failed('server_error'),
-  make.failed('overloaded', { final: true }),
+  make.failed('overloaded'),
+  make.keyRevoked,
   make.workerLost,
   make.workerReturned,
   make.timedOut(),
@@ -104,6 +105,6 @@ export const walks: Record<MachineName, Walk> = {
     ends: ['stopped'],
     initial: newSupervisor(),
     situations: supervisorsInEveryState(),
-    events: () => supervisorMachine.events.map((type) => ({ type })),
+    events: () => Object.values(supervisor),
   },
 };

@@ -135,11 +135,22 @@ export function providerAfter(snapshot: ProviderSnapshot, ...events: ProviderEve
   }, snapshot);
 }
 
+/** Events of the supervisor. */
+export const supervisor = {
+  open: { type: 'supervisor.open' },
+  recovered: { type: 'supervisor.recovered', paused: false },
+  recoveredPaused: { type: 'supervisor.recovered', paused: true },
+  pause: { type: 'supervisor.pause' },
+  resume: { type: 'supervisor.resume' },
+  drain: { type: 'supervisor.drain' },
+  stop: { type: 'supervisor.stop' },
+} as const satisfies Record<string, SupervisorEvent>;
+
 /** The supervisor after these events, each of which it must accept. */
-export function supervisorAfter(...types: SupervisorEvent['type'][]): SupervisorSnapshot {
-  return types.reduce((now, type) => {
-    accepted(now.can({ type }), { type });
-    return transition(supervisorMachine, now, { type })[0];
+export function supervisorAfter(...events: SupervisorEvent[]): SupervisorSnapshot {
+  return events.reduce((now, event) => {
+    accepted(now.can(event), event);
+    return transition(supervisorMachine, now, event)[0];
   }, newSupervisor());
 }
 
@@ -175,10 +186,10 @@ export function providersInEveryState(): Record<string, ProviderSnapshot> {
 export function supervisorsInEveryState(): Record<string, SupervisorSnapshot> {
   return {
     starting: supervisorAfter(),
-    recovering: supervisorAfter('supervisor.open'),
-    accepting: supervisorAfter('supervisor.open', 'supervisor.recovered'),
-    paused: supervisorAfter('supervisor.open', 'supervisor.recovered', 'supervisor.pause'),
-    draining: supervisorAfter('supervisor.open', 'supervisor.recovered', 'supervisor.drain'),
-    stopped: supervisorAfter('supervisor.stop'),
+    recovering: supervisorAfter(supervisor.open),
+    accepting: supervisorAfter(supervisor.open, supervisor.recovered),
+    paused: supervisorAfter(supervisor.open, supervisor.recovered, supervisor.pause),
+    draining: supervisorAfter(supervisor.open, supervisor.recovered, supervisor.drain),
+    stopped: supervisorAfter(supervisor.stop),
   };
 }

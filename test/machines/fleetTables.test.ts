@@ -9,6 +9,7 @@ import {
   provider,
   providerAfter,
   providersInEveryState,
+  supervisor,
   supervisorsInEveryState,
   worker,
   workerAfter,
@@ -139,14 +140,16 @@ provider.reset                        | available  | available
 `,
 );
 
-const supervisorRows: { [Type in SupervisorEvent['type']]: () => SupervisorEvent } = {
-  'supervisor.open': () => ({ type: 'supervisor.open' }),
-  'supervisor.recovered': () => ({ type: 'supervisor.recovered' }),
-  'supervisor.pause': () => ({ type: 'supervisor.pause' }),
-  'supervisor.resume': () => ({ type: 'supervisor.resume' }),
-  'supervisor.drain': () => ({ type: 'supervisor.drain' }),
-  'supervisor.stop': () => ({ type: 'supervisor.stop' }),
-};
+const supervisorRows = {
+  'supervisor.open': () => supervisor.open,
+  'supervisor.recovered': () => supervisor.recovered,
+  'supervisor.recovered paused': () => supervisor.recoveredPaused,
+  'supervisor.pause': () => supervisor.pause,
+  'supervisor.resume': () => supervisor.resume,
+  'supervisor.drain': () => supervisor.drain,
+  'supervisor.stop': () => supervisor.stop,
+} satisfies Rows<SupervisorEvent, unknown>;
+const isSupervisorWhole: EveryEventHasARow<SupervisorEvent, keyof typeof supervisorRows> = true;
 
 checkWholeTable<unknown, SupervisorEvent>(
   'supervisor',
@@ -154,13 +157,14 @@ checkWholeTable<unknown, SupervisorEvent>(
   supervisorsInEveryState(),
   supervisorRows,
   `
-event                | starting   | recovering | accepting | paused    | draining | stopped
-supervisor.open      | recovering | -          | -         | -         | -        | -
-supervisor.recovered | -          | accepting  | -         | -         | -        | -
-supervisor.pause     | -          | -          | paused    | -         | -        | -
-supervisor.resume    | -          | -          | -         | accepting | -        | -
-supervisor.drain     | -          | -          | draining  | draining  | -        | -
-supervisor.stop      | stopped    | stopped    | stopped   | stopped   | stopped  | -
+event                       | starting   | recovering | accepting | paused    | draining | stopped
+supervisor.open             | recovering | -          | -         | -         | -        | -
+supervisor.recovered        | -          | accepting  | -         | -         | -        | -
+supervisor.recovered paused | -          | paused     | -         | -         | -        | -
+supervisor.pause            | -          | -          | paused    | -         | -        | -
+supervisor.resume           | -          | -          | -         | accepting | -        | -
+supervisor.drain            | -          | -          | draining  | draining  | -        | -
+supervisor.stop             | stopped    | stopped    | stopped   | stopped   | stopped  | -
 `,
-  true,
+  isSupervisorWhole,
 );

@@ -1,5 +1,6 @@
 import test from 'ava';
-import type { AttemptOutcome } from '../../src/domain/job.ts';
+import type { JobEvent } from '../../machines/events.ts';
+import type { AttemptOutcome, JobLife } from '../../src/domain/job.ts';
 import { noCost } from '../../src/domain/money.ts';
 import {
   after,
@@ -270,21 +271,13 @@ test('a member that answered 429 counts as tried with no rate_limit, and after m
   t.deepEqual(after(once, make.assigned, limit(b)).context.chain, [], 'a had its retry');
 });
 
-test('a job moved to another lane keeps its place and the reasons', (t) => {
-  const step = {
-    provider: 'a',
-    model: null,
-    workerId: null,
-    outcome: 'skipped',
-    why: 'open',
-    at: 7,
-  } as const;
-  for (const job of [newJob({ chain: [b] }), newJob({ notBefore: 1_000 }), newJob({ notBefore: 5_000 })]) {
-    const { context } = after(job, make.rerouted({ target: c, chain: [a], steps: [step] }));
-    t.like(context, { target: c, chain: [a], route: [step] });
-    t.is(context.enqueuedAt, job.context.enqueuedAt);
-    t.is(context.delayedUntil, job.context.delayedUntil);
-  }
+test('a job whose worker lost its key fails with that, whatever could be tried next', (t) => {
+  const { context, value } = after(newJob({ chain: [b] }), make.assigned, make.keyRevoked);
+  t.is(value, 'failed');
+  t.like(context.error, { class: 'auth', code: 'authentication_failed', status: 401 });
+  t.like(context.attempts[0], { outcome: 'failed', usage: null });
+  t.like(context.route.at(-1), { outcome: 'failed', workerId: 'w1' });
+  t.is(context.finishedAt, context.updatedAt);
 });
 
 test('the route keeps the newest 100 decisions', (t) => {
@@ -292,8 +285,12 @@ test('the route keeps the newest 100 decisions', (t) => {
     ...{ provider: 'a', model: null, workerId: null, outcome: 'skipped' as const, why: 'open' },
     at,
   }));
-  const { route } = after(newJob(), make.rerouted({ steps })).context;
-  t.deepEqual([route.length, route[0]?.at, route.at(-1)?.at], [100, 50, 149]);
+  const assigned = (life: JobLife) => ({ ...make.assigned(life), skipped: steps }) as JobEvent;
+  const { route } = after(newJob(), assigned).context;
+  t.deepEqual(
+    [route.length, route[0]?.at, route.at(-2)?.at, route.at(-1)?.outcome],
+    [100, 51, 149, 'chosen'],
+  );
 });
 
 test('a worker that is lost and comes back leaves two turns and the time of the last change', (t) => {

@@ -9,7 +9,6 @@ const next = targetOf('b');
 const rows = {
   'job.due': make.due,
   'job.assigned': make.assigned,
-  'job.rerouted': make.rerouted(),
   'job.cancelled': make.cancelled,
   'job.completed': make.completed(),
   'job.completed of an older lease': (life) => make.completed({ lease: life.lease - 1 })(life),
@@ -28,7 +27,6 @@ const rows = {
     next,
     others: { able: true, untried: true },
   }),
-  'job.attemptFailed and the key revoked': make.failed('overloaded', { next, final: true }),
   'job.attemptFailed of an older lease': (life) =>
     make.failed('overloaded', { lease: life.lease - 1, next })(life),
   'job.attemptFailed of a lease never given': make.failed('auth', { lease: 99, next }),
@@ -36,6 +34,8 @@ const rows = {
   'job.workerLost of another lease': (life) => ({ ...make.workerLost(life), lease: 99 }) as JobEvent,
   'job.workerReturned': make.workerReturned,
   'job.workerReturned of another lease': (life) => ({ ...make.workerReturned(life), lease: 99 }) as JobEvent,
+  'job.keyRevoked': make.keyRevoked,
+  'job.keyRevoked of another lease': (life) => ({ ...make.keyRevoked(life), lease: 99 }) as JobEvent,
   'job.timedOut': make.timedOut(),
   'job.timedOut of another lease': make.timedOut({ lease: 99 }),
   'job.reaped': make.reaped(),
@@ -63,7 +63,6 @@ checkWholeTable(
 event                                         | pending.ready   | pending.delayed | running.active  | running.stuck   | completed | failed        | cancelled
 job.due                                       | -               | pending.ready   | -               | -               | -         | -             | -
 job.assigned                                  | running.active  | -               | -               | -               | -         | -             | -
-job.rerouted                                  | pending.ready   | pending.delayed | -               | -               | -         | -             | -
 job.cancelled                                 | cancelled       | cancelled       | cancelled       | cancelled       | -         | -             | -
 job.completed                                 | -               | -               | completed       | completed       | -         | -             | -
 job.completed of an older lease               | -               | -               | -               | -               | -         | -             | -
@@ -77,13 +76,14 @@ job.attemptFailed that may pass               | -               | -             
 job.attemptFailed that may pass, next one too | -               | -               | pending.delayed | pending.delayed | -         | -             | -
 job.attemptFailed and the server not reached  | -               | -               | pending.ready   | pending.ready   | -         | -             | -
 job.attemptFailed and the key refused, others well | -               | -               | pending.ready   | pending.ready   | -         | -             | -
-job.attemptFailed and the key revoked         | -               | -               | failed          | failed          | -         | -             | -
 job.attemptFailed of an older lease           | -               | -               | -               | -               | -         | -             | -
 job.attemptFailed of a lease never given      | -               | -               | -               | -               | -         | -             | -
 job.workerLost                                | -               | -               | running.stuck   | -               | -         | -             | -
 job.workerLost of another lease               | -               | -               | -               | -               | -         | -             | -
 job.workerReturned                            | -               | -               | -               | running.active  | -         | -             | -
 job.workerReturned of another lease           | -               | -               | -               | -               | -         | -             | -
+job.keyRevoked                                | -               | -               | failed          | failed          | -         | -             | -
+job.keyRevoked of another lease               | -               | -               | -               | -               | -         | -             | -
 job.timedOut                                  | -               | -               | failed          | failed          | -         | -             | -
 job.timedOut of another lease                 | -               | -               | -               | -               | -         | -             | -
 job.reaped                                    | -               | -               | pending.ready   | pending.ready   | -         | -             | -

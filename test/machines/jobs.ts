@@ -78,16 +78,7 @@ export const make = {
     lease: life.lease,
   }),
   released: (life: JobLife): JobEvent => ({ type: 'job.released', at: now(life), lease: life.lease }),
-  rerouted:
-    (fields: Partial<Event<'job.rerouted'>> = {}): Make =>
-    (life) => ({
-      type: 'job.rerouted',
-      at: now(life),
-      target: targetOf('b'),
-      chain: [],
-      steps: [],
-      ...fields,
-    }),
+  keyRevoked: (life: JobLife): JobEvent => ({ type: 'job.keyRevoked', at: now(life), lease: life.lease }),
   completed:
     (fields: Partial<Event<'job.completed'>> = {}): Make =>
     (life) => ({
@@ -111,7 +102,6 @@ export const make = {
       rules,
       retryAt: now(life) + 50,
       next: null,
-      final: false,
       usage: null,
       cost: { nanoDollars: null, status: 'none' },
       ...fields,

@@ -18,14 +18,12 @@ const sorts: fc.Arbitrary<Make>[] = [
   fc.constant(make.workerLost),
   fc.constant(make.workerReturned),
   fc.constant(make.released),
-  fc.record({ target, chain }).map(make.rerouted),
   usage.map((spent) => make.completed({ usage: spent, cost: dollar })),
   fc
     .record({
       errorClass: fc.constantFrom(...errorClasses),
       next: fc.option(target),
       usage,
-      final: fc.boolean(),
     })
     .map(({ errorClass, ...fields }) => make.failed(errorClass, { ...fields, error: failure(errorClass) })),
   fc.record({ maxReaps: fc.integer({ min: 0, max: 3 }) }).map((fields) => make.reaped('reaped', fields)),
@@ -36,6 +34,7 @@ const sorts: fc.Arbitrary<Make>[] = [
 const endings: fc.Arbitrary<Make>[] = [
   fc.constant(make.cancelled),
   fc.constant(make.timedOut()),
+  fc.constant(make.keyRevoked),
   fc.record({ target, chain }).map(make.retried),
 ];
 

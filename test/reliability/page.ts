@@ -42,9 +42,9 @@ export function reliabilityPage(): string {
   return `${[
     '# Reliability',
     '',
-    'What the service is held to, and the test that shows it; where nothing is to be shown, why not. The numbered cases are',
-    'those that other queues hold themselves to, from their own test suites. This page is made from',
-    '`test/reliability/cases.yaml` by `npm run reliability`; a test holds that it is current and that every test it names exists.',
+    'The promises of the service and the test that checks each of them, or the reason why none applies. The numbered cases',
+    'come from the test suites of other queues. `npm run reliability` generates this page from',
+    '`test/reliability/cases.yaml`; a test checks that it is current and that every test it names exists.',
     '',
     `${cases.length} cases: ${withTests} with tests, ${cases.length - withTests} that do not apply.`,
     ...groups.flatMap(sectionOf),
@@ -54,8 +54,8 @@ export function reliabilityPage(): string {
 function sectionOf({ group, cases }: Group): string[] {
   const hasSources = cases.some(({ from }) => from !== undefined);
   const head = hasSources
-    ? ['| | case of a peer | what is so here | shown by |', '|---|---|---|---|']
-    : ['| | what is so | shown by |', '|---|---|---|'];
+    ? ['| | case of a peer | what SVC does | tested by |', '|---|---|---|---|']
+    : ['| | what SVC does | tested by |', '|---|---|---|'];
   return ['', `## ${group}`, '', ...head, ...cases.map((one) => rowOf(one, hasSources))];
 }
 

@@ -45,6 +45,8 @@ export function watchedStore(store: Store, watch: StoreWatch): Store {
     costBuckets: (from, to, dimension) => store.costBuckets(from, to, dimension),
     workers: () => store.workers(),
     keys: () => store.keys(),
+    queue: () => store.queue(),
+    providers: () => store.providers(),
     audit: (query) => store.audit(query),
     idempotent: (key) => store.idempotent(key),
     idempotencyKeys: (owner) => store.idempotencyKeys(owner),

@@ -166,6 +166,8 @@ class World {
     this.#heal();
     const healedAt = timeline.now;
     await timeline.run(healedAt + healMs, () => isBroken() || this.#isAtRest());
+    // A worker that never got the job that was cancelled keeps its slot for two heartbeats.
+    await timeline.run(timeline.now + 2_500 * plan.heartbeatIntervalSeconds, isBroken);
     if (isBroken()) return;
     checker.ended();
     await this.#audit();
@@ -240,7 +242,7 @@ class World {
         `${after.id} v${after.version} ${event?.type ?? 'job.created'} → ${after.state}`,
       );
       checker.followed(committed);
-      if (event?.type === 'job.attemptFailed' && after.state === 'failed' && !event.final) {
+      if (event?.type === 'job.attemptFailed' && after.state === 'failed') {
         this.#failedForGood(coordinator, after, event);
       }
       if (
@@ -608,8 +610,17 @@ class World {
           const isIdle = views.some((view) => isWell(view) && this.#isOpen(view, server.process.clock.now()));
           // One that is just back has as many requests under way as it may, however few; slow answers hold up the next ones.
           const reason = coordinator.view(job).waiting?.reason;
-          // A worker that is set aside for one model has free slots for the others. Whether it is well is known above.
-          const isFree = provider.fleet.freeSlots > 0 && reason !== 'workers_unhealthy';
+          // A worker that is set aside for one model has free slots for the others, and takes this job only when no
+          // other is open.
+          const able = views.filter(
+            ({ life, refusals, status }) =>
+              status === 'active' &&
+              life.providers.includes(provider.name) &&
+              !refusals.some((refusal) => refusal.provider === provider.name),
+          );
+          const hasFree = able.some(({ life, runningJobs }) => runningJobs.length < life.concurrency);
+          const isFree =
+            provider.fleet.freeSlots > 0 && (able.length === 0 ? reason !== 'workers_unhealthy' : hasFree);
           return (isFree || isIdle) && reason !== 'provider_full';
         }),
       );

@@ -45,7 +45,7 @@ async function costsOf(store: Store): Promise<unknown> {
   return Promise.all(texts);
 }
 
-/** Everything a store shows of its jobs, workers, keys and cost, by which two of them are compared. */
+/** Everything a store shows of its jobs, workers, keys, queue, providers and cost, by which two of them are compared. */
 export async function stateOf(store: Store): Promise<unknown> {
   const jobs: JobRecord[] = [];
   for (let offset = 0; ; offset += 1_000) {
@@ -60,6 +60,8 @@ export async function stateOf(store: Store): Promise<unknown> {
     counts: await store.counts(),
     workers: await store.workers(),
     keys: await store.keys(),
+    queue: await store.queue(),
+    providers: (await store.providers()).sort((a, b) => (a.name < b.name ? -1 : 1)),
     pendingByKey: await store.pendingByKey(),
     audit: await store.audit(auditQueryOf()),
     costs: await costsOf(store),

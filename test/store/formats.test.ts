@@ -2,6 +2,7 @@ import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
+import { untouchedQueue } from '../../src/domain/queue.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { formatVersion } from '../../src/store/json/layout.ts';
 import { StoreLocked } from '../../src/store/store.ts';
@@ -125,6 +126,48 @@ test('a folder of format 3 opens with everything in it, and is of the present fo
     (await again.audit(auditQueryOf())).entries.map(({ seq }) => seq),
     [2, 1],
   );
+});
+
+test('a folder of format 4 opens with everything in it, and is of the present format from then on', async (t) => {
+  const path = await emptyFolder(t);
+  await cp(join(fixtures, 'format-4'), path, { recursive: true });
+  const store = await openStore(t, path);
+  const by = { keyId: 'k', name: 'first' };
+  const { jobs } = await store.jobs(queryOf());
+  t.deepEqual(
+    jobs.map(({ ordinal, state, createdBy }) => [ordinal, state, createdBy]),
+    [
+      [6, 'pending.ready', by],
+      [5, 'pending.ready', by],
+      [4, 'pending.ready', by],
+      [3, 'running.active', by],
+      [2, 'failed', by],
+    ],
+  );
+  t.like(await store.archivedJob(idOf(1)), { state: 'completed', createdBy: by });
+  t.is((await store.audit(auditQueryOf())).total, 2);
+  t.deepEqual(await store.queue(), untouchedQueue);
+  t.deepEqual(await store.providers(), []);
+  const manifest = async () => JSON.parse(await readFile(join(path, 'coordinator.json'), 'utf8'));
+  t.like(await manifest(), { format: formatVersion, queue: untouchedQueue, providers: [] });
+
+  const queue = { paused: true, since: epoch + 12, by, reason: 'maintenance' };
+  const hold = { name: 'openai', status: 'limited' as const, until: epoch + 60_000 };
+  const rest = { changedAt: epoch, limitsInRow: 1, opensInRow: 0, cause: null };
+  await store.commit([{ kind: 'queue', queue }]);
+  await store.checkpoint();
+  t.like(await manifest(), { queue });
+  await store.commit([{ kind: 'provider', hold: { ...hold, ...rest } }]);
+  const state = await stateOf(store);
+  await store.close();
+  const again = await openStore(t, path);
+  t.deepEqual(await stateOf(again), state);
+  await again.checkpoint();
+  await again.close();
+  const last = await openStore(t, path);
+  t.deepEqual(await stateOf(last), state);
+  t.deepEqual(await last.queue(), queue);
+  t.deepEqual(await last.providers(), [{ ...hold, ...rest }]);
 });
 
 test('of many that open a folder of an old format at once one raises it, and the others are refused', async (t) => {

@@ -49,7 +49,7 @@ export class MemoryLog implements DurableLog {
     if (this.place.isOpen) throw new StoreLocked('another store has the place');
     this.place.isOpen = true;
     this.#host = host;
-    host.load.registry([], []);
+    host.load.registry({});
     for (const texts of this.place.records) {
       for (const text of texts) host.load.change(JSON.parse(text));
     }

@@ -302,6 +302,7 @@ function topicsOf({ type, data }: LiveFrameEvent): Topic[] {
   if (type === 'inspected') return ['inspect'];
   if (type.startsWith('worker.')) return ['workers'];
   if (type.startsWith('provider.')) return ['providers'];
+  if (type.startsWith('queue.')) return ['queue'];
   const id = typeof data === 'object' && data !== null && 'id' in data ? data.id : null;
   if (!type.startsWith('job.') || typeof id !== 'string') return [];
   return type === 'job.progress' ? [topicOfJob(id)] : ['jobs', topicOfJob(id)];

@@ -2,6 +2,7 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Topic } from '../../domain/liveProtocol.ts';
 import type { WireProvider } from '../../domain/wire/provider.ts';
+import type { WireQueue } from '../../domain/wire/queue.ts';
 import type { WireStats } from '../../domain/wire/stats.ts';
 import type { WireWorker } from '../../domain/wire/worker.ts';
 import { feed } from './browserFeed.ts';
@@ -87,6 +88,12 @@ const providerStore = liveStore<ReadonlyMap<string, WireProvider>>(
   },
 );
 
+const queueStore = liveStore<WireQueue>(
+  'queue',
+  (data) => data as WireQueue,
+  (_, { data }) => data as WireQueue,
+);
+
 function useStore<T>(store: Store<T>): ReadonlySignal<T | null> {
   useEffect(() => store.follow(), [store]);
   return store.value;
@@ -94,6 +101,8 @@ function useStore<T>(store: Store<T>): ReadonlySignal<T | null> {
 
 /** The coordinator in figures, once a second. */
 export const useStats = (): ReadonlySignal<WireStats | null> => useStore(statsStore);
+/** Whether the queue is paused. */
+export const useQueue = (): ReadonlySignal<WireQueue | null> => useStore(queueStore);
 /** Every worker by its id. */
 export const useWorkers = (): ReadonlySignal<ReadonlyMap<string, WireWorker> | null> => useStore(workerStore);
 /** Every provider by its name. */

@@ -5,12 +5,13 @@ import { Icon } from '../components/icons.tsx';
 import { feed } from '../live/browserFeed.ts';
 import { now } from '../live/clock.ts';
 import { isOutdated } from '../live/release.ts';
+import { QueueBanner } from './queueSwitch.tsx';
 
 /** Shorter breaks pass unseen, ms. */
 const quietMs = 1_000;
 
-/** Says that what is shown is old, since when, and what is done about it. */
-export function ConnectionBanner(): JSX.Element {
+/** Says on every page that what is shown is old, that the queue is paused, or that these pages are of an older version. */
+export function Banners(): JSX.Element {
   const connection = feed.connection.value;
   const lostMs = connection.phase === 'lost' ? now.value - feed.offsetMs.value - connection.since : 0;
   return (
@@ -28,6 +29,7 @@ export function ConnectionBanner(): JSX.Element {
           </Button>
         </div>
       ) : null}
+      <QueueBanner />
       {isOutdated.value ? (
         <div class="banner tone-info">
           <Icon name="info" />

@@ -7,7 +7,7 @@ import { Badge } from '../components/badge.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { Icon } from '../components/icons.tsx';
 import { failed } from '../components/toasts.tsx';
-import { useProviders, useWorkers } from '../live/store.ts';
+import { useProviders, useQueue, useWorkers } from '../live/store.ts';
 import { jobTitle, shownStatus } from '../pages/jobs/jobCells.tsx';
 import { isHeldUp } from '../pages/providers/liveProviders.ts';
 import { resetProvider } from '../pages/providers/resetProvider.ts';
@@ -18,6 +18,7 @@ import { isHelpOpen } from './help.tsx';
 import { visiblePages } from './navigation.tsx';
 import { type Choice, choicesOf, type Deed, type Known } from './paletteChoices.ts';
 import { theme } from './preferences.ts';
+import { pauseQueue, resumeQueue } from './queueSwitch.tsx';
 
 const isOpen = signal(false);
 
@@ -38,6 +39,7 @@ export function Palette(): JSX.Element | null {
 function useKnown(jobs: readonly WireJob[]): Known {
   const workers = useWorkers();
   const providers = useProviders();
+  const queue = useQueue();
   return {
     pages: visiblePages().map(({ title, pattern, nav }) => ({ title, pattern, icon: nav?.icon ?? 'info' })),
     workers: [...(workers.value?.values() ?? [])],
@@ -47,6 +49,7 @@ function useKnown(jobs: readonly WireJob[]): Known {
       isHeldUp: isHeldUp(provider),
     })),
     jobs: jobs.map((job) => ({ id: job.id, status: shownStatus(job), title: jobTitle(job) })),
+    isQueuePaused: queue.value?.paused === true,
     may,
   };
 }
@@ -149,6 +152,7 @@ async function carryOut(does: Deed): Promise<void> {
   else if ('pause' in does) await pauseWorker(does.pause);
   else if ('resume' in does) await resumeWorker(does.resume);
   else if ('reset' in does) await resetProvider(does.reset);
+  else if ('queue' in does) await (does.queue === 'pause' ? pauseQueue() : resumeQueue());
   else if ('theme' in does) theme.value = does.theme;
   else if ('show' in does) isHelpOpen.value = true;
   else signOutEverywhere();

@@ -21,6 +21,7 @@ export type Deed =
   | { pause: WireWorker }
   | { resume: WireWorker }
   | { reset: string }
+  | { queue: 'pause' | 'resume' }
   | { theme: Theme }
   | { show: 'help' }
   | { sign: 'out' };
@@ -32,6 +33,7 @@ export interface Known {
   /** `isHeldUp`: whether a reset changes anything. */
   providers: readonly (Pick<WireProvider, 'name' | 'status'> & { isHeldUp: boolean })[];
   jobs: readonly { id: string; status: string; title: string }[];
+  isQueuePaused: boolean;
   may(role: Role): boolean;
 }
 
@@ -103,9 +105,12 @@ function ownActions({ may }: Known): Choice[] {
   ];
 }
 
-function fleetActions({ workers, providers, may }: Known): Choice[] {
+function fleetActions({ workers, providers, isQueuePaused, may }: Known): Choice[] {
   if (!may('operator')) return [];
   return [
+    isQueuePaused
+      ? action('running', 'Resume the queue', { queue: 'resume' })
+      : action('paused', 'Pause the queue', { queue: 'pause' }),
     ...workers.map((worker) => ({
       ...(worker.paused
         ? action('running', `Resume worker ${worker.name}`, { resume: worker })

@@ -1,5 +1,6 @@
 import type { JobState, JobStatus, SupervisorStatus } from '../states.ts';
 import type { Iso } from './iso.ts';
+import type { WireQueue } from './queue.ts';
 
 /** Answer of GET /api/stats, and the data of the live event `stats`. */
 export interface WireStats {
@@ -31,6 +32,7 @@ export interface WireStats {
   run: WireSpread;
   /** Mean of the last minute. */
   tokens_per_second: { input: number; output: number };
+  queue: WireQueue;
   coordinator: {
     status: SupervisorStatus;
     uptime_seconds: number;

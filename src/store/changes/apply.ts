@@ -6,6 +6,8 @@
 import type { AuditRecord } from '../../domain/audit.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { KeyRecord } from '../../domain/key.ts';
+import type { ProviderHold } from '../../domain/provider.ts';
+import { type QueueState, untouchedQueue } from '../../domain/queue.ts';
 import { isTerminal } from '../../domain/states.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
 import type { StoredChange, StoredJobChange } from '../durableLog.ts';
@@ -21,21 +23,44 @@ export interface AuditSink {
 export interface Registry {
   workers: Map<string, WorkerRecord>;
   keys: Map<string, KeyRecord>;
+  queue: QueueState;
+  /** By name. */
+  providers: Map<string, ProviderHold>;
   /** Where the ledger goes. */
   costs: CostSink;
   /** Where the audit log goes. */
   audit: AuditSink;
 }
 
+/** The same as a log keeps it. */
+export interface RegistryRecords {
+  workers: WorkerRecord[];
+  keys: KeyRecord[];
+  queue: QueueState;
+  /** What holds providers back. */
+  providers: ProviderHold[];
+}
+
+/** What a log is to keep of it. */
+export function recordsOf({ workers, keys, queue, providers }: Registry): RegistryRecords {
+  return {
+    workers: [...workers.values()],
+    keys: [...keys.values()],
+    queue,
+    providers: [...providers.values()],
+  };
+}
+
 /** An empty one, or one of what a log begins with. */
 export function createRegistry(
   { costs, audit }: Pick<Registry, 'costs' | 'audit'>,
-  workers: readonly WorkerRecord[] = [],
-  keys: readonly KeyRecord[] = [],
+  { workers = [], keys = [], queue = untouchedQueue, providers = [] }: Partial<RegistryRecords> = {},
 ): Registry {
   return {
     workers: new Map(workers.map((worker) => [worker.life.id, worker])),
     keys: new Map(keys.map((key) => [key.id, key])),
+    queue,
+    providers: new Map(providers.map((hold) => [hold.name, hold])),
     costs,
     audit,
   };
@@ -68,6 +93,15 @@ export function applyToRegistry(registry: Registry, change: StoredChange): void 
       return;
     case 'audit':
       registry.audit.add(change.record);
+      return;
+    case 'queue':
+      registry.queue = change.queue;
+      return;
+    case 'provider':
+      registry.providers.set(change.hold.name, change.hold);
+      return;
+    case 'providerRemoved':
+      registry.providers.delete(change.name);
       return;
   }
 }

@@ -10,8 +10,9 @@ import { join } from 'node:path';
  * 2: jobs leave for the archive, so that ordinals have gaps; cost has files of its own, and the ledger is differences.
  * 3: a record of the journal says which group it was written with.
  * 4: the audit log, in files of its own; jobs say which key made them.
+ * 5: whether the queue is paused; what holds providers back.
  */
-export const formatVersion = 4;
+export const formatVersion = 5;
 
 /** Jobs a segment file holds: at some 2.5 KB each 25 MB, rewritten in a quarter of a second when one of them changes. */
 export const segmentJobsMax = 10_000;

@@ -64,7 +64,7 @@ export async function restore(
   const database = manifestDatabase(files, layout.manifest);
   const manifest = await readManifest(files, layout, database);
   const { load } = host;
-  load.registry(manifest.workers, manifest.keys);
+  load.registry(manifest);
   await checkAudit(files, layout.audit, manifest.audit);
   host.auditKept(manifest.audit.seq);
   // The newest first, of which some are kept whatever the clock says.

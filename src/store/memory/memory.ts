@@ -5,9 +5,14 @@
 
 import { partsOfIdempotencyKey } from '../../domain/idempotency.ts';
 import type { JobRecord } from '../../domain/job.ts';
-import type { KeyRecord } from '../../domain/key.ts';
-import type { WorkerRecord } from '../../domain/worker.ts';
-import { applyToRegistry, createRegistry, leavingJob, nextJob, type Registry } from '../changes/apply.ts';
+import {
+  applyToRegistry,
+  createRegistry,
+  leavingJob,
+  nextJob,
+  type Registry,
+  type RegistryRecords,
+} from '../changes/apply.ts';
 import type { CostMonth } from '../changes/costMonth.ts';
 import type { Load, StoredChange } from '../durableLog.ts';
 import type { IdempotencyRecord } from '../store.ts';
@@ -53,16 +58,13 @@ export class Memory implements Load {
     this.#registry = createRegistry(this);
   }
 
-  get workers(): ReadonlyMap<string, WorkerRecord> {
-    return this.#registry.workers;
+  /** Everything but jobs. */
+  get records(): Readonly<Registry> {
+    return this.#registry;
   }
 
-  get keys(): ReadonlyMap<string, KeyRecord> {
-    return this.#registry.keys;
-  }
-
-  registry(workers: readonly WorkerRecord[], keys: readonly KeyRecord[]): void {
-    this.#registry = createRegistry(this, workers, keys);
+  registry(records: Partial<RegistryRecords>): void {
+    this.#registry = createRegistry(this, records);
   }
 
   keepsMonth(month: string): boolean {

@@ -8,6 +8,8 @@ import type { Clock } from '../../domain/clock.ts';
 import type { CostBucket, CostDimension } from '../../domain/cost.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { KeyRecord } from '../../domain/key.ts';
+import type { ProviderHold } from '../../domain/provider.ts';
+import type { QueueState } from '../../domain/queue.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
 import { type Logger, silent } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
@@ -216,11 +218,19 @@ export class MemoryStore implements Store {
   }
 
   async workers(): Promise<WorkerRecord[]> {
-    return [...this.#memory.workers.values()];
+    return [...this.#memory.records.workers.values()];
   }
 
   async keys(): Promise<KeyRecord[]> {
-    return [...this.#memory.keys.values()];
+    return [...this.#memory.records.keys.values()];
+  }
+
+  async queue(): Promise<QueueState> {
+    return this.#memory.records.queue;
+  }
+
+  async providers(): Promise<ProviderHold[]> {
+    return [...this.#memory.records.providers.values()];
   }
 
   audit(query: AuditQuery): Promise<AuditPage> {

@@ -61,9 +61,14 @@ const reasons: Record<WaitingReason, Reason> = {
     link: providersLink,
   },
   delayed: { title: 'It starts at a later time', advice: 'It starts by itself.', link: null },
+  queue_paused: {
+    title: 'The queue is paused',
+    advice: 'Running jobs go on.',
+    link: { text: 'Overview', to: '/' },
+  },
   draining: {
     title: 'The coordinator hands out no jobs now',
-    advice: 'It is paused or shutting down.',
+    advice: 'It is shutting down.',
     link: null,
   },
 };

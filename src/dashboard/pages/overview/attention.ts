@@ -1,5 +1,6 @@
 import { type Fault, faultText } from '../../../domain/failure.ts';
 import type { WireProvider } from '../../../domain/wire/provider.ts';
+import { pausedQueueText } from '../../../domain/wire/queueText.ts';
 import type { WireStats } from '../../../domain/wire/stats.ts';
 import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
@@ -120,7 +121,7 @@ function summedUp(found: readonly Attention[]): Attention[] {
   });
 }
 
-function ofCoordinator({ coordinator: { store, status } }: WireStats): Attention[] {
+function ofCoordinator({ queue, coordinator: { store, status } }: WireStats): Attention[] {
   const found: Attention[] = [];
   if (store !== 'ok') {
     found.push({
@@ -132,7 +133,17 @@ function ofCoordinator({ coordinator: { store, status } }: WireStats): Attention
       path: '/',
     });
   }
-  if (status !== 'accepting') {
+  if (queue.paused) {
+    found.push({
+      key: 'queue',
+      kind: 'single',
+      tone: 'warn',
+      text: pausedQueueText(queue),
+      advice: 'Jobs wait until an operator resumes it; running jobs go on.',
+      path: '/',
+    });
+  }
+  if (status !== 'accepting' && status !== 'paused') {
     found.push({
       key: 'status',
       kind: 'single',

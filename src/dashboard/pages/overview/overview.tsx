@@ -15,6 +15,7 @@ import { now } from '../../live/clock.ts';
 import { useProviders, useStats, useWorkers } from '../../live/store.ts';
 import { href } from '../../router.ts';
 import { api } from '../../session.ts';
+import { QueueSwitch } from '../../shell/queueSwitch.tsx';
 import { attentionOf } from './attention.ts';
 import { Charts } from './charts.tsx';
 
@@ -31,7 +32,7 @@ export function Overview(): JSX.Element {
     );
   }
   return (
-    <Page title="Overview">
+    <Page title="Overview" actions={<QueueSwitch />}>
       <Tiles stats={stats.value} />
       <AttentionList stats={stats.value} />
       <Charts />

@@ -28,7 +28,10 @@ export function parseEvents(raw: RawQuery, lastEventId: unknown): { topics: Topi
     .flatMap((text) => {
       const topic = parseTopic(text);
       if (topic === null)
-        query.fault('topics', 'must be stats, jobs, workers, providers, machines, inspect or job:<id>');
+        query.fault(
+          'topics',
+          'must be stats, jobs, workers, providers, queue, machines, inspect or job:<id>',
+        );
       return topic === null ? [] : [topic];
     });
   if (topics.length > topicsMax) query.fault('topics', `must be at most ${topicsMax}`);

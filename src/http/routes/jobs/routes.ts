@@ -7,6 +7,7 @@ import { presentJob, presentListed } from '../../../present/job.ts';
 import { presentHistory } from '../../../present/jobHistory.ts';
 import { pageAnswer } from '../../longJson.ts';
 import { type BatchBody, batchBody } from '../../middleware/batchBody.ts';
+import { jsonBody } from '../../middleware/jsonBody.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';
 import type { Uploads } from '../../uploads.ts';
@@ -17,12 +18,13 @@ import { parseDispatch, parseIdempotencyKey, parseList, parseWait } from './sche
 
 /** /api/jobs: dispatch, batch, list, export, read, cancel, retry, the last two also of many. */
 export function jobRoutes(coordinator: Coordinator, config: () => Config, uploads: Uploads): Route[] {
+  const jobBody = jsonBody(uploads, () => config().http.maxBodyBytes);
   return [
     {
       method: 'POST',
       path: '/api/jobs',
       role: 'client',
-      body: 'required',
+      body: jobBody,
       handle: async ({ body, query, headers, principal, whenGone, bodyTaken }) => {
         const waitMs = parseWait(query);
         const key = parseIdempotencyKey(headers, principal);
@@ -112,7 +114,7 @@ export function jobRoutes(coordinator: Coordinator, config: () => Config, upload
         method: 'POST',
         path: `/api/jobs/${action}`,
         role: 'client',
-        body: 'required',
+        body: jobBody,
         handle: async ({ body, query, doer }) => {
           parseNothing(query);
           return { json: await changeMany(coordinator, action, parseBulk(body), doer()) };

@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import type { Low } from 'lowdb';
 import { messageOf } from '../../../domain/errors.ts';
-import { applyToRegistry, createRegistry, type Registry } from '../../changes/apply.ts';
+import { applyToRegistry, createRegistry, type Registry, recordsOf } from '../../changes/apply.ts';
 import { AuditFolding, type FoldedAudit } from '../audit/auditFile.ts';
 import { CostFolding } from '../cost/costFile.ts';
 import { StoreCorrupt } from '../errors.ts';
@@ -91,14 +91,14 @@ class Folding {
   #segments: SegmentPlans;
 
   private constructor(files: Files, layout: Layout, plan: CheckpointPlan, manifest: Low<Manifest>) {
-    const { seq, workers, keys, lastOrdinal, segments, costs, audit } = manifest.data;
+    const { seq, lastOrdinal, segments, costs, audit } = manifest.data;
     this.#files = files;
     this.#layout = layout;
     this.#plan = plan;
     this.#manifest = manifest;
     this.#costs = new CostFolding(files, layout.cost, costs);
     this.#audit = new AuditFolding(files, layout.audit, audit);
-    this.#registry = createRegistry({ costs: this.#costs, audit: this.#audit }, workers, keys);
+    this.#registry = createRegistry({ costs: this.#costs, audit: this.#audit }, manifest.data);
     this.#segments = new SegmentPlans(segments, lastOrdinal);
     this.report = { seq, segments: 0, bytes: 0, audit, leftovers: [] };
   }
@@ -142,15 +142,12 @@ class Folding {
       report.segments += 1;
       report.bytes += segment.bytes;
     }
-    const workers = [...this.#registry.workers.values()];
-    const keys = [...this.#registry.keys.values()];
     const { lastOrdinal } = this.#segments;
     const { costs, former } = await this.#costs.finish(report.seq);
     const { audit, former: overAudit } = await this.#audit.finish(this.#plan.auditBefore);
     this.#manifest.data = signManifest({
       seq: report.seq,
-      workers,
-      keys,
+      ...recordsOf(this.#registry),
       lastOrdinal,
       segments,
       costs,

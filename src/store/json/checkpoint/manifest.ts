@@ -5,8 +5,8 @@
 
 import { crc32 } from 'node:zlib';
 import { Low } from 'lowdb';
-import type { KeyRecord } from '../../../domain/key.ts';
-import type { WorkerRecord } from '../../../domain/worker.ts';
+import { untouchedQueue } from '../../../domain/queue.ts';
+import type { RegistryRecords } from '../../changes/apply.ts';
 import { StoreFormatTooNew } from '../../store.ts';
 import { DurableJson } from '../durableFile.ts';
 import { StoreCorrupt } from '../errors.ts';
@@ -55,12 +55,10 @@ export interface AuditFile {
 }
 
 /** `coordinator.json`: the one file that says what the checkpoint consists of. Replacing it is the checkpoint. */
-export interface Manifest {
+export interface Manifest extends RegistryRecords {
   format: number;
   /** The last record of the journal that the checkpoint has in it. */
   seq: number;
-  workers: WorkerRecord[];
-  keys: KeyRecord[];
   /** The last ordinal that was given; its job may be archived. */
   lastOrdinal: number;
   segments: SegmentEntry[];
@@ -68,7 +66,7 @@ export interface Manifest {
   costs: CostEntry[];
   /** The audit log: the number of the last entry that a checkpoint has taken in, and the files in order of the months. */
   audit: { seq: number; files: AuditFile[] };
-  /** CRC-32 of the JSON of everything above. */
+  /** CRC-32 of the JSON of everything else, see `sumOf`. */
   sum: string;
 }
 
@@ -81,19 +79,24 @@ export const emptyManifest: Manifest = signManifest({
   segments: [],
   costs: [],
   audit: { seq: 0, files: [] },
+  queue: untouchedQueue,
+  providers: [],
 });
 
 /** Put format and checksum to the contents of a manifest. */
 export function signManifest(contents: Omit<Manifest, 'format' | 'sum'>): Manifest {
-  const { seq, workers, keys, lastOrdinal, segments, costs, audit } = contents;
-  const unsigned = { format: formatVersion, seq, workers, keys, lastOrdinal, segments, costs, audit };
+  const unsigned = inOrder({ ...contents, format: formatVersion });
   return { ...unsigned, sum: sumOf(unsigned) };
 }
 
 /** What an older format does not have is undefined, and so not in the text. */
 function sumOf(unsigned: Omit<Manifest, 'sum'>): string {
-  const { format, seq, workers, keys, lastOrdinal, segments, costs, audit } = unsigned;
-  return hex(crc32(JSON.stringify({ format, seq, workers, keys, lastOrdinal, segments, costs, audit })));
+  return hex(crc32(JSON.stringify(inOrder(unsigned))));
+}
+
+function inOrder(unsigned: Omit<Manifest, 'sum'>): Omit<Manifest, 'sum'> {
+  const { format, seq, workers, keys, lastOrdinal, segments, costs, audit, queue, providers } = unsigned;
+  return { format, seq, workers, keys, lastOrdinal, segments, costs, audit, queue, providers };
 }
 
 /**
@@ -131,8 +134,8 @@ function decodeManifest(path: string, text: string): Manifest {
 
 /** A manifest with what has been added since its format; the format stays the old one until it is signed. */
 function completed(manifest: Manifest): Manifest {
-  const { audit = emptyManifest.audit } = manifest;
-  return { ...(manifest.format === 1 ? withArchive(manifest) : manifest), audit };
+  const { audit, queue, providers } = { ...emptyManifest, ...manifest };
+  return { ...(manifest.format === 1 ? withArchive(manifest) : manifest), audit, queue, providers };
 }
 
 function withArchive(manifest: Manifest): Manifest {

@@ -115,12 +115,12 @@ export interface LogHost {
 }
 
 /**
- * Takes what a log brings back, in this order: everything but jobs, then what else a checkpoint has, then changes. A log without
+ * Takes what a log brings back, in this order: the registry, then what else a checkpoint has, then changes. A log without
  * checkpoints gives changes alone. What it is given it owns.
  */
 export interface Load {
-  /** Everything but jobs; `change` goes on from it. */
-  registry(records: RegistryRecords): void;
+  /** Everything but jobs; `change` goes on from there. */
+  registry(records: Partial<RegistryRecords>): void;
   /** Whether a month of cost (`2026-11`) is kept in memory. Ask for the newest month first. */
   keepsMonth(month: string): boolean;
   /** What a month of cost came to. */

@@ -1,6 +1,5 @@
 import { StoreUnavailable } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
-import { untouchedQueue } from '../../src/domain/queue.ts';
 import { endedAt } from '../../src/store/changes/apply.ts';
 import type {
   DurableLog,
@@ -50,7 +49,7 @@ export class MemoryLog implements DurableLog {
     if (this.place.isOpen) throw new StoreLocked('another store has the place');
     this.place.isOpen = true;
     this.#host = host;
-    host.load.registry({ workers: [], keys: [], queue: untouchedQueue, providers: [] });
+    host.load.registry({});
     for (const texts of this.place.records) {
       for (const text of texts) host.load.change(JSON.parse(text));
     }

@@ -124,7 +124,7 @@ export class Commits {
     return detail === null ? null : { detail, isFinal: false };
   }
 
-  /** @throws StoreUnavailable when no write can succeed: after `close` and after a failed sync. */
+  /** @throws StoreUnavailable when no write can succeed: after `close`, and when the store has failed. */
   assertOpen(): void {
     if (this.#failure !== null) throw new StoreUnavailable(this.#failure.message, this.#failure);
     if (this.#isClosed) throw new StoreUnavailable('the store is closed');
@@ -197,7 +197,7 @@ export class Commits {
         const pending = await this.#options.log.append(group);
         if (pending !== null) await this.#untilKnown(pending);
         // The log may have been found lost meanwhile.
-        if (this.#failure !== null) throw this.#failure;
+        if (this.#failure !== null) throw pending === null ? this.#failure : failedUnknown(this.#failure);
       } catch (error) {
         this.#refuse(group, error);
         continue;

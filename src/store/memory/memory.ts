@@ -5,10 +5,6 @@
 
 import { partsOfIdempotencyKey } from '../../domain/idempotency.ts';
 import type { JobRecord } from '../../domain/job.ts';
-import type { KeyRecord } from '../../domain/key.ts';
-import type { ProviderHold } from '../../domain/provider.ts';
-import type { QueueState } from '../../domain/queue.ts';
-import type { WorkerRecord } from '../../domain/worker.ts';
 import {
   applyToRegistry,
   createRegistry,
@@ -62,24 +58,12 @@ export class Memory implements Load {
     this.#registry = createRegistry(this);
   }
 
-  get workers(): ReadonlyMap<string, WorkerRecord> {
-    return this.#registry.workers;
+  /** Everything but jobs. */
+  get records(): Readonly<Registry> {
+    return this.#registry;
   }
 
-  get keys(): ReadonlyMap<string, KeyRecord> {
-    return this.#registry.keys;
-  }
-
-  get queue(): QueueState {
-    return this.#registry.queue;
-  }
-
-  /** By name. */
-  get providers(): ReadonlyMap<string, ProviderHold> {
-    return this.#registry.providers;
-  }
-
-  registry(records: RegistryRecords): void {
+  registry(records: Partial<RegistryRecords>): void {
     this.#registry = createRegistry(this, records);
   }
 

@@ -218,19 +218,19 @@ export class MemoryStore implements Store {
   }
 
   async workers(): Promise<WorkerRecord[]> {
-    return [...this.#memory.workers.values()];
+    return [...this.#memory.records.workers.values()];
   }
 
   async keys(): Promise<KeyRecord[]> {
-    return [...this.#memory.keys.values()];
+    return [...this.#memory.records.keys.values()];
   }
 
   async queue(): Promise<QueueState> {
-    return this.#memory.queue;
+    return this.#memory.records.queue;
   }
 
   async providers(): Promise<ProviderHold[]> {
-    return [...this.#memory.providers.values()];
+    return [...this.#memory.records.providers.values()];
   }
 
   audit(query: AuditQuery): Promise<AuditPage> {

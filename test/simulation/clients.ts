@@ -81,6 +81,7 @@ export class Clients {
     else if (choice < 80) this.#change('retry');
     else if (choice < 88) this.#read();
     else if (choice < 95) this.#turnWorker();
+    else if (choice < 96) this.#turnQueue();
     else if (choice < 97)
       this.#ask(
         'reset alpha',
@@ -92,6 +93,11 @@ export class Clients {
 
   /** Everything that was turned is turned back, so that the work can end. */
   turnBack(workerIds: readonly string[]): void {
+    this.#ask(
+      'resume the queue',
+      (coordinator) => coordinator.resumeQueue(),
+      () => {},
+    );
     for (const id of workerIds) {
       this.#ask(
         `resume ${id}`,
@@ -104,6 +110,16 @@ export class Clients {
         () => {},
       );
     }
+  }
+
+  /** Pause the queue, or oftener resume it. */
+  #turnQueue(): void {
+    const isPause = this.#dice.chance(0.4);
+    this.#ask(
+      `${isPause ? 'pause' : 'resume'} the queue`,
+      (coordinator) => (isPause ? coordinator.pauseQueue(null, 'simulated') : coordinator.resumeQueue()),
+      () => {},
+    );
   }
 
   #request(): Asked {

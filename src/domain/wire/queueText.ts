@@ -1,7 +1,7 @@
 import type { WireQueue } from './queue.ts';
 
 /** Who paused or resumed the queue: the key by its name, or its id when it has none; null when no key did. */
-export function queueActorText({ by }: Pick<WireQueue, 'by'>): string | null {
+function queueActorText({ by }: Pick<WireQueue, 'by'>): string | null {
   return by === null ? null : (by.name ?? by.key_id);
 }
 

@@ -88,6 +88,21 @@ test('imports point one way: each room imports only the rooms below it', (t) => 
   t.deepEqual(wrong, []);
 });
 
+test('a room of the coordinator is entered by its door: what others use of it is in its index', (t) => {
+  const roomIn = (file: string): string =>
+    /^src\/coordinator\/([a-z]+)\//.exec(relative(root, file))?.[1] ?? '';
+  const wrong: string[] = [];
+  for (const file of files) {
+    for (const [, , from = ''] of readFileSync(file, 'utf8').matchAll(importLine)) {
+      const target = from.startsWith('.') ? resolve(dirname(file), from) : '';
+      const other = roomIn(target);
+      if (other !== '' && other !== roomIn(file) && !target.endsWith('/index.ts'))
+        wrong.push(`${relative(root, file)} imports ${from}`);
+    }
+  }
+  t.deepEqual(wrong, []);
+});
+
 test('what a command needs alone is loaded by that command: svc jobs list starts in a quarter of the time', (t) => {
   const loaded = new Set<string>();
   const packages = new Set<string>();

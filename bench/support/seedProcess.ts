@@ -1,6 +1,6 @@
 import { loadConfig } from '../../src/config/load.ts';
 import { Coordinator } from '../../src/coordinator/coordinator.ts';
-import type { WorkerLink } from '../../src/coordinator/workerSession.ts';
+import type { WorkerLink } from '../../src/coordinator/fleet/workerSession.ts';
 import { createPricing } from '../../src/cost/pricing.ts';
 import { closeCodes } from '../../src/domain/workerProtocol.ts';
 import { silent } from '../../src/lib/log.ts';

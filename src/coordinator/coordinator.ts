@@ -20,17 +20,14 @@ import type { Member } from '../routing/member.ts';
 import type { Plan } from '../routing/router.ts';
 import type { JobCounts, JobFilter, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
 import type { Audit } from './audit.ts';
-import { costBreakdown, costSummary } from './costs.ts';
 import { type EventBus, jobEventType } from './eventBus.ts';
-import { findJob } from './findJob.ts';
-import type { Inspector } from './inspector.ts';
-import { type PlannedRequest, planOrRefuse } from './intake.ts';
-import type { Committed } from './jobHost.ts';
-import { countMachines } from './machineCounts.ts';
+import { WorkerConnection, type WorkerLink } from './fleet/index.ts';
+
+import { type Committed, findJob, type PlannedRequest, planOrRefuse } from './jobs/index.ts';
+
+import { costBreakdown, costSummary, countMachines, type Inspector, takeStats } from './observe/index.ts';
+
 import { type CoordinatorOptions, createParts, type Parts } from './parts.ts';
-import { takeStats } from './stats.ts';
-import { WorkerConnection } from './workerConnection.ts';
-import type { WorkerLink } from './workerSession.ts';
 
 /** After a restart a worker has this many heartbeat intervals to come back before its jobs count as stuck. */
 const returnIntervals = 2.5;

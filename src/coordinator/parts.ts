@@ -7,34 +7,32 @@ import type { QueueState } from '../domain/queue.ts';
 import type { Vitals } from '../domain/stats.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
-import { Activity } from './activity.ts';
-import { Admission } from './admission.ts';
 import { Audit } from './audit.ts';
-import { Candidates } from './candidates.ts';
-import { Course } from './course.ts';
 import { Deadlines } from './deadlines.ts';
-import { Delays } from './delays.ts';
-import { Dispatcher } from './dispatcher.ts';
+import { Candidates, Dispatcher, WaitingReasons } from './dispatch/index.ts';
+
+import { Retention, WorkerRetention } from './duties/index.ts';
+
 import { EventBus } from './eventBus.ts';
-import { Inspector, inspectOption } from './inspector.ts';
-import { Intake } from './intake.ts';
-import { JobCommands } from './jobCommands.ts';
-import { type Committed, JobHost } from './jobHost.ts';
-import { JobWaits } from './jobWaits.ts';
-import { LeaseKeeper } from './leaseKeeper.ts';
-import { Leases } from './leases.ts';
-import { Liveness } from './liveness.ts';
-import { Outcomes } from './outcomes.ts';
-import { Pending } from './pending.ts';
-import { ProviderHolds } from './providerHolds.ts';
-import { Providers } from './providers.ts';
+import { LeaseKeeper, Leases, Liveness, RefusedWorkers, type WorkerSession, Workers } from './fleet/index.ts';
+
+import {
+  Admission,
+  type Committed,
+  Delays,
+  Intake,
+  JobCommands,
+  JobHost,
+  JobWaits,
+  Outcomes,
+  Pending,
+} from './jobs/index.ts';
+
+import { ProviderHolds, Providers } from './limits/index.ts';
+
+import { Activity, Course, Inspector, inspectOption } from './observe/index.ts';
+
 import { QueueSwitch } from './queueSwitch.ts';
-import { RefusedWorkers } from './refusedWorkers.ts';
-import { Retention } from './retention.ts';
-import { WaitingReasons } from './waitingReason.ts';
-import { WorkerRetention } from './workerRetention.ts';
-import type { WorkerSession } from './workerSession.ts';
-import { Workers } from './workers.ts';
 
 /** What a coordinator is made with. */
 export interface CoordinatorOptions {

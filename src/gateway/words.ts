@@ -1,4 +1,4 @@
-import type { Outcome } from '../coordinator/outcomes.ts';
+import type { Outcome } from '../coordinator/jobs/index.ts';
 import type { ReportedFailure } from '../domain/failure.ts';
 import { nameLengthMax } from '../domain/limits.ts';
 import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';

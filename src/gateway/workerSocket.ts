@@ -1,6 +1,6 @@
 import type { Coordinator } from '../coordinator/coordinator.ts';
-import type { WorkerConnection } from '../coordinator/workerConnection.ts';
-import { leaseOf, type WorkerLink } from '../coordinator/workerSession.ts';
+import { leaseOf, type WorkerConnection, type WorkerLink } from '../coordinator/fleet/index.ts';
+
 import type { Doer } from '../domain/audit.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { KeyBounds } from '../domain/key.ts';

@@ -5,7 +5,7 @@ import { jobMachine } from '../../machines/jobMachine.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
-import type { Inspector } from '../coordinator/inspector.ts';
+import type { Inspector } from '../coordinator/observe/index.ts';
 import type { Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { Inspected, InspectedActor } from '../domain/inspection.ts';

@@ -3,7 +3,7 @@ import type { AnyStateMachine } from 'xstate';
 import { createMachine } from 'xstate';
 import { layOut } from '../../src/charts/layout.ts';
 import { graphOf } from '../../src/charts/machineGraph.ts';
-import { machineDefinitions } from '../../src/coordinator/machineDefinitions.ts';
+import { machineDefinitions } from '../../src/coordinator/observe/machineDefinitions.ts';
 import {
   anyState,
   type Box,

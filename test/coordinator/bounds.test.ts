@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import type { Candidate } from '../../src/coordinator/candidates.ts';
-import type { Lease } from '../../src/coordinator/leases.ts';
+import type { Candidate } from '../../src/coordinator/dispatch/candidates.ts';
+import type { Lease } from '../../src/coordinator/fleet/leases.ts';
 import { createParts } from '../../src/coordinator/parts.ts';
 import { createPricing } from '../../src/cost/pricing.ts';
 import { silent } from '../../src/lib/log.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { batchId } from '../../src/coordinator/ids.ts';
+import { batchId } from '../../src/coordinator/jobs/ids.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
 import type { JobChange, Store } from '../../src/store/store.ts';

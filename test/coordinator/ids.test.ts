@@ -6,7 +6,7 @@ import {
   shardOf,
   shardOfKey,
   uuidv7,
-} from '../../src/coordinator/ids.ts';
+} from '../../src/coordinator/jobs/ids.ts';
 import { systemClock, systemRandom } from '../../src/lib/systemClock.ts';
 import { request, setup } from '../support/coordinator.ts';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { workersMax } from '../../src/coordinator/workerRetention.ts';
+import { workersMax } from '../../src/coordinator/duties/workerRetention.ts';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
 import { workerLife } from '../store/jobs.ts';
 import { type Bundle, request, setup } from '../support/coordinator.ts';

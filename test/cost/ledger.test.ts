@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { ledgerOf } from '../../src/coordinator/ledger.ts';
+import { ledgerOf } from '../../src/coordinator/jobs/ledger.ts';
 import type { JobLife, JobRecord } from '../../src/domain/job.ts';
 import { noCost, unknownCost } from '../../src/domain/money.ts';
 import type { LedgerEntry } from '../../src/store/store.ts';

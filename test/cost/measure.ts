@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { costBreakdown, costSummary } from '../../src/coordinator/costs.ts';
+import { costBreakdown, costSummary } from '../../src/coordinator/observe/costs.ts';
 import { type BreakdownName, breakdowns, periodNames } from '../../src/domain/costReport.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { creation, headStart, ledgerEntry } from '../store/jobs.ts';

@@ -1,5 +1,5 @@
 import type { Coordinator, JobView } from '../../src/coordinator/coordinator.ts';
-import type { PlannedRequest } from '../../src/coordinator/intake.ts';
+import type { PlannedRequest } from '../../src/coordinator/jobs/intake.ts';
 import { CoordinatorError, InvalidTransition } from '../../src/domain/errors.ts';
 import type { JobRequest } from '../../src/domain/job.ts';
 import { isTerminal, statusOf } from '../../src/domain/states.ts';

@@ -1,8 +1,8 @@
 import type { ExecutionContext } from 'ava';
 import type { Config } from '../../src/config/config.ts';
 import { Coordinator } from '../../src/coordinator/coordinator.ts';
-import type { WorkerConnection } from '../../src/coordinator/workerConnection.ts';
-import type { WorkerLink } from '../../src/coordinator/workerSession.ts';
+import type { WorkerConnection } from '../../src/coordinator/fleet/workerConnection.ts';
+import type { WorkerLink } from '../../src/coordinator/fleet/workerSession.ts';
 import { createPricing } from '../../src/cost/pricing.ts';
 import type { JobRecord, JobRequest } from '../../src/domain/job.ts';
 import { statusOf } from '../../src/domain/states.ts';

@@ -1,5 +1,5 @@
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
-import { machineDefinitions } from '../../../coordinator/machineDefinitions.ts';
+import { machineDefinitions } from '../../../coordinator/observe/index.ts';
 import { CoordinatorError } from '../../../domain/errors.ts';
 import type { WireMachineList } from '../../../domain/wire/machine.ts';
 import { presentMachine } from '../../../present/machine.ts';

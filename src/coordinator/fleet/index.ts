@@ -1,0 +1,14 @@
+/*
+ * Who is connected here and what it holds: workers, their connections, health and keys, and the leases on their slots. Promises
+ * that a worker never holds more leases than slots, and that a lease ends with the worker's word, a deadline or a heartbeat
+ * that no longer lists it. A crash leaves workers and running jobs in the store; their leases are adopted with fresh grace.
+ */
+
+export { type FleetMember, isAble, isOpen, passOver } from './fleetMember.ts';
+export { LeaseKeeper } from './leaseKeeper.ts';
+export { type Lease, Leases } from './leases.ts';
+export { Liveness } from './liveness.ts';
+export { RefusedWorkers } from './refusedWorkers.ts';
+export { WorkerConnection } from './workerConnection.ts';
+export { type AckReason, leaseOf, type WorkerLink, type WorkerSession } from './workerSession.ts';
+export { Workers } from './workers.ts';

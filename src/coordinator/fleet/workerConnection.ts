@@ -1,0 +1,280 @@
+import type { Config } from '../../config/config.ts';
+import { type AuditDetails, type Doer, nobody } from '../../domain/audit.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { LeaseRef } from '../../domain/job.ts';
+import type { KeyBounds } from '../../domain/key.ts';
+import { iso } from '../../domain/wire/iso.ts';
+import type { WorkerHello, WorkerKey } from '../../domain/worker.ts';
+import { closeCodes, refusalCodes } from '../../domain/workerProtocol.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Audit } from '../audit.ts';
+import type { Dispatcher } from '../dispatch/index.ts';
+import type { EventBus } from '../eventBus.ts';
+import type { Outcome, Outcomes } from '../jobs/index.ts';
+import type { Providers } from '../limits/index.ts';
+import { boundedModels } from './boundedWorker.ts';
+import { misfitOf } from './keyFit.ts';
+import type { LeaseKeeper } from './leaseKeeper.ts';
+import type { Leases } from './leases.ts';
+import type { Liveness } from './liveness.ts';
+import { heartbeatMs } from './pulse.ts';
+import type { RefusedWorkers } from './refusedWorkers.ts';
+import { toWireLease, type WorkerLink, WorkerSession } from './workerSession.ts';
+import type { Workers } from './workers.ts';
+
+/** While the store refuses writes a worker's word is kept here and tried again; the worker keeps it too. */
+const storeRetryMs = 500;
+/** Leases younger than this many heartbeat intervals need not be listed in a heartbeat yet. */
+const graceIntervals = 2;
+
+/** `last_heartbeat_at` is exact to this, as long as frames come in time. */
+const tellEveryMs = 1_000;
+
+export interface ConnectionParts {
+  config: () => Config;
+  clock: Clock;
+  workers: Workers;
+  keeper: LeaseKeeper;
+  outcomes: Outcomes;
+  leases: Leases;
+  providers: Providers;
+  liveness: Liveness;
+  dispatcher: Dispatcher;
+  bus: EventBus;
+  audit: Audit;
+  refusedWorkers: RefusedWorkers;
+  logger: Logger;
+}
+
+/** What a worker says over one connection, frame by frame. The gateway has checked the frames' form. */
+export class WorkerConnection {
+  readonly #parts: ConnectionParts;
+  readonly #session: WorkerSession;
+  /** Who connected, and from where: for the audit log. */
+  readonly #by: Doer;
+  /** Monotonic ms when the worker's actor last heard of a frame. */
+  #toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: ConnectionParts, link: WorkerLink, key: WorkerKey, by: Doer = nobody) {
+    this.#parts = parts;
+    this.#by = by;
+    this.#session = new WorkerSession({
+      link,
+      key,
+      heardAt: parts.clock.monotonic(),
+      onReplaced: () => this.#replaced(),
+    });
+  }
+
+  get workerId(): string {
+    return this.#session.workerId;
+  }
+
+  /**
+   * The first frame: register, take up what still runs, tell what is lost, welcome.
+   * @param free providers that the worker says charge nothing.
+   * @throws StoreUnavailable when the registration could not be made durable.
+   */
+  async hello(said: WorkerHello, running: readonly LeaseRef[], free: readonly string[] = []): Promise<void> {
+    const { workers, keeper, liveness, dispatcher, refusedWorkers, config, clock, logger } = this.#parts;
+    const session = this.#session;
+    session.free = new Set(free);
+    const misfit = misfitOf(said, session.key.bounds);
+    if (misfit !== null) {
+      this.#notAllowed(said.name, misfit);
+      return;
+    }
+    const hello = { ...said, models: boundedModels(said.models, said.providers) };
+    const joined = await workers.join(hello, session);
+    if (joined.kind === 'nameTaken') {
+      session.close(closeCodes.nameTaken, `a live worker is called ${hello.name}; choose another name`);
+      return;
+    }
+    if (joined.kind === 'nameTakenByKey') {
+      logger.warn(
+        { name: hello.name, key_id: session.key.keyId, owner_key_id: joined.owner.keyId },
+        'a worker said a name that belongs to another key and is refused; svc workers forget frees the name',
+      );
+      const { keyId: ownerId } = joined.owner;
+      refusedWorkers.add(this.#by.address, hello.name, 'its name belongs to another key');
+      this.#audit(hello.name, { code: refusalCodes.nameTakenByKey, owner_key_id: ownerId });
+      this.#refuse(closeCodes.nameTaken, refusalCodes.nameTakenByKey, nameOfAnother(hello.name));
+      return;
+    }
+    const workerId = joined.id;
+    refusedWorkers.joined(hello.name);
+    session.registered(workerId);
+    // The socket may have ended while the registration was made durable.
+    if (session.isClosed) {
+      workers.leave(session);
+      return;
+    }
+    // The key may be bound otherwise since.
+    const misfitNow = misfitOf(hello, session.key.bounds);
+    if (misfitNow !== null) {
+      this.#notAllowed(hello.name, misfitNow);
+      return;
+    }
+    const lost = keeper.heartbeat(workerId, running, 0);
+    const life = workers.life(workerId);
+    session.beatMs = heartbeatMs(config().jobs);
+    session.send({
+      type: 'welcome',
+      worker_id: workerId,
+      paused: life?.paused ?? false,
+      concurrency: life?.concurrency ?? hello.concurrency,
+      heartbeat_interval_seconds: session.beatMs / 1000,
+      server_time: iso(clock.now()),
+      lost: lost.map(toWireLease),
+    });
+    logger.info({ worker_id: workerId, name: hello.name, providers: hello.providers }, 'worker connected');
+    session.heardAt = clock.monotonic();
+    dispatcher.spare(lost.map(({ jobId }) => jobId));
+    liveness.watch(session);
+    dispatcher.kick();
+  }
+
+  /** Any frame came: the worker lives. */
+  heard(): void {
+    const { clock, workers, dispatcher } = this.#parts;
+    const now = clock.monotonic();
+    this.#session.heardAt = now;
+    const wasLate = !workers.isAssignable(this.workerId);
+    // A busy worker sends thousands of frames a second; its actor need not hear of each.
+    if (!wasLate && now < this.#toldAt + tellEveryMs) return;
+    this.#toldAt = now;
+    workers.tell(this.workerId, { type: 'worker.heard', at: clock.now() });
+    if (wasLate && workers.isAssignable(this.workerId)) dispatcher.kick();
+  }
+
+  heartbeat(running: readonly LeaseRef[], models: Record<string, string[]> | undefined): void {
+    const { keeper, workers, clock, dispatcher } = this.#parts;
+    const graceMs = graceIntervals * this.#session.beatMs;
+    const lost = keeper.heartbeat(this.workerId, running, graceMs);
+    const life = workers.life(this.workerId);
+    // Of other providers than those of its hello it says nothing that counts.
+    const served = models === undefined ? undefined : boundedModels(models, life?.providers ?? []);
+    if (served !== undefined && JSON.stringify(served) !== JSON.stringify(life?.models)) {
+      workers.tell(this.workerId, { type: 'worker.modelsChanged', models: served, at: clock.now() });
+      dispatcher.kick();
+    }
+    this.#session.send({ type: 'heartbeat_ack', lost: lost.map(toWireLease) });
+  }
+
+  /** The worker's last word on a lease; the ack leaves when it is durable. */
+  async conclude(ref: LeaseRef, outcome: Outcome): Promise<void> {
+    const { outcomes, leases, logger } = this.#parts;
+    try {
+      // Not every worker says `begun`; one that has sent output need not.
+      const hasStreamed = leases.get(ref)?.hasStreamed === true;
+      const told = hasStreamed ? { ...outcome, begun: true } : outcome;
+      const ack = await outcomes.conclude(this.#session, ref, told);
+      this.#session.send({ type: 'ack', ...toWireLease(ref), ...ack });
+    } catch (error) {
+      logger.error({ job_id: ref.jobId, lease: ref.lease, err: error }, 'outcome not durable yet');
+      this.#parts.clock.after(storeRetryMs, () => {
+        if (!this.#session.isClosed) void this.conclude(ref, outcome);
+      });
+    }
+  }
+
+  /** Output as it streams: shown, never stored. A chunk of a lease that is not this worker's is dropped. */
+  chunk(ref: LeaseRef, seq: number, text: string): void {
+    const { leases, providers, workers, bus, clock } = this.#parts;
+    const lease = leases.get(ref);
+    if (lease?.workerId !== this.workerId || lease.phase !== 'running') return;
+    if (!lease.hasStreamed) workers.streamed(lease);
+    providers.streamed(lease);
+    bus.publish({ type: 'job.progress', at: clock.now(), ...ref, seq, text });
+  }
+
+  /** Its key is revoked, rotated away or has expired: the jobs it runs fail, in the spec's words, and it is out. */
+  keyRefused(): void {
+    const { keeper, logger } = this.#parts;
+    logger.warn({ worker_id: this.workerId }, 'the key of a worker is no longer taken');
+    keeper.failRevoked(this.workerId);
+    this.#session.close(closeCodes.keyRefused, 'the key is no longer taken');
+    if (this.workerId !== '') this.lost(true);
+  }
+
+  /** Its key is bound otherwise now: a worker that goes beyond it is closed, others get the slots that are left. */
+  boundsChanged(bounds: KeyBounds | null): void {
+    const { workers } = this.#parts;
+    const session = this.#session;
+    session.key = { ...session.key, bounds };
+    const life = workers.life(this.workerId);
+    if (life === undefined) return;
+    const misfit = misfitOf(life, bounds);
+    if (misfit === null) workers.boundsChanged(session);
+    else this.#notAllowed(life.name, misfit);
+  }
+
+  #notAllowed(name: string, misfit: string): void {
+    const { keyId } = this.#session.key;
+    this.#parts.logger.warn({ name, key_id: keyId, misfit }, 'a worker goes beyond its key and is refused');
+    this.#parts.refusedWorkers.add(this.#by.address, name, misfit);
+    this.#audit(name, { code: refusalCodes.keyNotAllowed, misfit });
+    const advice = 'change the settings of the worker, or what the key allows (svc keys change)';
+    this.#refuse(closeCodes.keyNotAllowed, refusalCodes.keyNotAllowed, `${misfit}; ${advice}`);
+  }
+
+  #audit(name: string, details: AuditDetails): void {
+    const target = { kind: 'worker', id: this.workerId === '' ? null : this.workerId, name } as const;
+    void this.#parts.audit.refused({ by: this.#by, action: 'worker.refused', target, details });
+  }
+
+  #refuse(closeCode: number, code: string, message: string): void {
+    this.#session.send({ type: 'error', code, message });
+    this.#session.close(closeCode, code);
+  }
+
+  drain(): void {
+    this.#parts.workers.tell(this.workerId, { type: 'worker.draining', at: this.#parts.clock.now() });
+  }
+
+  /** The socket has ended. @param code of the close frame that came. */
+  gone(code: number): void {
+    const wasClosed = this.#session.isClosed;
+    this.#session.ended();
+    if (this.workerId === '') return;
+    const isDraining = this.#parts.workers.status(this.workerId) === 'draining';
+    if (!wasClosed && isDraining && code === closeCodes.goingAway) this.#left();
+    else this.lost(wasClosed);
+  }
+
+  /** The coordinator has closed the connection, or the worker has. */
+  lost(expected: boolean): void {
+    const { keeper, logger } = this.#parts;
+    if (!this.#leave()) return;
+    keeper.workerLost(this.workerId);
+    logger[expected ? 'info' : 'warn']({ worker_id: this.workerId }, 'worker disconnected');
+  }
+
+  /** The worker has drained and says that nothing is left with it. */
+  #left(): void {
+    const { keeper, logger } = this.#parts;
+    if (!this.#leave()) return;
+    keeper.workerLeft(this.workerId);
+    logger.info({ worker_id: this.workerId }, 'worker left');
+  }
+
+  /** @returns whether it was this connection that the worker had. */
+  #leave(): boolean {
+    const { workers, liveness, dispatcher } = this.#parts;
+    liveness.forget(this.#session);
+    if (workers.session(this.workerId) !== this.#session) return false;
+    workers.leave(this.#session);
+    dispatcher.kick();
+    return true;
+  }
+
+  /** The same worker process has connected anew; its leases are the new connection's. */
+  #replaced(): void {
+    this.#parts.liveness.forget(this.#session);
+    this.#session.close(closeCodes.nameTaken, 'the same worker has connected again');
+  }
+}
+
+function nameOfAnother(name: string): string {
+  return `the name ${JSON.stringify(name)} belongs to another key, also while its worker is away and when that key is revoked. Give this worker another name, or have an operator free this one: svc workers forget ${JSON.stringify(name)}`;
+}

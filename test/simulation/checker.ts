@@ -44,6 +44,9 @@ export class Checker {
   /** Job → how often it was found waiting for no reason. */
   readonly #starving = new Map<string, number>();
 
+  /** Whether a pause of the queue is durable, and no resume has begun. */
+  #isPaused = false;
+
   constructor(runs: Runs, knobs: Knobs, now: () => number) {
     this.#runs = runs;
     this.#knobs = knobs;
@@ -100,10 +103,22 @@ export class Checker {
     }
   }
 
+  /** A coordinator has started: a pause that was durable must be there. */
+  queueFound(isPaused: boolean): void {
+    if (this.#isPaused && !isPaused) this.breach('the queue was paused and is not after a restart');
+    this.#isPaused = isPaused;
+  }
+
   /** A commit begins; told again how it ended. */
   begin(changes: readonly Change[]): (isDurable: boolean) => void {
     const ids = changes.flatMap((change) => (change.kind === 'job' ? [change.id] : []));
     for (const id of ids) this.#busy.set(id, (this.#busy.get(id) ?? 0) + 1);
+    for (const change of changes) {
+      if (change.kind === 'queue' && !change.queue.paused) this.#isPaused = false;
+      const isFirst = change.kind === 'job' && change.expectedVersion === 1;
+      if (this.#isPaused && isFirst && change.state === 'running.active')
+        this.breach(`job ${change.id} is given away while the queue is paused`);
+    }
     return (isDurable) => {
       for (const id of ids) {
         const count = (this.#busy.get(id) ?? 1) - 1;
@@ -112,6 +127,7 @@ export class Checker {
       }
       if (!isDurable) return;
       for (const change of changes) {
+        if (change.kind === 'queue') this.#isPaused = change.queue.paused;
         if (change.kind === 'job') this.#untold.set(change.id, change.expectedVersion + 1);
         if (change.kind !== 'worker') continue;
         const { id, concurrency } = change.life;
@@ -147,6 +163,7 @@ export class Checker {
       this.breach(`job ${job.id} was offered after ${this.#lastOffer.id}`);
     this.#lastOffer = job;
     if (typeof decision === 'string') return;
+    if (this.#isPaused) this.breach(`job ${job.id} is given away while the queue is paused`);
     const attempt = lastAttempt(decision.life);
     if (attempt === undefined) return;
     const held = (key: 'workerId' | 'provider') =>

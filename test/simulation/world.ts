@@ -225,6 +225,7 @@ class World {
         open: async () => {
           await store.open();
           if (process.isAlive) checker.restarted(await knownJobs(store, checker.jobs.keys()));
+          if (process.isAlive) checker.queueFound((await store.queue()).paused);
         },
       },
       clock: process.clock,

@@ -310,14 +310,15 @@ async function openKeys(
   random: Random,
 ): Promise<{ keys: KeyRing; adminKey: string | null; isNewKey: boolean }> {
   const stored = await store.keys();
+  const storedKeys = stored.filter(({ sessionOf }) => sessionOf === undefined);
   const storage = keyStorage(store, audit);
   const keys = new KeyRing({ clock: systemClock, random, environmentKey: apiKey, keys: stored, storage });
-  if (!isLoopback(config.host) && apiKey === null && stored.every(({ name }) => name === firstKeyName)) {
+  if (!isLoopback(config.host) && apiKey === null && storedKeys.every(({ name }) => name === firstKeyName)) {
     throw new StartRefused(
       `The host ${config.host} can be reached from other machines, and the only key is the one that the first start made. Make another with svc keys create while it listens on 127.0.0.1, or set SVC_API_KEY to a secret of 16 characters or more.`,
     );
   }
-  if (apiKey !== null || stored.length > 0) {
+  if (apiKey !== null || storedKeys.length > 0) {
     // With a key from the environment a file that cannot be read stops no start: it is only missing from the list.
     keys.noteFolderKey(await readAdminKey(config.store.path).catch(() => null));
     return { keys, adminKey: apiKey ?? (await readOwnKey(config, keys)), isNewKey: false };

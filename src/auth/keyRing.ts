@@ -3,6 +3,7 @@ import type { AuditNote, Doer } from '../domain/audit.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import {
+  environmentKeyId,
   type KeyBounds,
   type KeyRecord,
   notBound,
@@ -14,8 +15,6 @@ import {
 } from '../domain/key.ts';
 import { hashSecret, makeKey, parseKey, withSecret } from './keyFormat.ts';
 
-/** Id of the admin key that stands in the coordinator's environment. */
-const environmentKeyId = 'environment';
 const environmentKeyName = 'SVC_API_KEY';
 /** No secret has this hash. */
 const unmatched = '0'.repeat(64);

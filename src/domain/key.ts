@@ -50,6 +50,9 @@ export interface SessionOf {
   secretHash: string;
 }
 
+/** Id of the admin key that stands in the coordinator's environment. */
+export const environmentKeyId = 'environment';
+
 /** How long a session lasts at most, ms: 30 days. */
 export const sessionMsMax = 30 * 86_400_000;
 /** Sessions of one key; the oldest ends when one more is made. */

@@ -1,11 +1,17 @@
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { KeyRing } from '../../src/auth/keyRing.ts';
+import { createClient } from '../../src/client/client.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import { keyStorage } from '../../src/coordinator/keyStorage.ts';
 import { sessionsMax } from '../../src/domain/key.ts';
+import { silent } from '../../src/lib/log.ts';
 import { systemRandom } from '../../src/lib/systemClock.ts';
+import { type Service, StartRefused, startService } from '../../src/service.ts';
 import { dashboard } from '../live/support/dashboard.ts';
 import { type ApiBundle, environmentKey, type Reply, setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
+import { temporaryFolder } from '../support/folder.ts';
 
 const dayMs = 86_400_000;
 const bearer = (key: unknown) => ({ authorization: `Bearer ${key}` });
@@ -312,4 +318,29 @@ test('sessions survive a restart; those of another SVC_API_KEY and of keys that 
   t.deepEqual(await storedIds({ store }), [kept.id]);
   changed.close();
   t.false(isTaken(await open(environmentKey), own), 'it does not come back with the old key');
+});
+
+test('a start counts no session as a key', async (t) => {
+  const folder = temporaryFolder(t);
+  const { config } = await loadConfig({
+    env: { SVC_DATA_DIR: join(folder, 'data') },
+    cwd: folder,
+    overrides: { port: 0 },
+  });
+  const start = (apiKey: string | null, host = '127.0.0.1') =>
+    startService({ config: { ...config, host }, apiKey, logger: silent });
+  const signIn = (service: Service) =>
+    createClient({ baseUrl: service.url, apiKey: service.adminKey }).createSession();
+  const first = await start(environmentKey);
+  await signIn(first);
+  await first.stop(0);
+  const second = await start(null);
+  t.true(second.isNewKey, 'a session of an SVC_API_KEY that is gone is no way in');
+  const { key } = await signIn(second);
+  await second.stop(0);
+  await t.throwsAsync(start(null, '0.0.0.0'), { instanceOf: StartRefused });
+  const third = await start(null);
+  t.teardown(() => third.stop(0));
+  t.false(third.isNewKey);
+  await createClient({ baseUrl: third.url, apiKey: key }).jobs();
 });

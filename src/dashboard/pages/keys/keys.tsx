@@ -57,8 +57,9 @@ export function Keys(): JSX.Element {
   };
   const { data, error } = loaded.value;
   const shown = open.value;
-  const countOf = (keyId: string): number =>
-    sessions.value.data?.sessions.filter(({ key_id }) => key_id === keyId).length ?? 0;
+  const countOf = (keyId: string): number | null =>
+    sessions.value.data?.sessions.filter(({ key_id }) => key_id === keyId).length ?? null;
+  const ownCount = countOf(environmentKeyId) ?? 0;
   const showSessions = (keyId: string, name: string): void => {
     open.value = { dialog: 'sessions', keyId, title: `Sessions of ${name}` };
   };
@@ -106,9 +107,9 @@ export function Keys(): JSX.Element {
       <p class="hint">
         A key in the coordinator’s environment (<code>SVC_API_KEY</code>) is not in this list; change it
         there.{' '}
-        {countOf(environmentKeyId) === 0 ? null : (
+        {ownCount === 0 ? null : (
           <Button kind="quiet" onClick={() => showSessions(environmentKeyId, 'SVC_API_KEY')}>
-            {sessionsText(countOf(environmentKeyId))} of SVC_API_KEY
+            {sessionsText(ownCount)} of SVC_API_KEY
           </Button>
         )}
       </p>
@@ -155,8 +156,8 @@ const columns = [
 
 function KeyTable(props: {
   keys: readonly WireKey[];
-  /** How many sessions a key has, by its id. */
-  sessionsOf(keyId: string): number;
+  /** How many sessions a key has, by its id; null when that is not known. */
+  sessionsOf(keyId: string): number | null;
   onSessions(key: WireKey): void;
   onRevoke(key: WireKey): Promise<void>;
   onRotate(key: WireKey): void;
@@ -193,13 +194,7 @@ function KeyTable(props: {
               <Time at={key.last_used_at} none="never" />
             </td>
             <td data-label="Sessions">
-              {props.sessionsOf(key.id) === 0 ? (
-                <span class="faint">none</span>
-              ) : (
-                <Button kind="quiet" onClick={() => props.onSessions(key)}>
-                  {sessionsText(props.sessionsOf(key.id))}
-                </Button>
-              )}
+              <SessionCount count={props.sessionsOf(key.id)} onClick={() => props.onSessions(key)} />
             </td>
             <td data-label="Old secret">
               <OldSecret until={key.previous_valid_until} />
@@ -217,6 +212,17 @@ function KeyTable(props: {
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** How many browsers are signed in with a key, and the way to them. */
+function SessionCount({ count, onClick }: { count: number | null; onClick(): void }): JSX.Element {
+  if (count === null) return <span class="faint">–</span>;
+  if (count === 0) return <span class="faint">none</span>;
+  return (
+    <Button kind="quiet" onClick={onClick}>
+      {sessionsText(count)}
+    </Button>
   );
 }
 

@@ -7,7 +7,6 @@ import { Tickets } from './auth/tickets.ts';
 import { readAdminKey, writeAdminKey } from './config/adminKey.ts';
 import type { Config } from './config/config.ts';
 import { LiveConfig } from './config/liveConfig.ts';
-import type { Audit } from './coordinator/audit.ts';
 import { Coordinator } from './coordinator/coordinator.ts';
 import { keyStorage } from './coordinator/keyStorage.ts';
 import { auditRoleRefusals } from './coordinator/roleRefusals.ts';
@@ -37,7 +36,6 @@ import { Live } from './live/live.ts';
 import { LiveSocket } from './live/liveSocket.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { createJsonStore } from './store/json/jsonStore.ts';
-import type { Store } from './store/store.ts';
 import { type EchoWorkerOptions, echoWorkerName, startEchoWorker } from './worker/embedded.ts';
 import type { Worker } from './worker/worker.ts';
 
@@ -135,14 +133,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     // Before the store: a start that is refused for its port leaves no folder and no key.
     const near = await listen(server, config());
     await coordinator.start();
-    const { keys, adminKey, isNewKey } = await openKeys(
-      config(),
-      options.apiKey,
-      store,
-      coordinator.audit,
+    const keys = new KeyRing({
+      clock,
       random,
-    );
+      environmentKey: options.apiKey,
+      keys: await store.keys(),
+      storage: keyStorage(store, coordinator.audit),
+    });
     ends.push(() => keys.close());
+    const { adminKey, isNewKey } = await findAdminKey(config(), options.apiKey, keys, random);
     const tickets = new Tickets({ clock, random });
     metrics = new Metrics({ coordinator, config, process: true });
     ends.push(() => metrics?.close());
@@ -301,17 +300,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** The key ring. Without a key from the environment the first start makes an admin key and leaves it in the data folder. */
-async function openKeys(
+/**
+ * An admin key, when this process knows one. Without a key from the environment the first start makes one and leaves it in
+ * the data folder.
+ */
+async function findAdminKey(
   config: Config,
   apiKey: string | null,
-  store: Store,
-  audit: Audit,
+  keys: KeyRing,
   random: Random,
-): Promise<{ keys: KeyRing; adminKey: string | null; isNewKey: boolean }> {
-  const stored = await store.keys();
-  const storage = keyStorage(store, audit);
-  const keys = new KeyRing({ clock: systemClock, random, environmentKey: apiKey, keys: stored, storage });
+): Promise<{ adminKey: string | null; isNewKey: boolean }> {
+  const stored = keys.list();
   if (!isLoopback(config.host) && apiKey === null && stored.every(({ name }) => name === firstKeyName)) {
     throw new StartRefused(
       `The host ${config.host} can be reached from other machines, and the only key is the one that the first start made. Make another with svc keys create while it listens on 127.0.0.1, or set SVC_API_KEY to a secret of 16 characters or more.`,
@@ -320,7 +319,7 @@ async function openKeys(
   if (apiKey !== null || stored.length > 0) {
     // With a key from the environment a file that cannot be read stops no start: it is only missing from the list.
     keys.noteFolderKey(await readAdminKey(config.store.path).catch(() => null));
-    return { keys, adminKey: apiKey ?? (await readOwnKey(config, keys)), isNewKey: false };
+    return { adminKey: apiKey ?? (await readOwnKey(config, keys)), isNewKey: false };
   }
   const { key, id, secret } = makeKey('admin', random);
   // The file first: a key that is stored and that nobody has seen would lock its owner out.
@@ -342,7 +341,7 @@ async function openKeys(
     outcome: 'done',
   });
   keys.noteFolderKey(key);
-  return { keys, adminKey: key, isNewKey: true };
+  return { adminKey: key, isNewKey: true };
 }
 
 /**

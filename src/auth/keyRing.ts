@@ -2,11 +2,19 @@ import { timingSafeEqual } from 'node:crypto';
 import type { AuditNote, Doer } from '../domain/audit.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
-import { type KeyBounds, type KeyRecord, notBound, type Principal, type Role } from '../domain/key.ts';
+import {
+  environmentKeyId,
+  type KeyBounds,
+  type KeyRecord,
+  notBound,
+  type Principal,
+  type Role,
+  type SessionOf,
+  sessionMsMax,
+  sessionsMax,
+} from '../domain/key.ts';
 import { hashSecret, makeKey, parseKey, withSecret } from './keyFormat.ts';
 
-/** Id of the admin key that stands in the coordinator's environment. */
-const environmentKeyId = 'environment';
 const environmentKeyName = 'SVC_API_KEY';
 /** No secret has this hash. */
 const unmatched = '0'.repeat(64);
@@ -16,12 +24,22 @@ const sweepMsMax = 60_000;
 const keepUsedMs = 600_000;
 
 /**
- * Where keys are kept. Each resolves when the change is durable, together with its entry in the audit log; a note that is
- * null has none. @throws StoreUnavailable.
+ * Where keys and sessions are kept. Each resolves when the change is durable, together with its entry in the audit log; a
+ * note that is null has none. @throws StoreUnavailable.
  */
 export interface KeyStorage {
-  save(keys: readonly KeyRecord[], note: AuditNote | null): Promise<unknown>;
-  remove(id: string, note: AuditNote | null): Promise<unknown>;
+  /** @param removed ids of others that are removed in the same commit. */
+  save(keys: readonly KeyRecord[], note: AuditNote | null, removed?: readonly string[]): Promise<unknown>;
+  remove(ids: readonly string[], note: AuditNote | null): Promise<unknown>;
+}
+
+/** A session as it is stored, and of what it is one. */
+export interface Session {
+  /** `lastUsedAt` is exact. */
+  record: KeyRecord;
+  keyId: string;
+  /** Of the key; null when it has none. */
+  keyName: string | null;
 }
 
 interface Watched {
@@ -94,20 +112,25 @@ export class KeyRing {
     const secretHash = hashSecret(parts?.secret ?? key);
     const isTaken = this.#takes(record, secretHash);
     if (record === undefined || !isTaken) return 'the key is unknown, outdated, expired or revoked';
-    const { id: keyId, role, name, bounds = null } = record;
-    this.#used.set(keyId, this.#clock.now());
+    const { id, role, name, bounds = null, sessionOf } = record;
+    this.#used.set(id, this.#clock.now());
+    // A request of a session is one of its key.
+    if (sessionOf !== undefined) this.#used.set(sessionOf.keyId, this.#clock.now());
     this.#cancelKeepUsed ??= this.#clock.after(keepUsedMs, () => this.#keepUsedLater());
-    return { keyId, role, name, bounds, secretHash };
+    if (sessionOf === undefined) return { keyId: id, role, name, bounds, secretHash };
+    const { keyId } = sessionOf;
+    return { keyId, role, name: this.#nameOf(keyId), bounds, secretHash, sessionId: id };
   }
 
-  /** Whether the key with which a principal came is still taken. */
-  isValid({ keyId, secretHash }: Principal): boolean {
+  /** Whether the key or session with which a principal came is still taken. */
+  isValid({ keyId, secretHash, sessionId }: Principal): boolean {
+    if (sessionId !== undefined) return this.#takes(this.#keys.get(sessionId), secretHash);
     return keyId === environmentKeyId || this.#takes(this.#keys.get(keyId), secretHash);
   }
 
   /**
-   * Call `onRefused`, once, when the key is revoked, rotated away or has expired, and `onBounds` whenever it is bound
-   * otherwise. The returned function ends that.
+   * Call `onRefused`, once, when the key is revoked, rotated away or has expired, or the session has ended, and `onBounds`
+   * whenever the key is bound otherwise. The returned function ends that.
    */
   watch(
     principal: Principal,
@@ -136,9 +159,28 @@ export class KeyRing {
     return key?.id === id && this.#takes(this.#keys.get(id), key.secretHash);
   }
 
-  /** Every key, oldest first, without secrets. `lastUsedAt` is exact; it is now while a connection of the key is open. */
+  /**
+   * Every key, oldest first, without secrets and without sessions. `lastUsedAt` is exact; it is now while a connection of
+   * the key is open.
+   */
   list(): KeyRecord[] {
-    const connected = new Set([...this.#watched].map(({ principal }) => principal.keyId));
+    return this.#all().filter(({ sessionOf }) => sessionOf === undefined);
+  }
+
+  /** The sessions of a key that have not ended, oldest first. @param keyId null: those of every key. */
+  sessions(keyId: string | null): Session[] {
+    return this.#all().flatMap((record) => {
+      const { sessionOf } = record;
+      if (sessionOf === undefined || !this.#isOpen(record)) return [];
+      return keyId === null || sessionOf.keyId === keyId ? [this.#session(record, sessionOf)] : [];
+    });
+  }
+
+  /** Keys and sessions, oldest first. */
+  #all(): KeyRecord[] {
+    const connected = new Set(
+      [...this.#watched].flatMap(({ principal: { keyId, sessionId = keyId } }) => [keyId, sessionId]),
+    );
     const now = this.#clock.now();
     return [...this.#keys.values()]
       .map((key) => ({
@@ -154,7 +196,7 @@ export class KeyRing {
    */
   keepUsed(): Promise<void> {
     return this.#afterOthers(async () => {
-      const records = this.list().filter(
+      const records = this.#all().filter(
         ({ id, lastUsedAt }) => lastUsedAt !== this.#keys.get(id)?.lastUsedAt,
       );
       if (records.length === 0) return;
@@ -240,11 +282,92 @@ export class KeyRing {
   revoke(id: string, by: Doer | null = null): Promise<KeyRecord> {
     return this.#afterOthers(async () => {
       const record = this.#key(id);
-      await this.#storage.remove(id, noteOf(by, 'key.revoked', record, { role: record.role }));
-      this.#keys.delete(id);
-      this.#sweep();
+      const sessions = this.sessions(id).map((session) => session.record.id);
+      await this.#storage.remove([id, ...sessions], noteOf(by, 'key.revoked', record, { role: record.role }));
+      this.#forget([id, ...sessions]);
       return record;
     });
+  }
+
+  /**
+   * A session of the key that a principal came with; its secret is shown once. It has the role of the key, and ends after
+   * 30 days, with the key or with the secret that it was made with, whichever is first. The oldest of 50 ends for it.
+   * @throws CoordinatorError forbidden when the principal is a session itself; authentication_failed when the key has ended
+   * meanwhile; StoreUnavailable.
+   */
+  createSession(principal: Principal, by: Doer): Promise<NewKey & { session: Session }> {
+    return this.#afterOthers(async () => {
+      const { keyId, role, secretHash } = principal;
+      if (principal.sessionId !== undefined) {
+        throw new CoordinatorError(
+          'forbidden',
+          'A session may not make another session; send the key itself',
+        );
+      }
+      if (!this.isValid(principal)) {
+        throw new CoordinatorError('authentication_failed', 'Authentication failed: the key has ended');
+      }
+      const { key, id, secret } = makeKey(role, this.#random);
+      const createdAt = this.#clock.now();
+      const sessionOf = { keyId, secretHash };
+      const record: KeyRecord = {
+        id,
+        role,
+        name: null,
+        secretHash: hashSecret(secret),
+        previous: null,
+        createdAt,
+        expiresAt: Math.min(createdAt + sessionMsMax, this.#endOf(sessionOf)),
+        sessionOf,
+      };
+      const session = this.#session(record, sessionOf);
+      const open = this.sessions(keyId).map((one) => one.record.id);
+      const ended = open.slice(0, Math.max(0, open.length + 1 - sessionsMax));
+      const details = { expires_at: isoOrNull(record.expiresAt), ...(ended.length > 0 ? { ended } : {}) };
+      await this.#storage.save([record], sessionNote(by, 'session.created', session, details), ended);
+      this.#keys.set(id, record);
+      this.#forget(ended);
+      return { key, record, session };
+    });
+  }
+
+  /**
+   * End a session; what is under way with it ends at once.
+   * @param keyId whose session it must be; null: of any key.
+   * @throws CoordinatorError not_found; StoreUnavailable.
+   */
+  endSession(id: string, keyId: string | null, by: Doer): Promise<Session> {
+    return this.#afterOthers(async () => {
+      const session = this.sessions(keyId).find(({ record }) => record.id === id);
+      if (session === undefined) throw new CoordinatorError('not_found', `There is no session ${id}`);
+      await this.#storage.remove([id], sessionNote(by, 'session.ended', session, {}));
+      this.#forget([id]);
+      return session;
+    });
+  }
+
+  #session(record: KeyRecord, { keyId }: SessionOf): Session {
+    return { record, keyId, keyName: this.#nameOf(keyId) };
+  }
+
+  #nameOf(keyId: string): string | null {
+    return keyId === environmentKeyId ? environmentKeyName : (this.#keys.get(keyId)?.name ?? null);
+  }
+
+  /** When the key of a session ends, or the secret that it was made with; epoch ms, `Infinity` when that is not known yet. */
+  #endOf({ keyId, secretHash }: SessionOf): number {
+    const key = this.#keys.get(keyId);
+    const isPrevious = key !== undefined && secretHash !== key.secretHash;
+    return Math.min(key?.expiresAt ?? Infinity, isPrevious ? (key.previous?.until ?? 0) : Infinity);
+  }
+
+  /** They are no longer stored. */
+  #forget(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#keys.delete(id);
+      this.#used.delete(id);
+    }
+    this.#sweep();
   }
 
   /** Make a change when those before it are durable or have failed. */
@@ -256,7 +379,8 @@ export class KeyRing {
 
   #key(id: string): KeyRecord {
     const key = this.#keys.get(id);
-    if (key === undefined) throw new CoordinatorError('not_found', `There is no key ${id}`);
+    if (key === undefined || key.sessionOf !== undefined)
+      throw new CoordinatorError('not_found', `There is no key ${id}`);
     return key;
   }
 
@@ -265,8 +389,18 @@ export class KeyRing {
     const isCurrent = isEqual(secretHash, record?.secretHash ?? unmatched);
     const isPrevious = isEqual(secretHash, record?.previous?.secretHash ?? unmatched);
     const isInGrace = (record?.previous?.until ?? 0) > now;
-    const isExpired = record?.expiresAt != null && record.expiresAt <= now;
-    return !isExpired && (isCurrent || (isPrevious && isInGrace));
+    return this.#isOpen(record) && (isCurrent || (isPrevious && isInGrace));
+  }
+
+  /** Whether it has not expired, nor, when it is a session, its key or the secret that it was made with ended. */
+  #isOpen(record: KeyRecord | undefined): boolean {
+    if (record?.expiresAt != null && record.expiresAt <= this.#clock.now()) return false;
+    const { sessionOf } = record ?? {};
+    if (sessionOf === undefined) return true;
+    const { keyId, secretHash } = sessionOf;
+    return keyId === environmentKeyId
+      ? isEqual(secretHash, this.#environmentHash ?? unmatched)
+      : this.#takes(this.#keys.get(keyId), secretHash);
   }
 
   /** Tell those whose key is no longer taken, and come again when the next key ends. */
@@ -277,6 +411,7 @@ export class KeyRing {
       watched.onRefused();
     }
     this.#onSweep();
+    this.#removeEnded();
     const now = this.#clock.now();
     const ends = [...this.#keys.values()]
       .flatMap(({ expiresAt, previous }) => [expiresAt, previous?.until ?? null])
@@ -284,6 +419,24 @@ export class KeyRing {
     this.#cancelSweep();
     if (ends.length === 0) return;
     this.#cancelSweep = this.#clock.after(Math.min(Math.min(...ends) - now, sweepMsMax), () => this.#sweep());
+  }
+
+  /** Remove sessions that have ended with time or with their key. What the store refuses is removed with the next sweep. */
+  #removeEnded(): void {
+    const ended = (): string[] =>
+      [...this.#keys.values()]
+        .filter((record) => record.sessionOf !== undefined && !this.#isOpen(record))
+        .map(({ id }) => id);
+    if (ended().length === 0) return;
+    this.#afterOthers(async () => {
+      const ids = ended();
+      if (ids.length === 0) return;
+      await this.#storage.remove(ids, null);
+      for (const id of ids) {
+        this.#keys.delete(id);
+        this.#used.delete(id);
+      }
+    }).catch(() => {});
   }
 }
 
@@ -298,6 +451,16 @@ function noteOf(
   details: AuditNote['details'],
 ): AuditNote | null {
   return by === null ? null : { by, action, target: { kind: 'key', id, name }, details, outcome: 'done' };
+}
+
+function sessionNote(
+  by: Doer,
+  action: AuditNote['action'],
+  { record, keyId, keyName }: Session,
+  more: AuditNote['details'],
+): AuditNote {
+  const target = { kind: 'session', id: record.id, name: keyName } as const;
+  return { by, action, target, details: { key_id: keyId, role: record.role, ...more }, outcome: 'done' };
 }
 
 /** For the audit log. */

@@ -20,6 +20,9 @@ import type {
   WireKeyBounds,
   WireKeyList,
   WireNewKey,
+  WireNewSession,
+  WireSession,
+  WireSessionList,
   WireTicket,
 } from '../domain/wire/key.ts';
 import type { WireInspection, WireMachineList } from '../domain/wire/machine.ts';
@@ -134,6 +137,12 @@ export interface Client {
   /** `graceSeconds`: how long the old secret is still taken. */
   rotateKey(id: string, graceSeconds?: number): Promise<WireNewKey>;
   revokeKey(id: string): Promise<WireKey>;
+  /** A key of its own for a browser, with the role of the key that asks; its secret is answered this once. */
+  createSession(): Promise<WireNewSession>;
+  /** Those of the key that asks; for admins those of every key. */
+  sessions(): Promise<WireSessionList>;
+  /** @param id `current`: the session that asks. */
+  endSession(id: string): Promise<WireSession>;
   /** For one live connection from a browser, within 30 seconds. */
   ticket(): Promise<WireTicket>;
   config(): Promise<WireConfig>;
@@ -234,6 +243,9 @@ export function createClient({
       return post(`${keyPath(id)}/rotate`, { body });
     },
     revokeKey: (id) => get(keyPath(id), { method: 'DELETE' }),
+    createSession: () => post('/api/sessions'),
+    sessions: () => get('/api/sessions'),
+    endSession: (id) => get(`/api/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' }),
     ticket: () => post('/api/tickets'),
     config: () => get('/api/config'),
     reloadConfig: () => post('/api/config/reload'),

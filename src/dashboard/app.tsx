@@ -6,6 +6,7 @@ import { Empty } from './components/states.tsx';
 import { Toasts } from './components/toasts.tsx';
 import { feed, watchVisibility } from './live/browserFeed.ts';
 import { startClock } from './live/clock.ts';
+import { OwnSessions } from './pages/keys/sessionsDialog.tsx';
 import { pages } from './pages.tsx';
 import { matchPath } from './pattern.ts';
 import { href, path } from './router.ts';
@@ -53,6 +54,7 @@ function SignedIn(): JSX.Element {
       </div>
       <Palette />
       <Help />
+      <OwnSessions />
       <Confirmation />
     </div>
   );

@@ -7,7 +7,7 @@ import { followLink, nameOfKey, switchTo } from './session.ts';
  * asked first: the link may be somebody else's. @param key null: it was another link.
  */
 export async function openLink(key: string | null): Promise<void> {
-  if (key === null || !followLink(key)) return;
+  if (key === null || !(await followLink(key))) return;
   const isYes = await confirm({
     title: `Switch to ${nameOfKey(key)}?`,
     text: 'The link that you opened signs in with it. You are signed in with a different one, which this tab leaves then. Switch only when you know where the link is from.',

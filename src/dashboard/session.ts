@@ -1,86 +1,104 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { type Client, createClient } from '../client/client.ts';
-import { type Role, roleMay, roles } from '../domain/key.ts';
+import { ApiError } from '../client/errors.ts';
+import { environmentKeyId, type Role, roleMay, roles } from '../domain/key.ts';
+import { explain } from './components/toasts.tsx';
 import { baseUrl } from './root.ts';
-import { Tabs } from './sharedSession.ts';
+import { type SharedSession, Tabs } from './sharedSession.ts';
 
-/** Kept for this tab: it survives a reload, and is gone with the tab. Other tabs are given it when they ask. */
-const keyName = 'svc.key';
-const roleName = 'svc.role';
+/** The session, kept for this tab: it survives a reload, and is gone with the tab. Other tabs are given it when they ask. */
+const itemName = 'svc.session';
 /** `#key=…`: a fragment never leaves the browser, so the key stands in no log of a server or a proxy. */
 const fragmentName = 'key';
+const unendedText =
+  'You are signed out here, but the coordinator could not be reached to end the session. It ends after 30 days at most; an admin can end it on the Keys page.';
 
-interface Session {
-  key: string;
-  /** null until the coordinator has said it. */
-  role: Role | null;
-}
-
-const current = signal<Session | null>(restore());
-/** Why the reader was signed out, for the sign-in page. */
+const current = signal<SharedSession | null>(restore());
+/** Why the reader was signed out, or not signed in by a link: for the sign-in page. */
 export const signOutReason = signal<string | null>(null);
+/** Whether a key is being exchanged for a session. */
+export const isSigningIn = signal(false);
 
 export const isSignedIn: ReadonlySignal<boolean> = computed(() => current.value !== null);
 export const role: ReadonlySignal<Role | null> = computed(() => current.value?.role ?? null);
+/** The key that made this session; null when there is none. */
+export const keyId: ReadonlySignal<string | null> = computed(() => current.value?.keyId ?? null);
 
 const tabs = new Tabs({
-  key: () => current.peek()?.key ?? null,
-  onGiven: (key) => {
-    if (current.peek() === null) begin(key);
+  session: () => current.peek(),
+  onGiven: (session) => {
+    // A key that the reader is signing in with wins over the session of another tab.
+    if (current.peek() === null && !isSigningIn.peek()) begin(session);
   },
   onEnded: () => signOut(null),
 });
 
-/** The API with the key of this session. */
-export const api: ReadonlySignal<Client> = computed(() =>
-  createClient({ baseUrl, apiKey: current.value?.key ?? null, fetch: (...call) => window.fetch(...call) }),
-);
+/** The API with the secret of this session. */
+export const api: ReadonlySignal<Client> = computed(() => clientWith(current.value?.key ?? null));
 
-/** The key of this session: for commands that the reader wants to copy with it. */
+/** The secret of this session: for commands that the reader wants to try with it. */
 export function sessionKey(): string | null {
   return current.value?.key ?? null;
 }
 
-/** Whether the key may do what is declared for `needed`. Hides buttons; the coordinator decides by itself. */
+/** Whether the session may do what is declared for `needed`. Hides buttons; the coordinator decides by itself. */
 export function may(needed: Role): boolean {
   return role.value !== null && roleMay(role.value, needed);
 }
 
 /**
- * Take a key after asking the coordinator whether it is one that may look.
- * @throws ApiError authentication_failed or forbidden; Unreachable.
+ * Make a session with a key and begin it here. The key itself is kept nowhere.
+ * @throws ApiError authentication_failed, forbidden or store_unavailable; Unreachable.
  */
 export async function signIn(text: string): Promise<void> {
-  const key = text.trim();
-  await createClient({ baseUrl, apiKey: key, fetch: (...call) => window.fetch(...call) }).ticket();
-  begin(key);
+  isSigningIn.value = true;
+  try {
+    const made = await clientWith(text.trim()).createSession();
+    begin({ id: made.id, key: made.key, keyId: made.key_id, role: knownRole(made.role) });
+  } finally {
+    isSigningIn.value = false;
+  }
 }
 
-/** Forget the key. @param reason told on the sign-in page; null when the reader wanted it. */
+/** Why a key did not sign in, for people. */
+export function refusalText(error: unknown): string {
+  if (error instanceof ApiError && error.status === 401) return 'The coordinator does not know this key.';
+  if (error instanceof ApiError && error.status === 403)
+    return `This key cannot sign in to the dashboard. ${error.detail}.`;
+  return explain(error);
+}
+
+/** Forget the session in this tab. @param reason told on the sign-in page; null when the reader wanted it. */
 export function signOut(reason: string | null): void {
-  sessionStorage.removeItem(keyName);
-  sessionStorage.removeItem(roleName);
+  sessionStorage.removeItem(itemName);
   signOutReason.value = reason;
   current.value = null;
 }
 
-/** The coordinator has said what the key is. A role that this page does not know is one that may look. */
+/** The coordinator has said what the session may do. A role that this page does not know is one that may look. */
 export function setRole(text: string): void {
   const session = current.peek();
   if (session === null) return;
-  const known = roles.find((name) => name === text) ?? 'viewer';
-  sessionStorage.setItem(roleName, known);
-  if (session.role !== known) current.value = { ...session, role: known };
+  const known = knownRole(text);
+  if (session.role !== known) keep({ ...session, role: known });
 }
 
-/** Sign out at the reader's wish, in every tab that has this key. */
+/** Sign out at the reader's wish: in every tab that has this session, and at the coordinator. */
 export function signOutEverywhere(): void {
-  const key = current.peek()?.key ?? null;
+  const session = current.peek();
+  if (session === null) return;
   signOut(null);
-  if (key !== null) tabs.end(key);
+  tabs.end(session.id);
+  clientWith(session.key)
+    .endSession('current')
+    .catch((error: unknown) => {
+      // Another tab, or an admin, was faster.
+      if (error instanceof ApiError && error.status === 401) return;
+      if (current.peek() === null) signOutReason.value = unendedText;
+    });
 }
 
-/** A tab that has no key asks the others for theirs; resolves when this tab is signed in, or nobody has answered. */
+/** A tab that has no session asks the others for theirs; resolves when this tab is signed in, or nobody has answered. */
 export async function joinOtherTabs(): Promise<void> {
   if (current.peek() === null) await tabs.ask();
 }
@@ -94,18 +112,21 @@ export function takeKeyOfLink(): string | null {
 }
 
 /**
- * Begin a session with the key of a link where there is none.
- * @returns whether this tab has a session with another key: a link must not replace it by itself.
+ * Begin a session with the key of a link where there is none; the sign-in page shows why that fails.
+ * @returns whether this tab has a session of another key: a link must not replace it by itself.
  */
-export function followLink(key: string): boolean {
+export async function followLink(key: string): Promise<boolean> {
   const session = current.peek();
-  if (session === null) begin(key);
-  return session !== null && session.key !== key;
+  if (session !== null) return session.keyId !== idOfKey(key);
+  await signIn(key).catch((error: unknown) => {
+    signOutReason.value = refusalText(error);
+  });
+  return false;
 }
 
 /**
- * Go on with another key, after asking the coordinator whether it is one that may look. Everything that the page knows was
- * read with the key before, so it starts again.
+ * Go on with a session of another key. Everything that the page knows was read with the one before, so it starts again.
+ * Other tabs keep the one before.
  * @throws as `signIn`; the session is as before then.
  */
 export async function switchTo(key: string): Promise<void> {
@@ -115,20 +136,36 @@ export async function switchTo(key: string): Promise<void> {
 
 /** What may be shown of a key: its role and id, which are no secret. */
 export function nameOfKey(key: string): string {
-  const [start] = /^svc_[a-z]+_[a-z0-9]+(?=_)/i.exec(key) ?? [];
+  const [start] = startOfKey.exec(key) ?? [];
   return start === undefined ? 'another key' : `the key ${start}_…`;
 }
 
-function begin(key: string): void {
-  sessionStorage.setItem(keyName, key);
-  sessionStorage.removeItem(roleName);
-  signOutReason.value = null;
-  current.value = { key, role: null };
+const startOfKey = /^svc_[a-z]+_([a-z0-9]+)(?=_)/i;
+
+/** A key of another form can only be the one of the coordinator's environment. */
+function idOfKey(key: string): string {
+  return startOfKey.exec(key)?.[1]?.toLowerCase() ?? environmentKeyId;
 }
 
-function restore(): Session | null {
-  const key = sessionStorage.getItem(keyName);
-  if (key === null) return null;
-  const stored = sessionStorage.getItem(roleName);
-  return { key, role: roles.find((name) => name === stored) ?? null };
+function clientWith(apiKey: string | null): Client {
+  return createClient({ baseUrl, apiKey, fetch: (...call) => window.fetch(...call) });
+}
+
+function begin(session: SharedSession): void {
+  signOutReason.value = null;
+  keep(session);
+}
+
+function keep(session: SharedSession): void {
+  sessionStorage.setItem(itemName, JSON.stringify(session));
+  current.value = session;
+}
+
+function restore(): SharedSession | null {
+  const kept = sessionStorage.getItem(itemName);
+  return kept === null ? null : (JSON.parse(kept) as SharedSession);
+}
+
+function knownRole(text: string): Role {
+  return roles.find((name) => name === text) ?? 'viewer';
 }

@@ -6,6 +6,8 @@ export const auditActions = [
   'key.changed',
   'key.rotated',
   'key.revoked',
+  'session.created',
+  'session.ended',
   'worker.paused',
   'worker.resumed',
   'worker.resized',
@@ -40,8 +42,8 @@ export interface Doer {
 export const nobody: Doer = { actor: null, address: null };
 
 export interface AuditTarget {
-  kind: 'key' | 'worker' | 'provider' | 'config' | 'jobs' | 'queue' | 'route';
-  /** Id of the key or worker, name of the provider, `GET /api/keys`; null when there is only one, or several. */
+  kind: 'key' | 'session' | 'worker' | 'provider' | 'config' | 'jobs' | 'queue' | 'route';
+  /** Id of the key, session or worker, name of the provider, `GET /api/keys`; null when there is only one, or several. */
   id: string | null;
   name: string | null;
 }

@@ -40,17 +40,35 @@ export interface KeyRecord {
   lastUsedAt?: number | undefined;
   /** Absent: not bound. */
   bounds?: KeyBounds | undefined;
+  /** Absent: a key. A session has the role of the key that made it, no name and no bounds. */
+  sessionOf?: SessionOf | undefined;
 }
 
-/** Who makes a request, once the key is accepted. */
+/** The key that made a session, and the hash of the secret that it did it with: the session ends with either. */
+export interface SessionOf {
+  keyId: string;
+  secretHash: string;
+}
+
+/** Id of the admin key that stands in the coordinator's environment. */
+export const environmentKeyId = 'environment';
+
+/** How long a session lasts at most, ms: 30 days. */
+export const sessionMsMax = 30 * 86_400_000;
+/** Sessions of one key; the oldest ends when one more is made. */
+export const sessionsMax = 50;
+
+/** Who makes a request, once the key is accepted. In a session it is the key that made the session. */
 export interface Principal {
   keyId: string;
   role: Role;
   /** Of the key; null when it has none. */
   name: string | null;
   bounds: KeyBounds | null;
-  /** Hash of the secret it came with: a rotated key has two for a while. */
+  /** Hash of the secret it came with: a rotated key has two for a while, and a session has its own. */
   secretHash: string;
+  /** Absent: it came with the key itself. */
+  sessionId?: string | undefined;
 }
 
 /** Each has all of the ones before it. */

@@ -38,6 +38,7 @@ import { openapiRoutes } from './routes/openapi/routes.ts';
 import { providerRoutes } from './routes/providers/routes.ts';
 import { queueRoutes } from './routes/queue/routes.ts';
 import { routingRoutes } from './routes/routing/routes.ts';
+import { sessionRoutes } from './routes/sessions/routes.ts';
 import { socketRoutes } from './routes/sockets/routes.ts';
 import { statsRoutes } from './routes/stats/routes.ts';
 import { workerRoutes } from './routes/workers/routes.ts';
@@ -76,6 +77,7 @@ export function routes(parts: HttpParts): Route[] {
     ...costRoutes(coordinator),
     ...routingRoutes(coordinator, config, uploads),
     ...keyRoutes(parts),
+    ...sessionRoutes(parts.keys),
     ...configRoutes(live),
     ...auditRoutes(coordinator.audit),
     ...metricsRoutes(metrics),

@@ -53,6 +53,8 @@ export interface JsonRoute extends RouteBase {
   /** Whether it reads a small JSON body, or what reads a larger one or another kind; without this it reads none. */
   body?: 'required' | 'optional' | Middleware;
   handle(request: RouteContext): Promise<Answer> | Answer;
+  /** It may end the session that asks, and is answered all the same. */
+  outlivesSession?: true;
 }
 
 /** A route that answers an event stream. A browser can send it no key, so it takes a ticket too. */
@@ -184,6 +186,7 @@ async function respond(ctx: ParameterizedContext, route: JsonRoute, options: Rou
   // The key may have ended while the body came, or while the answer was waited for: it was answered then.
   if (ctx.res.writableEnded) return;
   assertRoom(ctx, answers);
+  if (route.outlivesSession) (ctx.state.exchange as KeyedExchange).handOver();
   const handled = await route.handle(contextOf(ctx, options));
   const answer = 'json' in handled && !isShort(handled.json) ? await longAnswer(handled) : handled;
   if (ctx.res.writableEnded) return;

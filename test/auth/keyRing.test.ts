@@ -2,7 +2,7 @@ import test from 'ava';
 import { makeKey, parseKey } from '../../src/auth/keyFormat.ts';
 import { KeyRing, type KeyStorage } from '../../src/auth/keyRing.ts';
 import { StoreUnavailable } from '../../src/domain/errors.ts';
-import type { KeyRecord } from '../../src/domain/key.ts';
+import type { KeyRecord, Principal } from '../../src/domain/key.ts';
 import { FakeClock, seededRandom } from '../support/fakeClock.ts';
 
 const random = seededRandom();
@@ -160,4 +160,100 @@ test('the last use that the store did not take is kept with the next', async (t)
   isFull = false;
   await ring.keepUsed();
   t.is(saved.at(-1)?.lastUsedAt, at);
+});
+
+const nobody = { actor: null, address: null };
+
+function principalOf(ring: KeyRing, key: string): Principal {
+  const principal = ring.authenticate(`Bearer ${key}`);
+  if (typeof principal === 'string') throw new Error(principal);
+  return principal;
+}
+
+test('a session stands for its key, and nothing that is stored holds either secret', async (t) => {
+  const { ring, saved } = ringWith();
+  const { key, record } = await ring.create('operator', 'laptop', null);
+  const made = await ring.createSession(principalOf(ring, key), nobody);
+  t.like(principalOf(ring, made.key), {
+    keyId: record.id,
+    name: 'laptop',
+    role: 'operator',
+    sessionId: made.record.id,
+  });
+  t.deepEqual(
+    ring.list().map(({ id }) => id),
+    [record.id],
+  );
+  for (const secret of [key, made.key].map((one) => parseKey(one)?.secret ?? '')) {
+    t.false(JSON.stringify(saved).includes(secret));
+  }
+  await t.throwsAsync(ring.createSession(principalOf(ring, made.key), nobody), { code: 'forbidden' });
+  await t.throwsAsync(ring.revoke(made.record.id), { code: 'not_found' });
+});
+
+test('who lives on a session is told once when it ends or its key does, and who lives on the key is not told of the session', async (t) => {
+  const { ring } = ringWith();
+  const told: string[] = [];
+  const { key, record } = await ring.create('viewer', null, null);
+  const [one, two] = [
+    await ring.createSession(principalOf(ring, key), nobody),
+    await ring.createSession(principalOf(ring, key), nobody),
+  ];
+  for (const [name, secret] of Object.entries({ key, one: one.key, two: two.key })) {
+    ring.watch(principalOf(ring, secret), () => told.push(name));
+  }
+  await ring.endSession(one.record.id, record.id, nobody);
+  t.deepEqual(told, ['one']);
+  await ring.revoke(record.id);
+  t.deepEqual(told.sort(), ['key', 'one', 'two']);
+});
+
+test('a session that could not be made durable is not taken, and one whose end could not be is', async (t) => {
+  let isFull = false;
+  const refuse = async (): Promise<void> => {
+    if (isFull) throw new StoreUnavailable('full');
+  };
+  const { ring } = ringWith({ storage: { save: refuse, remove: refuse } });
+  const { key } = await ring.create('viewer', null, null);
+  const { key: secret, record } = await ring.createSession(principalOf(ring, key), nobody);
+  isFull = true;
+  await t.throwsAsync(ring.createSession(principalOf(ring, key), nobody), { instanceOf: StoreUnavailable });
+  await t.throwsAsync(ring.endSession(record.id, null, nobody), { instanceOf: StoreUnavailable });
+  t.true(isTaken(ring, secret));
+  t.is(ring.sessions(null).length, 1);
+});
+
+test('a session that has ended while the store took no writes is removed later, and the last use brings none back', async (t) => {
+  let isFull = false;
+  const removed: string[] = [];
+  const remove: KeyStorage['remove'] = async (ids) => {
+    if (isFull) throw new StoreUnavailable('full');
+    removed.push(...ids);
+  };
+  const { ring, clock, saved } = ringWith({ storage: { remove } });
+  const parent = await ring.create('viewer', null, clock.now() + 5_000);
+  const { key, record } = await ring.createSession(principalOf(ring, parent.key), nobody);
+  t.is(record.expiresAt, clock.now() + 5_000);
+  t.true(isTaken(ring, key));
+  isFull = true;
+  clock.advance(5_000);
+  await ring.keepUsed();
+  t.deepEqual([removed, ring.sessions(null)], [[], []]);
+  isFull = false;
+  saved.length = 0;
+  await ring.create('viewer', null, null);
+  await ring.keepUsed();
+  t.deepEqual(removed, [record.id]);
+  t.false(saved.some(({ id }) => id === record.id));
+});
+
+test('a session of the key of the environment ends when that is another one, or none', async (t) => {
+  const { ring, saved } = ringWith({ environmentKey: 'sixteen-characters' });
+  const { key } = await ring.createSession(principalOf(ring, 'sixteen-characters'), nobody);
+  t.like(principalOf(ring, key), { keyId: 'environment', role: 'admin', name: 'SVC_API_KEY' });
+  const after = (environmentKey?: string) =>
+    ringWith({ keys: [...saved], ...(environmentKey === undefined ? {} : { environmentKey }) }).ring;
+  t.true(isTaken(after('sixteen-characters'), key));
+  t.false(isTaken(after('sixteen-other-characters'), key));
+  t.false(isTaken(after(), key));
 });

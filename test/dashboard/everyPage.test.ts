@@ -1,4 +1,5 @@
 import test from 'ava';
+import { createClient } from '../../src/client/client.ts';
 import { faultsOf, overflowOf, pageTests } from './support/browser.ts';
 import type { Site } from './support/site.ts';
 import { connectWorker } from './support/workers.ts';
@@ -36,7 +37,9 @@ async function prepare(site: Site): Promise<void> {
     const { id } = await client.dispatch(body);
     await client.waitFor(id);
   }
-  await client.createKey({ role: 'operator', name: 'Night shift' });
+  const { key } = await client.createKey({ role: 'operator', name: 'Night shift' });
+  const nightShift = createClient({ baseUrl: site.url, apiKey: key });
+  for (let count = 0; count < 10; count += 1) await nightShift.createSession();
   await client.dispatch({ prompt: 'Wait', provider: 'nobody' });
   await client.dispatch({ prompt: 'Stream', provider: 'echo', params: { echo_delay_ms: 600_000 } });
 }
@@ -48,6 +51,7 @@ pageTests({ slots: 3, prepare }, (stage) => {
       for (const path of ['/jobs', '/workers', '/keys', '/audit', '/cost']) {
         await page.goto(path);
         await page.locator(':is(.job-table, .stacked) tbody tr').first().waitFor();
+        if (path === '/keys') await page.getByRole('button', { name: '10 sessions' }).waitFor();
         t.is(await overflowOf(page), 0, path);
         const cut = await page
           .locator('table, tbody tr')

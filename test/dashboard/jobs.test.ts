@@ -345,7 +345,7 @@ pageTests({ slots: 3, prepare }, (stage) => {
     // An answer that is under way is broken off, which the browser reports as a fault of the page.
     await page.waitForLoadState('networkidle');
     await client.revokeKey(id);
-    await page.getByText('The key is not accepted any more').waitFor();
+    await page.getByText('Your session has ended').waitFor();
     t.is(await page.getByRole('navigation').count(), 0);
     t.deepEqual(misdeeds.found, []);
   });

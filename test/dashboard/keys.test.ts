@@ -41,6 +41,32 @@ pageTests({}, (stage) => {
     t.deepEqual(misdeeds.found, []);
   });
 
+  test.serial('an admin sees how many sessions a key has, and ends one of them', async (t) => {
+    const { site } = stage();
+    const { id, key } = await site.client.createKey({ role: 'viewer', name: 'lent out' });
+    const asked = createClient({ baseUrl: site.url, apiKey: key });
+    const [first] = [await asked.createSession(), await asked.createSession()];
+    const { page, misdeeds } = await stage().open(t);
+    await page.goto('/keys');
+    const row = page.getByRole('row').filter({ hasText: 'lent out' });
+    await row.getByRole('button', { name: '2 sessions' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Sessions of lent out' });
+    const item = dialog.getByRole('listitem').filter({ hasText: first.id });
+    await item.waitFor();
+    t.is(await dialog.getByRole('listitem').count(), 2);
+    t.deepEqual(await faultsOf(page), []);
+    await item.getByRole('button', { name: 'End' }).click();
+    await item.waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await row.getByRole('button', { name: '1 session', exact: true }).waitFor();
+    await t.throwsAsync(createClient({ baseUrl: site.url, apiKey: first.key }).jobs(), { message: /Auth/ });
+    await asked.jobs();
+    await page.getByRole('button', { name: /sessions? of SVC_API_KEY/ }).click();
+    await page.getByRole('dialog').getByText('this browser').waitFor();
+    await site.client.revokeKey(id);
+    t.deepEqual(misdeeds.found, []);
+  });
+
   test.serial('nobody but an admin comes to the keys', async (t) => {
     const { key } = await stage().site.client.createKey({ role: 'operator' });
     const { page, misdeeds } = await stage().open(t, { key });
@@ -98,8 +124,9 @@ pageTests({}, (stage) => {
     t.false((await page.content()).includes(siteKey));
     await page.getByRole('link', { name: 'Anthropic' }).click();
     await command.getByText('ANTHROPIC_API_KEY').waitFor();
-    await page.getByRole('checkbox', { name: /my own key/ }).check();
-    await command.getByText(siteKey).waitFor();
+    await page.getByRole('checkbox', { name: /key of this session/ }).check();
+    await command.getByText(/SVC_API_KEY=svc_admin_/).waitFor();
+    t.false((await page.content()).includes(siteKey));
     await page.getByRole('button', { name: 'Copy' }).first().click();
     await page.getByText('Copied').waitFor();
     t.deepEqual(misdeeds.found, []);

@@ -58,7 +58,9 @@ for (const level of ['info', 'trace']) {
     const ticket = (await answerTo(port, { method: 'POST', path: '/api/tickets' })).json as {
       ticket: string;
     };
-    const secrets = [adminKey, key, secret, ticket.ticket, guess];
+    const session = (await answerTo(port, { method: 'POST', path: '/api/sessions' })).json as { key: string };
+    const sessionSecret = session.key.split('_').at(-1)?.slice(0, 40) ?? '';
+    const secrets = [adminKey, key, secret, ticket.ticket, session.key, sessionSecret, guess];
     const errors: string[] = [];
     const ask = async (asked: Parameters<typeof answerTo>[1]) => {
       const answer = await answerTo(port, asked);

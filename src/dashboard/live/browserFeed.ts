@@ -4,6 +4,8 @@ import { api, setRole, signOut } from '../session.ts';
 import { Feed, type Wire } from './feed.ts';
 import { noteEpoch } from './release.ts';
 
+const endedText =
+  'Your session has ended: somebody ended it, it expired, or its key is no longer accepted. Sign in again.';
 /** Hidden for so long, a page stops listening, ms: a short look elsewhere costs no new snapshot. */
 const hiddenMs = 30_000;
 
@@ -17,7 +19,7 @@ export const feed = new Feed({
     return () => clearTimeout(timer);
   },
   random: () => Math.random(),
-  onRefused: () => signOut('The key is not accepted any more. Sign in with another one.'),
+  onRefused: () => signOut(endedText),
   onHello: ({ role, epoch }) => {
     setRole(role);
     void noteEpoch(epoch);

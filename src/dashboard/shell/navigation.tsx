@@ -5,6 +5,7 @@ import { IconButton } from '../components/button.tsx';
 import { Icon, type IconName } from '../components/icons.tsx';
 import { compact } from '../components/text.ts';
 import { useStats } from '../live/store.ts';
+import { areOwnSessionsOpen } from '../pages/keys/sessionsDialog.tsx';
 import { type PageEntry, pages } from '../pages.tsx';
 import { go, href, path } from '../router.ts';
 import { may, role, signOutEverywhere } from '../session.ts';
@@ -84,6 +85,13 @@ export function Navigation(): JSX.Element {
               label="Keyboard shortcuts"
               onClick={() => {
                 isHelpOpen.value = true;
+              }}
+            />
+            <IconButton
+              icon="keys"
+              label="Sessions of your key"
+              onClick={() => {
+                areOwnSessionsOpen.value = true;
               }}
             />
             <IconButton icon="signOut" label="Sign out" onClick={() => signOutEverywhere()} />

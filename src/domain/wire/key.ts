@@ -41,6 +41,37 @@ export interface WireKeyList {
   keys: WireKey[];
 }
 
+/** A key of its own that a key has made for a browser. */
+export interface WireSession {
+  id: string;
+  /** Id of the key that made it; `environment` for `SVC_API_KEY`. */
+  key_id: string;
+  key_name: string | null;
+  role: Role;
+  created_at: Iso;
+  /** null: never used. */
+  last_used_at: Iso | null;
+  expires_at: Iso;
+  /** Whether it is the session that asks. */
+  current: boolean;
+}
+
+export interface WireSessionList {
+  /** Oldest first. */
+  sessions: WireSession[];
+  total: number;
+}
+
+/** Answered once, when the session is made. */
+export interface WireNewSession {
+  id: string;
+  role: Role;
+  key: string;
+  key_id: string;
+  created_at: Iso;
+  expires_at: Iso;
+}
+
 export interface WireTicket {
   ticket: string;
   expires_at: Iso;

@@ -51,8 +51,14 @@ export function Connect(): JSX.Element {
               hasKey.value = currentTarget.checked;
             }}
           />
-          Show my own key in the commands
+          Show the key of this session in the commands
         </label>
+        {key === null ? null : (
+          <p class="hint">
+            It stops working when you sign out, and after 30 days at most. Use it to try a command; give
+            workers and programs keys of their own.
+          </p>
+        )}
       </div>
       {guide === undefined ? null : (
         <Card
@@ -86,7 +92,7 @@ export function Connect(): JSX.Element {
             port. A provider’s 429 fails its job until the coordinator’s configuration has{' '}
             <code>{rateLimitSetting}</code>, which makes it wait.
             {key !== null && !may('admin')
-              ? ' Your own key does not connect workers: they need one of the role worker.'
+              ? ' The key of this session does not connect workers: they need one of the role worker.'
               : ''}
           </p>
         </Card>

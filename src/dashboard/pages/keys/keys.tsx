@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { isLastAdmin } from '../../../domain/key.ts';
+import { environmentKeyId, isLastAdmin } from '../../../domain/key.ts';
 import type { WireKey, WireNewKey } from '../../../domain/wire/key.ts';
 import { Button } from '../../components/button.tsx';
 import { Countdown } from '../../components/countdown.tsx';
@@ -18,15 +18,18 @@ import { BindKey } from './boundFields.tsx';
 import { boundsText } from './bounds.ts';
 import { CreateKey, RotateKey, ShowSecret } from './keyDialogs.tsx';
 import { revokeConsequence, rolePurposes } from './keyTexts.ts';
+import { SessionsDialog } from './sessionsDialog.tsx';
 
 type Open =
   | { dialog: 'create' }
   | { dialog: 'rotate' | 'bind'; key: WireKey }
-  | { dialog: 'secret'; key: WireNewKey };
+  | { dialog: 'secret'; key: WireNewKey }
+  | { dialog: 'sessions'; keyId: string; title: string };
 
 /** Who may ask the coordinator, and what. */
 export function Keys(): JSX.Element {
   const { loaded, reload } = useLoaded('keys', () => api.peek().keys());
+  const { loaded: sessions, reload: reloadSessions } = useLoaded('sessions', () => api.peek().sessions());
   const open = useSignal<Open | null>(null);
   const close = (): void => {
     open.value = null;
@@ -50,9 +53,16 @@ export function Keys(): JSX.Element {
     await api.peek().revokeKey(key.id);
     told(`${nameOf(key)} is revoked`);
     reload();
+    reloadSessions();
   };
   const { data, error } = loaded.value;
   const shown = open.value;
+  const countOf = (keyId: string): number | null =>
+    sessions.value.data?.sessions.filter(({ key_id }) => key_id === keyId).length ?? null;
+  const ownCount = countOf(environmentKeyId) ?? 0;
+  const showSessions = (keyId: string, name: string): void => {
+    open.value = { dialog: 'sessions', keyId, title: `Sessions of ${name}` };
+  };
   return (
     <Page
       title="Keys"
@@ -82,6 +92,8 @@ export function Keys(): JSX.Element {
         ) : (
           <KeyTable
             keys={data.keys}
+            sessionsOf={countOf}
+            onSessions={(key) => showSessions(key.id, nameOf(key))}
             onRevoke={revoke}
             onRotate={(key) => {
               open.value = { dialog: 'rotate', key };
@@ -94,7 +106,12 @@ export function Keys(): JSX.Element {
       </div>
       <p class="hint">
         A key in the coordinator’s environment (<code>SVC_API_KEY</code>) is not in this list; change it
-        there.
+        there.{' '}
+        {ownCount === 0 ? null : (
+          <Button kind="quiet" onClick={() => showSessions(environmentKeyId, 'SVC_API_KEY')}>
+            {sessionsText(ownCount)} of SVC_API_KEY
+          </Button>
+        )}
       </p>
       {shown?.dialog === 'create' ? <CreateKey onMade={show} onClose={close} /> : null}
       {shown?.dialog === 'rotate' ? <RotateKey of={shown.key} onMade={show} onClose={close} /> : null}
@@ -109,6 +126,9 @@ export function Keys(): JSX.Element {
           onClose={close}
         />
       ) : null}
+      {shown?.dialog === 'sessions' ? (
+        <SessionsDialog keyId={shown.keyId} title={shown.title} onEnded={reloadSessions} onClose={close} />
+      ) : null}
       {shown?.dialog === 'secret' ? <ShowSecret of={shown.key} onClose={close} /> : null}
     </Page>
   );
@@ -118,6 +138,10 @@ function nameOf({ name, role }: WireKey): string {
   return name ?? `the ${role} key`;
 }
 
+function sessionsText(count: number): string {
+  return count === 1 ? '1 session' : `${count} sessions`;
+}
+
 const columns = [
   { title: 'Name' },
   { title: 'Role' },
@@ -125,12 +149,16 @@ const columns = [
   { title: 'Created' },
   { title: 'Ends' },
   { title: 'Last used' },
+  { title: 'Sessions' },
   { title: 'Old secret' },
   { title: 'Actions', isHidden: true },
 ];
 
 function KeyTable(props: {
   keys: readonly WireKey[];
+  /** How many sessions a key has, by its id; null when that is not known. */
+  sessionsOf(keyId: string): number | null;
+  onSessions(key: WireKey): void;
   onRevoke(key: WireKey): Promise<void>;
   onRotate(key: WireKey): void;
   onBind(key: WireKey): void;
@@ -165,6 +193,9 @@ function KeyTable(props: {
             <td data-label="Last used">
               <Time at={key.last_used_at} none="never" />
             </td>
+            <td data-label="Sessions">
+              <SessionCount count={props.sessionsOf(key.id)} onClick={() => props.onSessions(key)} />
+            </td>
             <td data-label="Old secret">
               <OldSecret until={key.previous_valid_until} />
             </td>
@@ -181,6 +212,17 @@ function KeyTable(props: {
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** How many browsers are signed in with a key, and the way to them. */
+function SessionCount({ count, onClick }: { count: number | null; onClick(): void }): JSX.Element {
+  if (count === null) return <span class="faint">–</span>;
+  if (count === 0) return <span class="faint">none</span>;
+  return (
+    <Button kind="quiet" onClick={onClick}>
+      {sessionsText(count)}
+    </Button>
   );
 }
 

@@ -20,10 +20,11 @@ import type { Member } from '../routing/member.ts';
 import type { Plan } from '../routing/router.ts';
 import type { JobCounts, JobFilter, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
 import type { Audit } from './audit.ts';
-import { type EventBus, jobEventType } from './eventBus.ts';
+import type { Follower } from './changes.ts';
+import type { EventBus } from './eventBus.ts';
 import { WorkerConnection, type WorkerLink } from './fleet/index.ts';
 
-import { type Committed, findJob, type PlannedRequest, planOrRefuse } from './jobs/index.ts';
+import { findJob, type PlannedRequest, planOrRefuse } from './jobs/index.ts';
 
 import { costBreakdown, costSummary, countMachines, type Inspector, takeStats } from './observe/index.ts';
 
@@ -66,7 +67,6 @@ export class Coordinator {
   readonly #parts: Parts;
   readonly #startedAt: number;
   readonly #vitals: (() => Vitals) | null;
-  readonly #followers = new Set<(committed: Committed) => void>();
   readonly #connections = new Set<WorkerConnection>();
   #isDismissing = false;
   /** A slot has become free. */
@@ -79,7 +79,6 @@ export class Coordinator {
     this.#clock = clock;
     this.#logger = logger;
     this.#parts = createParts(options, {
-      committed: (committed) => this.#committed(committed),
       slotFreed: () => this.#onFree(),
       queueChanged: (state) => this.#queueChanged(state),
       stalled: (lateMs) => this.#afterStall(lateMs),
@@ -260,10 +259,9 @@ export class Coordinator {
     return this.#store.counts();
   }
 
-  /** Be told of every change of a job as it becomes durable: to measure, so be quick. The returned function ends it. */
-  follow(follower: (committed: Committed) => void): () => void {
-    this.#followers.add(follower);
-    return () => this.#followers.delete(follower);
+  /** Show every change of a job to `observer` as it becomes durable: to measure, so be quick. The returned function ends it. */
+  observe(observer: Follower): () => void {
+    return this.#parts.changes.observe(observer);
   }
 
   /** The last hour, day or week in steps, see `Course`. @param after epoch ms; only later ones. */
@@ -456,16 +454,6 @@ export class Coordinator {
     };
   }
 
-  #tellFollowers(committed: Committed): void {
-    for (const follow of this.#followers) {
-      try {
-        follow(committed);
-      } catch (error) {
-        this.#logger.error({ err: error }, 'a follower failed');
-      }
-    }
-  }
-
   #supervise(event: SupervisorEvent): void {
     const before = this.status;
     this.#parts.supervisor.send(event);
@@ -478,28 +466,6 @@ export class Coordinator {
     this.#supervise({ type: paused ? 'supervisor.pause' : 'supervisor.resume' });
     this.bus.publish({ type: paused ? 'queue.paused' : 'queue.resumed', at: this.#clock.now(), queue });
     if (!paused) this.#parts.dispatcher.kick();
-  }
-
-  /** A change is durable: what hangs on it follows, and it is told. */
-  #committed(committed: Committed): void {
-    const { before, after } = committed;
-    this.#parts.pending.follow(committed);
-    this.#parts.keeper.follow(committed);
-    this.#parts.activity.follow(committed);
-    this.#tellFollowers(committed);
-    this.#parts.delays.follow(after);
-    this.bus.handled('job', after.id, {
-      before: before?.state ?? null,
-      after: after.state,
-      event: committed.event?.type ?? 'job.created',
-      at: after.life.updatedAt,
-    });
-    const type = jobEventType(before, after);
-    if (type !== null) this.bus.publish({ type, at: after.life.updatedAt, job: after });
-    // One that was claimed while it was created needs no pass.
-    if (after.state === 'pending.ready' && this.#parts.leases.ofJob(after.id) === undefined) {
-      this.#parts.dispatcher.kick();
-    }
   }
 
   /** Within this time after a restart workers come back. */

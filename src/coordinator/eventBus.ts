@@ -5,6 +5,7 @@ import type { ProviderView } from '../domain/provider.ts';
 import type { QueueState } from '../domain/queue.ts';
 import { isTerminal, type ProviderStatus, statusOf } from '../domain/states.ts';
 import type { WorkerView } from '../domain/worker.ts';
+import type { Committed } from './jobs/index.ts';
 
 /** The status of a job has changed. */
 export type StatusEventType =
@@ -53,7 +54,7 @@ export type LiveEvent =
   | ({ type: 'transition'; at: number } & Transition);
 
 /** What a committed change of a job is called outside; null when there is nothing to tell. */
-export function jobEventType(before: JobRecord | null, after: JobRecord): JobEventType | null {
+function jobEventType(before: JobRecord | null, after: JobRecord): JobEventType | null {
   if (before?.state === 'running.active' && after.state === 'running.stuck') return 'job.stuck';
   if (before?.state === 'running.stuck' && after.state === 'running.active') return 'job.resumed';
   return statusEventType(before, after);
@@ -128,6 +129,15 @@ export class EventBus {
     const from = before === null ? null : pathOf(before);
     const to = pathOf(after);
     if (from !== to) this.publish({ type: 'transition', at, machine, actorId, from, to, event });
+  }
+
+  /** A change of a job is durable. */
+  follow({ before, after, event }: Committed): void {
+    const at = after.life.updatedAt;
+    const change = { before: before?.state ?? null, after: after.state };
+    this.handled('job', after.id, { ...change, event: event?.type ?? 'job.created', at });
+    const type = jobEventType(before, after);
+    if (type !== null) this.publish({ type, at, job: after });
   }
 
   publish(event: LiveEvent): void {

@@ -8,6 +8,7 @@ import type { Vitals } from '../domain/stats.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
 import { Audit } from './audit.ts';
+import { Changes } from './changes.ts';
 import { Deadlines } from './deadlines.ts';
 import { Candidates, Dispatcher, WaitingReasons } from './dispatch/index.ts';
 
@@ -18,7 +19,6 @@ import { LeaseKeeper, Leases, Liveness, RefusedWorkers, type WorkerSession, Work
 
 import {
   Admission,
-  type Committed,
   Delays,
   Intake,
   JobCommands,
@@ -54,8 +54,6 @@ export interface CoordinatorOptions {
 
 /** What its parts tell the coordinator. */
 export interface PartsHost {
-  /** A change of a job is durable. */
-  committed(committed: Committed): void;
   /** A slot has become free. */
   slotFreed(): void;
   /** The queue was paused or resumed. */
@@ -122,7 +120,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     store,
     logger,
     inspector,
-    onCommitted: (committed) => told.committed(committed),
+    onCommitted: (committed) => changes.publish(committed),
   });
   const outcomes = new Outcomes({
     config,
@@ -161,7 +159,21 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
   });
   const pending = new Pending();
   const hasRoom = options.hasRoom ?? (() => true);
+  const delays = new Delays({ clock, deadlines, host, logger });
   const activity = new Activity(clock);
+  const changes = new Changes({
+    logger,
+    core: [
+      (change) => pending.follow(change),
+      (change) => keeper.follow(change),
+      ({ after }) => delays.follow(after),
+      ({ after: { id, state } }) => {
+        // One that was claimed while it was created needs no pass.
+        if (state === 'pending.ready' && leases.ofJob(id) === undefined) dispatcher.kick();
+      },
+    ],
+    observers: [(change) => activity.follow(change), (change) => bus.follow(change)],
+  });
   return {
     inspector,
     supervisor,
@@ -185,7 +197,8 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
       admission: new Admission({ config, pending, isDispatching: isAccepting, hasRoom }),
       idempotencyKeysMax: options.idempotencyKeysMax,
     }),
-    delays: new Delays({ clock, deadlines, host, logger }),
+    changes,
+    delays,
     retention: new Retention({ config, clock, deadlines, store, host, isAccepting, logger }),
     workerRetention: new WorkerRetention({ clock, deadlines, workers, bus, logger }),
     outcomes,

@@ -22,7 +22,7 @@ export class Metrics {
   readonly #requests;
   readonly #commits;
   readonly #render: () => Promise<string>;
-  readonly #unfollow: () => void;
+  readonly #unobserve: () => void;
 
   /** @param options.process adds the figures of Node: memory, processor time, garbage collection; once a process. */
   constructor(options: { coordinator: Coordinator; config: () => Config; process?: boolean }) {
@@ -50,10 +50,10 @@ export class Metrics {
     const unwatch = coordinator.bus.subscribe(({ type }) => {
       if (type.startsWith('worker.')) names.forget();
     });
-    const unfollow = coordinator.follow((committed) => jobs.follow(committed));
-    this.#unfollow = () => {
+    const unobserve = coordinator.observe((committed) => jobs.follow(committed));
+    this.#unobserve = () => {
       unwatch();
-      unfollow();
+      unobserve();
     };
     this.#render = async () => {
       names.forget();
@@ -84,7 +84,7 @@ export class Metrics {
   }
 
   close(): void {
-    this.#unfollow();
+    this.#unobserve();
     this.#registry.clear();
   }
 }

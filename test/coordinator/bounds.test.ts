@@ -24,7 +24,6 @@ function partsOf(t: ExecutionContext) {
       pricing: createPricing(() => config, clock),
     },
     {
-      committed: () => {},
       slotFreed: () => {},
       queueChanged: () => {},
       stalled: () => {},

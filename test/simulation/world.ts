@@ -235,7 +235,7 @@ class World {
     });
     const server: Server = { process, store, coordinator, isListening: false, asked: new Set() };
     this.#server = server;
-    coordinator.follow((committed) => {
+    coordinator.observe((committed) => {
       if (!process.isAlive) return;
       const { after, event } = committed;
       this.history.add(

@@ -1,18 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import type { Middleware } from 'koa';
 import { JsonScan } from '../../lib/jsonScan.ts';
-import { shapeFault } from '../../lib/jsonShape.ts';
 import type { Uploads } from '../uploads.ts';
-import { assertJson, jsonObject } from './jsonObject.ts';
+import { assertJson, assertShape, jsonObject } from './jsonObject.ts';
 import { invalid, joined, readBody } from './readBody.ts';
 
 /** A body that is parsed in a turn of its own: 10 MiB take some 30 ms, and nobody may come with ten of them at once. */
 const longBytes = 256 * 1024;
 
 /**
- * Reads a JSON object of any size, a job, into `ctx.request.body`. It is measured while it arrives, and what is too deep or has too many
- * values is refused before anybody parses it. Its memory is given back when the request has its answer, or when a handler
- * that needs it no longer calls `ctx.state.bodyTaken`.
+ * Reads a JSON object of any size, a job, into `ctx.request.body`. It is measured while it arrives, and what is too deep or
+ * has too many values is refused before anybody parses it. Its memory is given back when the request has its answer, or when
+ * a handler that needs it no longer calls `ctx.state.bodyTaken`.
  * @param maxBytes asked at every request.
  * @throws CoordinatorError unsupported_media_type, payload_too_large, invalid_request; share_exceeded, rate_limited and
  * request_timeout when there is no room for it or it comes too slowly.
@@ -30,8 +29,7 @@ export function jsonBody(uploads: Uploads, maxBytes: () => number): Middleware {
       isDecoded: true,
       onPart: (part) => {
         scan.feed(part);
-        const fault = shapeFault(scan);
-        if (fault !== null) throw invalid(`The body ${fault}`);
+        assertShape(scan);
       },
     });
     const { upload } = received;

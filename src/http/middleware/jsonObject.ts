@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import { CoordinatorError } from '../../domain/errors.ts';
-import { hasPrototypeKey } from '../../lib/jsonShape.ts';
+import type { JsonScan } from '../../lib/jsonScan.ts';
+import { hasPrototypeKey, shapeFault } from '../../lib/jsonShape.ts';
 import { invalid } from './readBody.ts';
 
 /** @throws CoordinatorError unsupported_media_type; invalid_request when there is no body at all. */
@@ -10,6 +11,12 @@ export function assertJson(ctx: Context): void {
   if (ctx.is('*/*') === null || ctx.request.length === 0)
     throw invalid('A body is needed: a JSON object, sent as application/json');
   throw new CoordinatorError('unsupported_media_type', 'The body must be sent as application/json');
+}
+
+/** @throws CoordinatorError invalid_request when what was scanned is too deep, or has too many members or values. */
+export function assertShape(scan: JsonScan): void {
+  const fault = shapeFault(scan);
+  if (fault !== null) throw invalid(`The body ${fault}`);
 }
 
 /** What `parse` returns, if that is an object that can be copied safely. @throws CoordinatorError invalid_request. */

@@ -2,8 +2,7 @@ import type { Middleware } from 'koa';
 import bodyParser from 'koa-bodyparser';
 import { CoordinatorError } from '../../domain/errors.ts';
 import { JsonScan } from '../../lib/jsonScan.ts';
-import { shapeFault } from '../../lib/jsonShape.ts';
-import { assertJson, jsonObject } from './jsonObject.ts';
+import { assertJson, assertShape, jsonObject } from './jsonObject.ts';
 import { invalid } from './readBody.ts';
 
 /** Each connection can hold one such body, so they are not counted: keys and settings have a few hundred bytes. */
@@ -35,8 +34,7 @@ export function smallBody(): Middleware {
       const text = typeof rawBody === 'string' ? rawBody : '';
       const scan = new JsonScan();
       scan.feed(Buffer.from(text));
-      const fault = shapeFault(scan);
-      if (fault !== null) throw invalid(`The body ${fault}`);
+      assertShape(scan);
       ctx.request.body = jsonObject(() => (text === '' ? null : body));
       await next();
     });

@@ -136,4 +136,20 @@ export type SupervisorEvent =
   | { type: 'supervisor.pause' }
   | { type: 'supervisor.resume' }
   | { type: 'supervisor.drain' }
-  | { type: 'supervisor.stop' };
+  | { type: 'supervisor.stop' }
+  /** Something has changed that may let a job start: a job, a worker, a provider, a rule. */
+  | { type: 'work.arrived' }
+  /** A worker may take one more job. */
+  | { type: 'slot.freed' }
+  /** A pass has looked at every lane that has ready jobs. */
+  | { type: 'pass.ended' }
+  /** The store refused what a pass has decided; nothing of it has happened. */
+  | { type: 'pass.failed' }
+  /** The pause after a failed pass is over. */
+  | { type: 'retry.due' }
+  /** The earliest deadline has come; its timer ran `lateMs` later than it was set to. */
+  | { type: 'deadline.reached'; lateMs: number }
+  /** Every deadline that was due has run. */
+  | { type: 'sweep.ended' }
+  /** The process stood still for `lateMs`, and that was noticed before the timer ran. */
+  | { type: 'stall.noticed'; lateMs: number };

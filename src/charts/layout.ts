@@ -57,7 +57,7 @@ export async function layOut(graph: MachineGraph): Promise<Chart> {
     layoutOptions: options,
     children: [
       ...(graph.arrows.some(({ from }) => from === anyState) ? [anyNode()] : []),
-      markOf(anyState),
+      ...(graph.initial === null ? [] : [markOf(anyState)]),
       ...graph.nodes.map(elkNode),
     ],
     edges: arrows.map((arrow, index) => elkEdge(arrow, index, isForward(arrow, order))),
@@ -88,6 +88,7 @@ function initialArrows(graph: MachineGraph): Drawn[] {
   const inside = flat(graph.nodes).flatMap(({ path, initial }) =>
     initial === null ? [] : [{ from: null, mark: markId(path), to: initial, transitions: [] }],
   );
+  if (graph.initial === null) return inside;
   return [{ from: null, mark: markId(anyState), to: graph.initial, transitions: [] }, ...inside];
 }
 

@@ -12,7 +12,8 @@ import { implementationName } from '../lib/implementationName.ts';
 export interface MachineGraph {
   machine: string;
   description: string;
-  initial: string;
+  /** null: its states are regions that run side by side. */
+  initial: string | null;
   /** The states at the top. */
   nodes: GraphNode[];
   arrows: Arrow[];
@@ -57,7 +58,7 @@ export function graphOf(machine: AnyStateMachine): MachineGraph {
   return {
     machine: machine.id,
     description: machine.root.description ?? '',
-    initial: initialOf(machine.root) ?? '',
+    initial: initialOf(machine.root),
     nodes: graph.children.map((child) => nodeOf(child, leaves, leaves.has(anyState))),
     arrows: [...arrows.values()],
     internal,

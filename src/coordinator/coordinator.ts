@@ -1,4 +1,3 @@
-import type { SupervisorEvent } from '../../machines/events.ts';
 import type { Config } from '../config/config.ts';
 import type { Reloaded } from '../config/liveConfig.ts';
 import type { Doer } from '../domain/audit.ts';
@@ -69,8 +68,6 @@ export class Coordinator {
   readonly #vitals: (() => Vitals) | null;
   readonly #connections = new Set<WorkerConnection>();
   #isDismissing = false;
-  /** A slot has become free. */
-  #onFree = (): void => this.#parts.dispatcher.kick();
 
   constructor(options: CoordinatorOptions) {
     const { config, store, clock, logger, vitals } = options;
@@ -78,16 +75,7 @@ export class Coordinator {
     this.#store = store;
     this.#clock = clock;
     this.#logger = logger;
-    this.#parts = createParts(options, {
-      slotFreed: () => this.#onFree(),
-      queueChanged: (state) => this.#queueChanged(state),
-      stalled: (lateMs) => this.#afterStall(lateMs),
-      workerGone: ({ workerId }) => {
-        for (const connection of this.#connections) {
-          if (connection.workerId === workerId) connection.lost(false);
-        }
-      },
-    });
+    this.#parts = createParts(options);
     this.bus = this.#parts.bus;
     this.audit = this.#parts.audit;
     this.inspector = this.#parts.inspector;
@@ -100,8 +88,12 @@ export class Coordinator {
    * @throws StoreLocked, StoreCorrupt, StoreFormatTooNew.
    */
   async start(): Promise<void> {
-    this.#parts.supervisor.start();
-    this.#supervise({ type: 'supervisor.open' });
+    const { supervisor, dispatcher, deadlines } = this.#parts;
+    supervisor.start({
+      pass: () => dispatcher.pass(),
+      sweep: () => deadlines.sweep(),
+      giveGrace: (lateMs) => this.#afterStall(lateMs),
+    });
     await this.#store.open();
     await this.#parts.queue.open();
     await this.#parts.workers.open();
@@ -118,7 +110,7 @@ export class Coordinator {
     this.#parts.workerRetention.start();
     this.#parts.course.start();
     const { paused } = this.queue;
-    this.#supervise({ type: 'supervisor.recovered', paused });
+    supervisor.recovered(paused);
     this.#logger.info(
       { running: running.length, pending: this.#parts.pending.total, paused },
       'coordinator accepts jobs',
@@ -126,7 +118,7 @@ export class Coordinator {
   }
 
   get status(): SupervisorStatus {
-    return this.#parts.supervisor.getSnapshot().value as SupervisorStatus;
+    return this.#parts.supervisor.status;
   }
 
   storeHealth(): StoreHealth {
@@ -144,9 +136,9 @@ export class Coordinator {
    * `graceMs`.
    */
   async drain(graceMs: number): Promise<void> {
-    this.#supervise({ type: 'supervisor.drain' });
+    this.#parts.supervisor.drain();
     await this.#leasesEnded(graceMs);
-    await this.#parts.dispatcher.idle();
+    await this.#parts.supervisor.idle();
   }
 
   /**
@@ -172,7 +164,7 @@ export class Coordinator {
     await this.#parts.providers.close();
     await this.audit.flush();
     await this.#store.close();
-    this.#supervise({ type: 'supervisor.stop' });
+    this.#parts.supervisor.stop();
   }
 
   /**
@@ -302,7 +294,7 @@ export class Coordinator {
       store: this.#store,
       workers: this.#parts.workers,
       providers: () => this.providers(),
-      supervisor: this.status,
+      supervisor: this.#parts.supervisor.states,
     });
   }
 
@@ -339,7 +331,7 @@ export class Coordinator {
    */
   async pauseQueue(by: Doer | null = null, reason: string | null = null): Promise<QueueState> {
     const state = await this.#parts.queue.set(true, by, reason);
-    await this.#parts.dispatcher.idle();
+    await this.#parts.supervisor.idle();
     return state;
   }
 
@@ -360,14 +352,14 @@ export class Coordinator {
   /** @param by for the audit log; null keeps it out of it. @throws CoordinatorError worker_not_found; StoreUnavailable. */
   async setWorkerPaused(id: string, paused: boolean, by: Doer | null = null): Promise<WorkerView> {
     const view = await this.#parts.workers.setPaused(id, paused, by);
-    if (!paused) this.#parts.dispatcher.kick();
+    if (!paused) this.#parts.supervisor.workArrived();
     return view;
   }
 
   /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
   async setWorkerConcurrency(id: string, concurrency: number, by: Doer | null = null): Promise<WorkerView> {
     const view = await this.#parts.workers.setConcurrency(id, concurrency, by);
-    this.#parts.dispatcher.kick();
+    this.#parts.supervisor.workArrived();
     return view;
   }
 
@@ -399,6 +391,7 @@ export class Coordinator {
         providers: this.#parts.providers,
         liveness: this.#parts.liveness,
         dispatcher: this.#parts.dispatcher,
+        supervisor: this.#parts.supervisor,
         bus: this.bus,
         audit: this.audit,
         refusedWorkers: this.#parts.refusedWorkers,
@@ -432,7 +425,7 @@ export class Coordinator {
   /** The configuration is another one: what was decided by the old one is looked at again. */
   configChanged(): void {
     this.#parts.keeper.rewatchAll();
-    this.#parts.dispatcher.kick();
+    this.#parts.supervisor.workArrived();
   }
 
   /** What the routing would do with a job that was sent now. @throws CoordinatorError invalid_request. */
@@ -452,20 +445,6 @@ export class Coordinator {
       waiting: isPending ? { ...this.#parts.waiting.explain(job), position: null } : null,
       heartbeatAt: this.#parts.leases.ofJob(job.id)?.beatWall ?? null,
     };
-  }
-
-  #supervise(event: SupervisorEvent): void {
-    const before = this.status;
-    this.#parts.supervisor.send(event);
-    const { status: after } = this;
-    this.bus.handled('supervisor', 'supervisor', { before, after, event: event.type, at: this.#clock.now() });
-  }
-
-  #queueChanged(queue: QueueState): void {
-    const { paused } = queue;
-    this.#supervise({ type: paused ? 'supervisor.pause' : 'supervisor.resume' });
-    this.bus.publish({ type: paused ? 'queue.paused' : 'queue.resumed', at: this.#clock.now(), queue });
-    if (!paused) this.#parts.dispatcher.kick();
   }
 
   /** Within this time after a restart workers come back. */
@@ -501,12 +480,14 @@ export class Coordinator {
     const look = () => {
       if (isDone()) resolve();
     };
-    this.#onFree = look;
-    // A worker that leaves takes its leases out of the count, and frees no slot.
-    const unsubscribe = this.bus.subscribe(look);
+    const ends = [
+      cancelTimer,
+      this.#parts.supervisor.onSlotFreed(look),
+      // A worker that leaves takes its leases out of the count, and frees no slot.
+      this.bus.subscribe(look),
+    ];
     return promise.finally(() => {
-      cancelTimer();
-      unsubscribe();
+      for (const end of ends) end();
     });
   }
 }

@@ -1,12 +1,19 @@
+import { stallMs } from '../../machines/supervisorMachine.ts';
 import type { Clock } from '../domain/clock.ts';
 import { DeadlineHeap, type HeapNode } from '../lib/deadlineHeap.ts';
 
 /** The timer runs at least this often, so that it is noticed when this process stood still, whatever was due. */
 const tickMs = 500;
-/** A sweep that runs this much later than planned means that this process stood still, not that others died. */
-const stallMs = 1_000;
 /** What a sweep sets for now comes so much later: one that sets itself again and again must not keep the sweep for ever. */
 const afterSweepMs = 1;
+
+/** Who decides what follows when a timer has run. `lateMs`: later than it was set to. */
+export interface DeadlineWatch {
+  /** Deadlines may be due: sweep, and give grace first when this process stood still. */
+  deadlineReached(lateMs: number): void;
+  /** This process stood still, and that was noticed before the timer ran. */
+  stallNoticed(lateMs: number): void;
+}
 
 export interface Deadline extends HeapNode {
   readonly run: () => void;
@@ -20,16 +27,15 @@ export interface Deadline extends HeapNode {
 export class Deadlines {
   readonly #clock: Clock;
   readonly #heap = new DeadlineHeap<Deadline>();
-  readonly #onStall: (lateMs: number) => void;
+  readonly #watch: DeadlineWatch;
   #timer: { at: number; cancel: () => void } | null = null;
   #isClosed = false;
   /** What was due until then is being run; monotonic ms. */
   #sweptUntil = Number.NEGATIVE_INFINITY;
 
-  /** @param onStall called before a sweep that runs late because this process stood still: give fresh grace there. */
-  constructor(clock: Clock, onStall: (lateMs: number) => void) {
+  constructor(clock: Clock, watch: DeadlineWatch) {
     this.#clock = clock;
-    this.#onStall = onStall;
+    this.#watch = watch;
   }
 
   /** Run `run` when the monotonic clock reaches `at`; never after the close. */
@@ -53,7 +59,7 @@ export class Deadlines {
     if (this.#timer === null) return;
     const lateMs = this.#clock.monotonic() - this.#timer.at;
     if (lateMs <= stallMs) return;
-    this.#onStall(lateMs);
+    this.#watch.stallNoticed(lateMs);
     this.#timer.cancel();
     this.#timer = null;
     this.#arm();
@@ -75,17 +81,22 @@ export class Deadlines {
       if (this.#timer.at <= at) return;
       this.#timer.cancel();
     }
-    const cancel = this.#clock.after(Math.max(0, Math.ceil(at - this.#clock.monotonic())), () =>
-      this.#sweep(),
-    );
-    this.#timer = { at, cancel };
+    const delayMs = Math.max(0, Math.ceil(at - this.#clock.monotonic()));
+    this.#timer = { at, cancel: this.#clock.after(delayMs, () => this.#look(at)) };
   }
 
-  #sweep(): void {
+  /** The timer that was set to `at` has run, for a deadline or only to notice a stall. */
+  #look(at: number): void {
     const now = this.#clock.monotonic();
-    const lateMs = now - (this.#timer?.at ?? now);
+    const next = this.#heap.peek();
     this.#timer = null;
-    if (lateMs > stallMs) this.#onStall(lateMs);
+    if (now - at > stallMs || (next !== undefined && next.at <= now)) this.#watch.deadlineReached(now - at);
+    else this.#arm();
+  }
+
+  /** Run whatever is due, and set the timer to what comes next. */
+  sweep(): void {
+    const now = this.#clock.monotonic();
     this.#sweptUntil = now;
     for (let next = this.#heap.peek(); next !== undefined && next.at <= now; next = this.#heap.peek()) {
       this.#heap.remove(next);

@@ -82,11 +82,17 @@ const providerEvents: Record<ProviderStatus, ProviderEventType> = {
   available: 'provider.recovered',
 };
 
-/** The leaf of a state value as a path: `{pending: 'ready'}` → `pending.ready`. */
+/** The leaves of a state value as paths: `{pending: 'ready'}` → `pending.ready`; one for each region of a parallel machine. */
+export function pathsOf(value: StateValue): string[] {
+  if (typeof value === 'string') return [value];
+  return Object.entries(value).flatMap(([parent, child = {}]) =>
+    pathsOf(child).map((path) => `${parent}.${path}`),
+  );
+}
+
+/** The same as one text. */
 export function pathOf(value: StateValue): string {
-  if (typeof value === 'string') return value;
-  const [parent, child] = Object.entries(value)[0] ?? [];
-  return child === undefined ? String(parent) : `${parent}.${pathOf(child)}`;
+  return pathsOf(value).join(', ');
 }
 
 type Listener = (event: LiveEvent) => void;
@@ -126,9 +132,11 @@ export class EventBus {
   ): void {
     if (this.#machineWatchers === 0) return;
     const { before, after, event, at } = change;
-    const from = before === null ? null : pathOf(before);
-    const to = pathOf(after);
-    if (from !== to) this.publish({ type: 'transition', at, machine, actorId, from, to, event });
+    const from = before === null ? [] : pathsOf(before);
+    for (const [region, to] of pathsOf(after).entries()) {
+      const was = from[region] ?? null;
+      if (was !== to) this.publish({ type: 'transition', at, machine, actorId, from: was, to, event });
+    }
   }
 
   /** A change of a job is durable. */

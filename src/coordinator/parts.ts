@@ -1,9 +1,6 @@
-import { createActor } from 'xstate';
-import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import type { Config } from '../config/config.ts';
 import type { Pricing } from '../cost/pricing.ts';
 import type { Clock, Random } from '../domain/clock.ts';
-import type { QueueState } from '../domain/queue.ts';
 import type { Vitals } from '../domain/stats.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
@@ -15,7 +12,7 @@ import { Candidates, Dispatcher, WaitingReasons } from './dispatch/index.ts';
 import { Retention, WorkerRetention } from './duties/index.ts';
 
 import { EventBus } from './eventBus.ts';
-import { LeaseKeeper, Leases, Liveness, RefusedWorkers, type WorkerSession, Workers } from './fleet/index.ts';
+import { LeaseKeeper, Leases, Liveness, RefusedWorkers, Workers } from './fleet/index.ts';
 
 import {
   Admission,
@@ -30,9 +27,10 @@ import {
 
 import { ProviderHolds, Providers } from './limits/index.ts';
 
-import { Activity, Course, Inspector, inspectOption } from './observe/index.ts';
+import { Activity, Course, Inspector } from './observe/index.ts';
 
 import { QueueSwitch } from './queueSwitch.ts';
+import { Supervisor } from './supervisor.ts';
 
 /** What a coordinator is made with. */
 export interface CoordinatorOptions {
@@ -52,39 +50,18 @@ export interface CoordinatorOptions {
   idempotencyKeysMax?: number | undefined;
 }
 
-/** What its parts tell the coordinator. */
-export interface PartsHost {
-  /** A slot has become free. */
-  slotFreed(): void;
-  /** The queue was paused or resumed. */
-  queueChanged(state: QueueState): void;
-  /** The event loop stood still for this long, ms. */
-  stalled(lateMs: number): void;
-  /** A worker has been silent for too long. */
-  workerGone(session: WorkerSession): void;
-}
-
 export type Parts = ReturnType<typeof createParts>;
 
 /** Make the parts of a coordinator and let each know those that it works with. Nothing is started or opened yet. */
-export function createParts(options: CoordinatorOptions, told: PartsHost) {
+export function createParts(options: CoordinatorOptions) {
   const { config, store, clock, random, logger, pricing } = options;
   const inspector = options.inspects === true ? new Inspector({ clock, logger }) : null;
-  const supervisor = createActor(supervisorMachine, inspectOption(inspector, 'supervisor', 'supervisor'));
-  const isAccepting = () => supervisor.getSnapshot().hasTag('dispatching');
-  const isAssigning = () => supervisor.getSnapshot().hasTag('assigning');
   const bus = new EventBus((error) => logger.error({ err: error }, 'a listener failed'));
-  const deadlines = new Deadlines(clock, (lateMs) => told.stalled(lateMs));
+  const supervisor = new Supervisor({ clock, logger, inspector, bus });
+  const deadlines = new Deadlines(clock, supervisor);
   const leases = new Leases();
   const audit = new Audit({ store, clock, deadlines, logger });
-  const queue: QueueSwitch = new QueueSwitch({
-    store,
-    audit,
-    clock,
-    logger,
-    onChanged: (state) => told.queueChanged(state),
-    onReleased: () => dispatcher.kick(),
-  });
+  const queue = new QueueSwitch({ store, audit, clock, logger, supervisor, bus });
   const refusedWorkers = new RefusedWorkers(clock);
   const workers = new Workers({
     store,
@@ -96,7 +73,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     leases,
     logger,
     inspector,
-    onNeeded: () => dispatcher.kick(),
+    onNeeded: () => supervisor.workArrived(),
     onWell: (names) => {
       for (const name of names) providers.workerCame(name);
     },
@@ -113,7 +90,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     holds: new ProviderHolds({ store, clock, deadlines, logger }),
     fleet: (provider) => workers.fleetOf(provider),
     ableWorkers: (provider, model) => workers.ableFor(provider, model),
-    onAvailable: () => dispatcher.kick(),
+    onAvailable: () => supervisor.workArrived(),
   });
   const host = new JobHost({
     clock,
@@ -143,10 +120,10 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     providers,
     costUntold: (job) => outcomes.costUntold(job),
     logger,
-    onFree: () => told.slotFreed(),
+    onFree: () => supervisor.slotFreed(),
   });
   const candidates = new Candidates({ leases, providers, workers, priceOf: pricing.comparablePrice });
-  const dispatcher: Dispatcher = new Dispatcher({
+  const dispatcher = new Dispatcher({
     clock,
     store,
     host,
@@ -154,8 +131,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
     keeper,
     workers,
     providers,
-    isAssigning: () => isAssigning() && !queue.isPausing,
-    logger,
+    supervisor,
   });
   const pending = new Pending();
   const hasRoom = options.hasRoom ?? (() => true);
@@ -169,7 +145,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
       ({ after }) => delays.follow(after),
       ({ after: { id, state } }) => {
         // One that was claimed while it was created needs no pass.
-        if (state === 'pending.ready' && leases.ofJob(id) === undefined) dispatcher.kick();
+        if (state === 'pending.ready' && leases.ofJob(id) === undefined) supervisor.workArrived();
       },
     ],
     observers: [(change) => activity.follow(change), (change) => bus.follow(change)],
@@ -194,12 +170,20 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
       store,
       host,
       dispatcher,
-      admission: new Admission({ config, pending, isDispatching: isAccepting, hasRoom }),
+      admission: new Admission({ config, pending, isDispatching: () => supervisor.isAccepting, hasRoom }),
       idempotencyKeysMax: options.idempotencyKeysMax,
     }),
     changes,
     delays,
-    retention: new Retention({ config, clock, deadlines, store, host, isAccepting, logger }),
+    retention: new Retention({
+      config,
+      clock,
+      deadlines,
+      store,
+      host,
+      isAccepting: () => supervisor.isAccepting,
+      logger,
+    }),
     workerRetention: new WorkerRetention({ clock, deadlines, workers, bus, logger }),
     outcomes,
     commands: new JobCommands({ config, clock, store, host, outcomes }),
@@ -211,7 +195,6 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
       clock,
       deadlines,
       workers,
-      onGone: (session) => told.workerGone(session),
     }),
     waiting: new WaitingReasons({
       candidates,
@@ -220,7 +203,7 @@ export function createParts(options: CoordinatorOptions, told: PartsHost) {
       workers,
       refusedWorkers,
       queue: () => queue.state,
-      isAssigning,
+      isAssigning: () => supervisor.isAssigning,
     }),
     activity,
     course: new Course({ clock, activity, counts: () => store.counts() }),

@@ -4,6 +4,8 @@ import { type QueueState, untouchedQueue } from '../domain/queue.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
 import type { Audit } from './audit.ts';
+import type { EventBus } from './eventBus.ts';
+import type { Supervisor } from './supervisor.ts';
 
 /**
  * Pauses and resumes the queue. What it is set to is in the store before anybody is answered, and holds over restarts.
@@ -13,29 +15,26 @@ export class QueueSwitch {
   readonly #audit: Audit;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  /** Called when a change is durable. */
-  readonly #onChanged: (state: QueueState) => void;
-  /** Called when a pause could not be made durable: jobs may be handed out again. */
-  readonly #onReleased: () => void;
+  readonly #supervisor: Supervisor;
+  readonly #bus: EventBus;
   #state = untouchedQueue;
   /** The end of the last change in flight, which never rejects: they are made one after the other. */
   #tail: Promise<unknown> = Promise.resolve();
-  #isPausing = false;
 
   constructor(options: {
     store: Store;
     audit: Audit;
     clock: Clock;
     logger: Logger;
-    onChanged: (state: QueueState) => void;
-    onReleased: () => void;
+    supervisor: Supervisor;
+    bus: EventBus;
   }) {
     this.#store = options.store;
     this.#audit = options.audit;
     this.#clock = options.clock;
     this.#logger = options.logger;
-    this.#onChanged = options.onChanged;
-    this.#onReleased = options.onReleased;
+    this.#supervisor = options.supervisor;
+    this.#bus = options.bus;
   }
 
   /** Take up what the store has. @throws StoreUnavailable. */
@@ -46,11 +45,6 @@ export class QueueSwitch {
   /** As it was committed last. */
   get state(): QueueState {
     return this.#state;
-  }
-
-  /** Whether a pause is being made durable: nothing more is handed out from then on. */
-  get isPausing(): boolean {
-    return this.#isPausing;
   }
 
   /**
@@ -73,17 +67,21 @@ export class QueueSwitch {
       by: actor === null ? null : { keyId: actor.keyId, name: actor.name },
       reason: paused ? reason : null,
     };
-    this.#isPausing = paused;
+    // Nothing more is handed out while the pause is made durable.
+    if (paused) this.#supervisor.pause();
     try {
       await this.#store.commit([{ kind: 'queue', queue: state }, ...this.#entries(state, by)]);
     } catch (error) {
-      this.#isPausing = false;
-      if (paused) this.#onReleased();
+      if (paused) this.#supervisor.resume();
       throw error;
     }
     this.#state = state;
-    this.#isPausing = false;
-    this.#onChanged(state);
+    if (!paused) this.#supervisor.resume();
+    this.#bus.publish({
+      type: paused ? 'queue.paused' : 'queue.resumed',
+      at: this.#clock.now(),
+      queue: state,
+    });
     this.#logger.info(
       { key_id: actor?.keyId ?? null, name: actor?.name ?? null, reason: state.reason },
       paused ? 'the queue is paused; no job is handed out' : 'the queue is resumed',

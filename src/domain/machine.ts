@@ -6,8 +6,8 @@ export type MachineName = (typeof machineNames)[number];
 export interface MachineDefinition {
   name: MachineName;
   description: string;
-  /** Path of the state it begins in. */
-  initial: string;
+  /** Path of the state it begins in; null when it has regions that run side by side: it begins in all of them. */
+  initial: string | null;
   /** A state before those inside of it. */
   states: StateDefinition[];
   /** What may happen in every state. */

@@ -123,8 +123,9 @@ function definitionOf(machine: AnyStateMachine): string {
   );
 }
 
-/** `pending.ready` → `{pending: 'ready'}`. */
-function stateValueOf(path: string): string | Record<string, unknown> {
-  const [first = '', ...rest] = path.split('.');
+/** `pending.ready` → `{pending: 'ready'}`; of a machine with regions the states of all of them, after commas. */
+function stateValueOf(paths: string): string | Record<string, unknown> {
+  if (paths.includes(', ')) return Object.assign({}, ...paths.split(', ').map(stateValueOf));
+  const [first = '', ...rest] = paths.split('.');
   return rest.length === 0 ? first : { [first]: stateValueOf(rest.join('.')) };
 }

@@ -14,22 +14,14 @@ import { temporaryFolder } from '../support/folder.ts';
 function partsOf(t: ExecutionContext) {
   const config = testConfig();
   const clock = new FakeClock();
-  return createParts(
-    {
-      config: () => config,
-      store: createJsonStore({ path: temporaryFolder(t), clock, headStart }),
-      clock,
-      random: seededRandom(),
-      logger: silent,
-      pricing: createPricing(() => config, clock),
-    },
-    {
-      slotFreed: () => {},
-      queueChanged: () => {},
-      stalled: () => {},
-      workerGone: () => {},
-    },
-  );
+  return createParts({
+    config: () => config,
+    store: createJsonStore({ path: temporaryFolder(t), clock, headStart }),
+    clock,
+    random: seededRandom(),
+    logger: silent,
+    pricing: createPricing(() => config, clock),
+  });
 }
 
 test('a circuit breaker remembers 1,000 attempts, the last ones, however many end within its window', (t) => {

@@ -2,9 +2,18 @@ import test from 'ava';
 import { Deadlines } from '../../src/coordinator/deadlines.ts';
 import { FakeClock } from '../support/fakeClock.ts';
 
+/** Deadlines whose timer sweeps them. */
+function sweeping(clock: FakeClock): Deadlines {
+  const deadlines: Deadlines = new Deadlines(clock, {
+    deadlineReached: () => deadlines.sweep(),
+    stallNoticed: () => {},
+  });
+  return deadlines;
+}
+
 test('a deadline that sets itself again for a time that has passed keeps nobody waiting', (t) => {
   const clock = new FakeClock();
-  const deadlines = new Deadlines(clock, () => {});
+  const deadlines = sweeping(clock);
   const start = clock.monotonic();
   let runs = 0;
   const again = () => {
@@ -23,7 +32,7 @@ test('a deadline that sets itself again for a time that has passed keeps nobody 
 
 test('a deadline of the same time that is cleared by one before it does not run', (t) => {
   const clock = new FakeClock();
-  const deadlines = new Deadlines(clock, () => {});
+  const deadlines = sweeping(clock);
   const at = clock.monotonic() + 5;
   const ran: string[] = [];
   deadlines.set(at, () => {
@@ -38,7 +47,7 @@ test('a deadline of the same time that is cleared by one before it does not run'
 
 test('nothing runs after the close, not even what is set then', (t) => {
   const clock = new FakeClock();
-  const deadlines = new Deadlines(clock, () => {});
+  const deadlines = sweeping(clock);
   deadlines.set(clock.monotonic() + 5, () => t.fail('set before'));
   deadlines.close();
   deadlines.clear(deadlines.set(clock.monotonic() + 5, () => t.fail('set and cleared')));

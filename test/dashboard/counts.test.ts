@@ -6,7 +6,7 @@ const counts = {
   worker: { disconnected: 1 },
   health: {},
   provider: {},
-  supervisor: { accepting: 1 },
+  supervisor: { 'admission.accepting': 1, 'assigning.idle': 1 },
 };
 const change = { machine: 'job', actor_id: 'a', event: 'job.assigned' };
 

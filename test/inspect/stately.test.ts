@@ -109,7 +109,7 @@ test('the coordinator and a provider are shown to a page that opens later, with 
   const state = await view.next(
     ({ type, sessionId }) => type === '@xstate.snapshot' && sessionId === 'supervisor supervisor',
   );
-  t.is(state.snapshot?.value, 'accepting');
+  t.like(state.snapshot?.value, { admission: 'accepting', watching: 'waiting' });
   const provider = await view.next(
     ({ type, sessionId }) => type === '@xstate.actor' && sessionId === 'provider echo',
   );

@@ -42,7 +42,7 @@ test('a snapshot comes first: counts and the newest jobs, every worker, every pr
   t.like(of('machines'), {
     job: { 'pending.ready': 1 },
     worker: { 'active.responsive': 1 },
-    supervisor: { accepting: 1 },
+    supervisor: { 'admission.accepting': 1 },
   });
   t.like(of('stats'), { jobs: { total: 2, by_status: { pending: 1, completed: 1 } } });
 });

@@ -28,7 +28,7 @@ test('listeners see the drain, are sent away, and do not hold up the stop, wheth
   await service.stop(0);
   t.true(performance.now() - from < 10_000);
   t.is(await reading.closed, closeCodes.goingAway);
-  t.like(await reading.next('transition'), { data: { machine: 'supervisor', to: 'draining' } });
+  t.like(await reading.next('transition'), { data: { machine: 'supervisor', to: 'admission.draining' } });
   await stream.ended;
   await stream.next('transition');
 });

@@ -6,13 +6,7 @@ import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
 import type { JobLife } from '../../src/domain/job.ts';
 import type { MachineName } from '../../src/domain/machine.ts';
-import {
-  healthStatuses,
-  jobStatuses,
-  providerStatuses,
-  supervisorStatuses,
-  workerStatuses,
-} from '../../src/domain/states.ts';
+import { healthStatuses, jobStatuses, providerStatuses, workerStatuses } from '../../src/domain/states.ts';
 import {
   health,
   healthInEveryState,
@@ -101,8 +95,8 @@ export const walks: Record<MachineName, Walk> = {
   },
   supervisor: {
     machine: supervisorMachine,
-    statuses: supervisorStatuses,
-    ends: ['stopped'],
+    statuses: ['admission', 'assigning', 'watching'],
+    ends: ['admission.stopped'],
     initial: newSupervisor(),
     situations: supervisorsInEveryState(),
     events: () => Object.values(supervisor),

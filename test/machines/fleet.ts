@@ -6,6 +6,7 @@ import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
 import type { Failure } from '../../src/domain/failure.ts';
 import type { WorkerHello, WorkerLife } from '../../src/domain/worker.ts';
+import { pathOf } from './stateTable.ts';
 
 export type WorkerSnapshot = SnapshotFrom<typeof workerMachine>;
 export type HealthSnapshot = SnapshotFrom<typeof healthMachine>;
@@ -144,6 +145,15 @@ export const supervisor = {
   resume: { type: 'supervisor.resume' },
   drain: { type: 'supervisor.drain' },
   stop: { type: 'supervisor.stop' },
+  work: { type: 'work.arrived' },
+  slot: { type: 'slot.freed' },
+  passEnded: { type: 'pass.ended' },
+  passFailed: { type: 'pass.failed' },
+  retryDue: { type: 'retry.due' },
+  deadline: { type: 'deadline.reached', lateMs: 3 },
+  lateDeadline: { type: 'deadline.reached', lateMs: 1_001 },
+  sweepEnded: { type: 'sweep.ended' },
+  stall: { type: 'stall.noticed', lateMs: 2_000 },
 } as const satisfies Record<string, SupervisorEvent>;
 
 /** The supervisor after these events, each of which it must accept. */
@@ -183,13 +193,24 @@ export function providersInEveryState(): Record<string, ProviderSnapshot> {
   };
 }
 
+/** By the states of its regions, as `pathOf` has them. */
 export function supervisorsInEveryState(): Record<string, SupervisorSnapshot> {
-  return {
-    starting: supervisorAfter(),
-    recovering: supervisorAfter(supervisor.open),
-    accepting: supervisorAfter(supervisor.open, supervisor.recovered),
-    paused: supervisorAfter(supervisor.open, supervisor.recovered, supervisor.pause),
-    draining: supervisorAfter(supervisor.open, supervisor.recovered, supervisor.drain),
-    stopped: supervisorAfter(supervisor.stop),
-  };
+  const { open, recovered, pause, drain, stop, work, passEnded, passFailed, deadline } = supervisor;
+  const accepting = [open, recovered, passEnded] as const;
+  const all = [
+    supervisorAfter(),
+    supervisorAfter(open),
+    supervisorAfter(...accepting),
+    supervisorAfter(...accepting, pause),
+    supervisorAfter(...accepting, drain),
+    supervisorAfter(open, recovered),
+    supervisorAfter(open, recovered, pause),
+    supervisorAfter(open, recovered, drain),
+    supervisorAfter(open, recovered, passFailed),
+    supervisorAfter(open, recovered, passFailed, pause),
+    supervisorAfter(...accepting, deadline),
+    supervisorAfter(...accepting, work, deadline),
+    supervisorAfter(stop),
+  ];
+  return Object.fromEntries(all.map((snapshot) => [pathOf(snapshot), snapshot]));
 }

@@ -1,6 +1,5 @@
-import type { ProviderEvent, SupervisorEvent, WorkerEvent } from '../../machines/events.ts';
+import type { ProviderEvent, WorkerEvent } from '../../machines/events.ts';
 import { type ProviderLife, providerMachine } from '../../machines/providerMachine.ts';
-import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
 import type { WorkerLife } from '../../src/domain/worker.ts';
 import {
@@ -9,8 +8,6 @@ import {
   provider,
   providerAfter,
   providersInEveryState,
-  supervisor,
-  supervisorsInEveryState,
   worker,
   workerAfter,
   workersInEveryState,
@@ -138,33 +135,4 @@ provider.probeSent                    | probing    | probing
 provider.probeReturned                | probing    | probing
 provider.reset                        | available  | available
 `,
-);
-
-const supervisorRows = {
-  'supervisor.open': () => supervisor.open,
-  'supervisor.recovered': () => supervisor.recovered,
-  'supervisor.recovered paused': () => supervisor.recoveredPaused,
-  'supervisor.pause': () => supervisor.pause,
-  'supervisor.resume': () => supervisor.resume,
-  'supervisor.drain': () => supervisor.drain,
-  'supervisor.stop': () => supervisor.stop,
-} satisfies Rows<SupervisorEvent, unknown>;
-const isSupervisorWhole: EveryEventHasARow<SupervisorEvent, keyof typeof supervisorRows> = true;
-
-checkWholeTable<unknown, SupervisorEvent>(
-  'supervisor',
-  supervisorMachine,
-  supervisorsInEveryState(),
-  supervisorRows,
-  `
-event                       | starting   | recovering | accepting | paused    | draining | stopped
-supervisor.open             | recovering | -          | -         | -         | -        | -
-supervisor.recovered        | -          | accepting  | -         | -         | -        | -
-supervisor.recovered paused | -          | paused     | -         | -         | -        | -
-supervisor.pause            | -          | -          | paused    | -         | -        | -
-supervisor.resume           | -          | -          | -         | accepting | -        | -
-supervisor.drain            | -          | -          | draining  | draining  | -        | -
-supervisor.stop             | stopped    | stopped    | stopped   | stopped   | stopped  | -
-`,
-  isSupervisorWhole,
 );

@@ -1,18 +1,16 @@
 import type { Clock } from '../../domain/clock.ts';
 import { type JobRecord, laneOf, lastAttempt, type RouteStep } from '../../domain/job.ts';
 import type { Assignment } from '../../domain/workerProtocol.ts';
-import type { Logger } from '../../lib/log.ts';
 import type { Decide, Store } from '../../store/store.ts';
 import type { Lease, LeaseKeeper, Workers } from '../fleet/index.ts';
 
 import { draftOf, type JobHost, type NewJob, type Step } from '../jobs/index.ts';
 import type { Providers } from '../limits/index.ts';
+import type { Supervisor } from '../supervisor.ts';
 import { type Candidates, triedAt } from './candidates.ts';
 
 /** Jobs claimed in one commit at most: bounds the work of one turn of the event loop to some 10 ms. */
 const claimSizeMax = 500;
-/** A claim that the store refused is tried again after this. */
-const storeRetryMs = 500;
 
 /** A worker that is back sends what it has within a round trip; half a second is many. */
 const spareMs = 500;
@@ -39,16 +37,13 @@ export class Dispatcher {
   readonly #keeper: LeaseKeeper;
   readonly #workers: Workers;
   readonly #providers: Providers;
-  readonly #isAssigning: () => boolean;
-  readonly #logger: Logger;
+  readonly #supervisor: Supervisor;
   /** Jobs that are left alone, each with the list by which it was spared last. */
   readonly #spared = new Map<string, readonly string[]>();
   /** Ends of events in flight after which another pass is due. */
   readonly #awaited = new Set<Promise<void>>();
   /** Jobs whose creation is under way. */
   #creating = 0;
-  #running: Promise<void> | null = null;
-  #again = false;
 
   constructor(options: {
     clock: Clock;
@@ -58,8 +53,7 @@ export class Dispatcher {
     keeper: LeaseKeeper;
     workers: Workers;
     providers: Providers;
-    isAssigning: () => boolean;
-    logger: Logger;
+    supervisor: Supervisor;
   }) {
     this.#clock = options.clock;
     this.#store = options.store;
@@ -68,14 +62,7 @@ export class Dispatcher {
     this.#keeper = options.keeper;
     this.#workers = options.workers;
     this.#providers = options.providers;
-    this.#isAssigning = options.isAssigning;
-    this.#logger = options.logger;
-  }
-
-  /** Something has changed that may let a job start. Cheap; calls that come close together share a pass. */
-  kick(): void {
-    this.#again = true;
-    this.#running ??= Promise.resolve().then(() => this.#loop());
+    this.#supervisor = options.supervisor;
   }
 
   /**
@@ -86,7 +73,7 @@ export class Dispatcher {
    * @throws StoreUnavailable when it could not be made durable; then there is no such job.
    */
   async create(job: NewJob): Promise<JobRecord> {
-    const isAlone = this.#creating === 0 && this.#running === null;
+    const isAlone = this.#creating === 0 && !this.#supervisor.isPassing;
     this.#creating += 1;
     try {
       const claim = isAlone ? this.#claimNew(job) : null;
@@ -106,30 +93,15 @@ export class Dispatcher {
     this.#clock.after(spareMs, () => {
       // Not by the time: a timer may come a little before it, and nobody would look again.
       for (const id of jobIds) if (this.#spared.get(id) === jobIds) this.#spared.delete(id);
-      this.kick();
+      this.#supervisor.workArrived();
     });
   }
 
-  /** Resolves when no pass is under way. */
-  async idle(): Promise<void> {
-    while (this.#running !== null) await this.#running;
-  }
-
-  async #loop(): Promise<void> {
-    try {
-      while (this.#again && this.#isAssigning()) {
-        this.#again = false;
-        await this.#pass();
-      }
-    } catch (error) {
-      this.#logger.error({ err: error }, 'no job could be handed out; trying again');
-      this.#clock.after(storeRetryMs, () => this.kick());
-    } finally {
-      this.#running = null;
-    }
-  }
-
-  async #pass(): Promise<void> {
+  /**
+   * Hand out as many jobs as free slots can take now, up to 500 of them.
+   * @throws StoreUnavailable when the claim could not be made durable; nothing of it has happened then.
+   */
+  async pass(): Promise<void> {
     const slots = this.#candidates.freeSlots();
     if (slots === 0) return;
     const open: string[] = [];
@@ -149,7 +121,7 @@ export class Dispatcher {
         claims.delete(change.id);
         this.#hand(claim);
       }
-      if (committed.length === limit) this.#again = true;
+      if (committed.length === limit) this.#supervisor.workArrived();
     } finally {
       // Whatever was decided and is not durable has not happened.
       for (const claim of claims.values()) this.#abandon(claim);
@@ -161,7 +133,7 @@ export class Dispatcher {
    * one has looked since anything changed, and whatever waits has no use for a slot that is free.
    */
   #claimNew(job: NewJob): Claim | null {
-    if (!this.#isAssigning()) return null;
+    if (!this.#supervisor.isAssigning) return null;
     const draft = draftOf(job);
     if (draft.state !== 'pending.ready') return null;
     const claim = this.#claim(draft, laneOf(draft.life));
@@ -180,7 +152,7 @@ export class Dispatcher {
   #decide(claims: Map<string, Claim>): Decide {
     return (job, lane) => {
       // The queue may be paused while a long claim is made.
-      if (!this.#isAssigning()) return 'close';
+      if (!this.#supervisor.isAssigning) return 'close';
       if (this.#isInFlight(job.id) || this.#spared.has(job.id)) return 'skip';
       const claim = this.#claim(job, lane);
       if (typeof claim === 'string') return claim;
@@ -251,7 +223,7 @@ export class Dispatcher {
     this.#awaited.add(end);
     void end.then(() => {
       this.#awaited.delete(end);
-      this.kick();
+      this.#supervisor.workArrived();
     });
     return true;
   }

@@ -13,23 +13,22 @@ export class Liveness {
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #workers: Workers;
-  readonly #onGone: (session: WorkerSession) => void;
   readonly #watched = new Map<WorkerSession, Deadline>();
 
   constructor(options: {
     clock: Clock;
     deadlines: Deadlines;
     workers: Workers;
-    onGone: (session: WorkerSession) => void;
   }) {
     this.#clock = options.clock;
     this.#deadlines = options.deadlines;
     this.#workers = options.workers;
-    this.#onGone = options.onGone;
   }
 
-  watch(session: WorkerSession): void {
-    this.#arm(session);
+  /** @param onGone called when it has been silent for too long; it is closed then. */
+  watch(session: WorkerSession, onGone: () => void): void {
+    this.forget(session);
+    this.#arm(session, onGone);
   }
 
   forget(session: WorkerSession): void {
@@ -52,25 +51,22 @@ export class Liveness {
     return this.#clock.monotonic() >= this.#silentAt(session, intervals);
   }
 
-  #arm(session: WorkerSession): void {
-    this.#deadlines.clear(this.#watched.get(session) ?? null);
+  #arm(session: WorkerSession, onGone: () => void): void {
     const after = this.#isSilent(session, lateAfter) ? goneAfter : lateAfter;
-    this.#watched.set(
-      session,
-      this.#deadlines.set(this.#silentAt(session, after), () => this.#look(session)),
-    );
+    const deadline = this.#deadlines.set(this.#silentAt(session, after), () => this.#look(session, onGone));
+    this.#watched.set(session, deadline);
   }
 
   /** Beats do not move the deadline, they are counted when it comes: a beat costs nothing. */
-  #look(session: WorkerSession): void {
+  #look(session: WorkerSession, onGone: () => void): void {
     if (this.#isSilent(session, goneAfter)) {
       session.close(closeCodes.noHeartbeat, 'no heartbeat');
-      this.#onGone(session);
+      onGone();
       return;
     }
     if (this.#isSilent(session, lateAfter)) {
       this.#workers.tell(session.workerId, { type: 'worker.late', at: this.#clock.now() });
     }
-    this.#arm(session);
+    this.#arm(session, onGone);
   }
 }

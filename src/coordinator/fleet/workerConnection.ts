@@ -12,6 +12,7 @@ import type { Dispatcher } from '../dispatch/index.ts';
 import type { EventBus } from '../eventBus.ts';
 import type { Outcome, Outcomes } from '../jobs/index.ts';
 import type { Providers } from '../limits/index.ts';
+import type { Supervisor } from '../supervisor.ts';
 import { boundedModels } from './boundedWorker.ts';
 import { misfitOf } from './keyFit.ts';
 import type { LeaseKeeper } from './leaseKeeper.ts';
@@ -40,6 +41,7 @@ export interface ConnectionParts {
   providers: Providers;
   liveness: Liveness;
   dispatcher: Dispatcher;
+  supervisor: Supervisor;
   bus: EventBus;
   audit: Audit;
   refusedWorkers: RefusedWorkers;
@@ -76,7 +78,8 @@ export class WorkerConnection {
    * @throws StoreUnavailable when the registration could not be made durable.
    */
   async hello(said: WorkerHello, running: readonly LeaseRef[], free: readonly string[] = []): Promise<void> {
-    const { workers, keeper, liveness, dispatcher, refusedWorkers, config, clock, logger } = this.#parts;
+    const { workers, keeper, liveness, dispatcher, supervisor, refusedWorkers, config, clock, logger } =
+      this.#parts;
     const session = this.#session;
     session.free = new Set(free);
     const misfit = misfitOf(said, session.key.bounds);
@@ -130,13 +133,13 @@ export class WorkerConnection {
     logger.info({ worker_id: workerId, name: hello.name, providers: hello.providers }, 'worker connected');
     session.heardAt = clock.monotonic();
     dispatcher.spare(lost.map(({ jobId }) => jobId));
-    liveness.watch(session);
-    dispatcher.kick();
+    liveness.watch(session, () => this.lost(false));
+    supervisor.workArrived();
   }
 
   /** Any frame came: the worker lives. */
   heard(): void {
-    const { clock, workers, dispatcher } = this.#parts;
+    const { clock, workers, supervisor } = this.#parts;
     const now = clock.monotonic();
     this.#session.heardAt = now;
     const wasLate = !workers.isAssignable(this.workerId);
@@ -144,11 +147,11 @@ export class WorkerConnection {
     if (!wasLate && now < this.#toldAt + tellEveryMs) return;
     this.#toldAt = now;
     workers.tell(this.workerId, { type: 'worker.heard', at: clock.now() });
-    if (wasLate && workers.isAssignable(this.workerId)) dispatcher.kick();
+    if (wasLate && workers.isAssignable(this.workerId)) supervisor.workArrived();
   }
 
   heartbeat(running: readonly LeaseRef[], models: Record<string, string[]> | undefined): void {
-    const { keeper, workers, clock, dispatcher } = this.#parts;
+    const { keeper, workers, clock, supervisor } = this.#parts;
     const graceMs = graceIntervals * this.#session.beatMs;
     const lost = keeper.heartbeat(this.workerId, running, graceMs);
     const life = workers.life(this.workerId);
@@ -156,7 +159,7 @@ export class WorkerConnection {
     const served = models === undefined ? undefined : boundedModels(models, life?.providers ?? []);
     if (served !== undefined && JSON.stringify(served) !== JSON.stringify(life?.models)) {
       workers.tell(this.workerId, { type: 'worker.modelsChanged', models: served, at: clock.now() });
-      dispatcher.kick();
+      supervisor.workArrived();
     }
     this.#session.send({ type: 'heartbeat_ack', lost: lost.map(toWireLease) });
   }
@@ -260,11 +263,11 @@ export class WorkerConnection {
 
   /** @returns whether it was this connection that the worker had. */
   #leave(): boolean {
-    const { workers, liveness, dispatcher } = this.#parts;
+    const { workers, liveness, supervisor } = this.#parts;
     liveness.forget(this.#session);
     if (workers.session(this.workerId) !== this.#session) return false;
     workers.leave(this.#session);
-    dispatcher.kick();
+    supervisor.workArrived();
     return true;
   }
 

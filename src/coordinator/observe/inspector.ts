@@ -15,7 +15,7 @@ const eventsMax: Record<MachineName, number> = {
   worker: 60,
   health: 60,
   provider: 60,
-  supervisor: 30,
+  supervisor: 60,
 };
 const actorsMax = 200;
 

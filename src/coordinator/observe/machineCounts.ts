@@ -1,6 +1,5 @@
 import type { MachineCounts, MachineName } from '../../domain/machine.ts';
 import type { ProviderView } from '../../domain/provider.ts';
-import type { SupervisorStatus } from '../../domain/states.ts';
 import type { Store } from '../../store/store.ts';
 import type { Workers } from '../fleet/index.ts';
 import { machineDefinitions, restingStates } from './machineDefinitions.ts';
@@ -11,7 +10,8 @@ export async function countMachines(parts: {
   workers: Workers;
   /** One that has met no job yet has no actor and counts as available. */
   providers: () => readonly ProviderView[];
-  supervisor: SupervisorStatus;
+  /** A state of each region. */
+  supervisor: readonly string[];
 }): Promise<MachineCounts> {
   const { byState } = await parts.store.counts();
   const providers = parts.providers().map(({ status }) => status);
@@ -20,7 +20,7 @@ export async function countMachines(parts: {
     worker: countStates('worker', parts.workers.states()),
     health: countStates('health', parts.workers.healthStates()),
     provider: countStates('provider', providers),
-    supervisor: countStates('supervisor', [parts.supervisor]),
+    supervisor: countStates('supervisor', parts.supervisor),
   };
 }
 

@@ -27,7 +27,7 @@ export const machineDefinitions: ReadonlyMap<string, MachineDefinition> = new Ma
     {
       name: name as MachineName,
       description: root.description ?? '',
-      initial: initialOf(root) ?? '',
+      initial: initialOf(root),
       states: statesBelow(root),
       transitions: transitionsOf(root),
     },

@@ -5,8 +5,8 @@
 export interface Chart {
   machine: string;
   description: string;
-  /** Path of the state an actor begins in. */
-  initial: string;
+  /** Path of the state an actor begins in; null for a machine of regions, in all of which it begins. */
+  initial: string | null;
   width: number;
   height: number;
   /** A state before those inside of it. */

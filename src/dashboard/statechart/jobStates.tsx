@@ -38,7 +38,7 @@ export function JobStates({ id, changedAt }: { id: string; changedAt: string }):
       <Statechart
         chart={jobChart}
         label={isLive ? 'States of this job' : `States of this job, ${shown + 1} of ${entries.length}`}
-        current={entry.to}
+        current={[entry.to]}
         notes={notesOf(entries, shown)}
         taken={takenBy(jobChart, entry)}
         takenKey={shown}

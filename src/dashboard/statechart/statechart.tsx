@@ -19,12 +19,14 @@ export interface StateNote {
   isUsed: boolean;
 }
 
+const noState: readonly string[] = [];
+
 interface Props {
   chart: Chart;
   /** What the picture shows, for those who listen. */
   label: string;
-  /** Path of the state that is lit; those around it are outlined. */
-  current?: string | null;
+  /** Paths of the states that are lit, one for each region; those around them are outlined. */
+  current?: readonly string[];
   notes?: ReadonlyMap<string, StateNote>;
   /** The arrows of the last change. */
   taken?: Taken;
@@ -39,17 +41,17 @@ interface Props {
  * same stands below as text. On a narrow screen it is moved sideways, with the lit state in view.
  */
 export function Statechart(props: Props): JSX.Element {
-  const { chart, label, current = null, taken = nothingTaken } = props;
+  const { chart, label, current = noState, taken = nothingTaken } = props;
   const told = useSignal<string | null>(null);
   const place = useRef<HTMLDivElement>(null);
-  const inView = chart.states.find(({ path }) => path === (current ?? chart.initial));
+  const inView = chart.states.find(({ path }) => path === (current[0] ?? chart.initial));
   useEffect(() => {
     const box = place.current;
     if (box === null || inView === undefined) return;
     const middle = ((inView.box.x + inView.box.width / 2) / chart.width) * box.scrollWidth;
     box.scrollLeft = middle - box.clientWidth / 2;
   }, [inView, chart]);
-  const shown = chart.states.find(({ path }) => path === (told.value ?? current));
+  const shown = chart.states.find(({ path }) => path === (told.value ?? current[0]));
   const edges = chart.edges.map((edge, index) => ({ edge, index }));
   // What was gone along is drawn last, over the others.
   const ordered = [...edges].sort((a, b) => Number(taken.has(a.index)) - Number(taken.has(b.index)));
@@ -116,7 +118,7 @@ function nameOf({ path, name }: ChartState): string {
 function StateBox(
   props: Props & {
     state: ChartState;
-    current: string | null;
+    current: readonly string[];
     onEnter(path: string): void;
     onLeave(path: string): void;
   },
@@ -124,7 +126,7 @@ function StateBox(
   const { state, current, notes, hrefOf, onEnter, onLeave } = props;
   const { path, box, kind, isEnd } = state;
   const note = notes?.get(path);
-  const isCurrent = path === current;
+  const isCurrent = current.includes(path);
   const classes = classOf(state, props);
   const href = hrefOf?.(path) ?? null;
   // It begins with what can be seen, so that somebody can name it to a machine that listens (WCAG 2.5.3).
@@ -180,13 +182,14 @@ function StateBox(
   );
 }
 
-function classOf({ path, kind }: ChartState, { current = null, notes }: Props): string {
-  const isAround = path !== current && current !== null && withAncestors(current).includes(path);
+function classOf({ path, kind }: ChartState, { current = noState, notes }: Props): string {
+  const isCurrent = current.includes(path);
+  const isAround = !isCurrent && current.some((one) => withAncestors(one).includes(path));
   return [
     'state',
     `state-${path === anyState ? 'any' : kind}`,
     `tone-${toneOf(path)}`,
-    path === current ? 'is-current' : '',
+    isCurrent ? 'is-current' : '',
     isAround ? 'is-around' : '',
     notes?.get(path)?.isUsed === true ? 'is-used' : '',
   ].join(' ');

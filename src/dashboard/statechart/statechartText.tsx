@@ -5,7 +5,7 @@ import type { StateNote } from './statechart.tsx';
 interface Props {
   chart: Chart;
   label: string;
-  current: string | null;
+  current: readonly string[];
   notes: ReadonlyMap<string, StateNote> | undefined;
 }
 
@@ -53,9 +53,9 @@ function States(props: Props & { parent: string }): JSX.Element | null {
   return (
     <ul>
       {states.map((state: ChartState) => (
-        <li key={state.path} aria-current={state.path === current ? 'step' : undefined}>
+        <li key={state.path} aria-current={current.includes(state.path) ? 'step' : undefined}>
           <strong>{state.name}</strong>
-          {state.path === current ? ' (now)' : ''}: {state.description}
+          {current.includes(state.path) ? ' (now)' : ''}: {state.description}
           {notes?.has(state.path) === true ? ` ${notes.get(state.path)?.spoken}.` : ''}
           <States {...props} parent={state.path} />
         </li>

@@ -5,7 +5,8 @@ import type { Iso } from './iso.ts';
 export interface WireMachine {
   name: MachineName;
   description: string;
-  initial: string;
+  /** null: its states are regions that run side by side. */
+  initial: string | null;
   total: number;
   states: WireMachineState[];
   /** In every state. */

@@ -63,7 +63,7 @@ export function Machines({ params }: { params: Record<string, string> }): JSX.El
   const { counts, changes } = machines.value;
   const { chart, actor, hrefOf } = looks[name];
   const byPath = counts === null ? null : countsByPath(counts, name);
-  const only = actor === null && byPath !== null ? [...byPath].find(([, here]) => here > 0)?.[0] : undefined;
+  const current = actor === null && counts !== null ? statesOf(counts[name]) : [];
   const ofThis = changes.filter(({ machine }) => machine === name);
   return (
     <Page title="Machines">
@@ -86,7 +86,7 @@ export function Machines({ params }: { params: Record<string, string> }): JSX.El
               key={name}
               chart={chart}
               label={`States of the ${name} machine`}
-              current={only ?? null}
+              current={current}
               notes={actor === null ? new Map() : notesOf(byPath, chart, actor)}
               hrefOf={hrefOf}
             />
@@ -97,6 +97,11 @@ export function Machines({ params }: { params: Record<string, string> }): JSX.El
       {may('admin') ? <Inspect key={name} machine={name} /> : null}
     </Page>
   );
+}
+
+/** Where the only actor of a machine is: a state of each region. */
+function statesOf(counts: Record<string, number>): string[] {
+  return Object.entries(counts).flatMap(([path, here]) => (here > 0 ? [path] : []));
 }
 
 function totalOf(byPath: ReadonlyMap<string, number>, actor: string): string {

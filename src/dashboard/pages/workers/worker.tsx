@@ -138,7 +138,7 @@ function KnownWorker({ worker }: { worker: WireWorker }): JSX.Element {
         </div>
       </div>
       <Card title="States">
-        <Statechart chart={workerChart} label="States of this worker" current={useWorkerState(worker)} />
+        <Statechart chart={workerChart} label="States of this worker" current={[useWorkerState(worker)]} />
       </Card>
     </Page>
   );

@@ -2,7 +2,6 @@ import type { Failure, ProviderTally } from './failure.ts';
 import type { Cost } from './money.ts';
 import type { JobState } from './states.ts';
 import type { Usage } from './usage.ts';
-import type { ToolCall } from './workerProtocol.ts';
 
 /** One message of a chat, passed to the provider as it is. */
 export interface Message {
@@ -173,6 +172,14 @@ export interface JobRecord {
   machineVersion: number;
   state: JobState;
   life: JobLife;
+}
+
+/** A call of a tool that the model wants, in OpenAI's shape whatever the provider's is. */
+export interface ToolCall {
+  id: string;
+  type: 'function';
+  /** `arguments` is JSON as text. */
+  function: { name: string; arguments: string };
 }
 
 /** A live lease as frames name it. */

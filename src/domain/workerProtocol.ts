@@ -1,5 +1,5 @@
 import type { ErrorClass } from './failure.ts';
-import type { Message } from './job.ts';
+import type { Message, ToolCall } from './job.ts';
 import type { WireUsage } from './usage.ts';
 import type { WorkerKind } from './worker.ts';
 
@@ -80,14 +80,6 @@ export interface ChunkFrame extends WireLease {
   type: 'chunk';
   seq: number;
   text: string;
-}
-
-/** A call of a tool that the model wants, in OpenAI's shape whatever the provider's is. */
-export interface ToolCall {
-  id: string;
-  type: 'function';
-  /** `arguments` is JSON as text. */
-  function: { name: string; arguments: string };
 }
 
 export interface WireResult {

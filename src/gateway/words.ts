@@ -1,5 +1,6 @@
 import type { Outcome } from '../coordinator/jobs/index.ts';
 import type { ReportedFailure } from '../domain/failure.ts';
+import type { ToolCall } from '../domain/job.ts';
 import { nameLengthMax } from '../domain/limits.ts';
 import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';
 import {
@@ -7,7 +8,6 @@ import {
   messageLengthMax,
   outputBytesMax,
   outputTexts,
-  type ToolCall,
   type WireFailure,
   type WireResult,
 } from '../domain/workerProtocol.ts';

@@ -9,7 +9,10 @@
 
 import type { AuditEntry } from '../domain/audit.ts';
 import type { JobRecord } from '../domain/job.ts';
-import type { RegistryRecords } from './changes/apply.ts';
+import type { KeyRecord } from '../domain/key.ts';
+import type { ProviderHold } from '../domain/provider.ts';
+import type { QueueState } from '../domain/queue.ts';
+import type { WorkerRecord } from '../domain/worker.ts';
 import type { CostMonth } from './changes/costMonth.ts';
 import type { Change, IdempotencyRecord, JobChange } from './store.ts';
 
@@ -133,6 +136,15 @@ export interface Load {
   lastOrdinal(ordinal: number): void;
   /** A change that was made after all of that. @throws Error when it does not fit what came before it. */
   change(change: StoredChange): void;
+}
+
+/** Everything but jobs, as a log keeps it: few records, written whole with every checkpoint. */
+export interface RegistryRecords {
+  workers: WorkerRecord[];
+  keys: KeyRecord[];
+  queue: QueueState;
+  /** What holds providers back. */
+  providers: ProviderHold[];
 }
 
 /** A change as logs keep it. That of an existing job has the job's ordinal, by which a log finds its place. */

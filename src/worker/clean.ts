@@ -1,10 +1,10 @@
 import { errorClasses } from '../domain/failure.ts';
+import type { ToolCall } from '../domain/job.ts';
 import { costUsdMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
 import type { WireUsage } from '../domain/usage.ts';
 import {
   frameDepthMax,
   statusMax,
-  type ToolCall,
   toolCallsMax,
   type WireFailure,
   type WireResult,

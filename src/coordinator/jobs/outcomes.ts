@@ -12,6 +12,7 @@ import {
   type Others,
   type ReportedFailure,
 } from '../../domain/failure.ts';
+import type { ToolCall } from '../../domain/job.ts';
 import {
   type Attempt,
   type AttemptOutcome,
@@ -23,7 +24,6 @@ import {
 } from '../../domain/job.ts';
 import { type Cost, noCost } from '../../domain/money.ts';
 import { judgedUsage, type Usage, usageFromWire } from '../../domain/usage.ts';
-import type { ToolCall } from '../../domain/workerProtocol.ts';
 import type { AckReason, WorkerSession } from '../fleet/index.ts';
 import type { Providers } from '../limits/index.ts';
 import type { JobHost } from './jobHost.ts';

@@ -1,10 +1,9 @@
 import type { Failure } from '../failure.ts';
-import type { AttemptOutcome, Message } from '../job.ts';
+import type { AttemptOutcome, Message, ToolCall } from '../job.ts';
 import type { CostStatus } from '../money.ts';
 import type { JobState, JobStatus } from '../states.ts';
 import type { WireUsage } from '../usage.ts';
 import type { WaitingReason } from '../waiting.ts';
-import type { ToolCall } from '../workerProtocol.ts';
 import type { Iso } from './iso.ts';
 
 /** A job. In lists and live events what can be long is cut down, and `…_truncated` says so; `GET /api/jobs/:id` has it all. */

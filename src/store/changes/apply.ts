@@ -10,7 +10,7 @@ import type { ProviderHold } from '../../domain/provider.ts';
 import { type QueueState, untouchedQueue } from '../../domain/queue.ts';
 import { isTerminal } from '../../domain/states.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
-import type { StoredChange, StoredJobChange } from '../durableLog.ts';
+import type { RegistryRecords, StoredChange, StoredJobChange } from '../durableLog.ts';
 import type { LedgerEntry } from '../store.ts';
 import type { CostSink } from './costMonth.ts';
 
@@ -30,15 +30,6 @@ export interface Registry {
   costs: CostSink;
   /** Where the audit log goes. */
   audit: AuditSink;
-}
-
-/** The same as a log keeps it. */
-export interface RegistryRecords {
-  workers: WorkerRecord[];
-  keys: KeyRecord[];
-  queue: QueueState;
-  /** What holds providers back. */
-  providers: ProviderHold[];
 }
 
 /** What a log is to keep of it. */

@@ -5,23 +5,16 @@
 
 import { partsOfIdempotencyKey } from '../../domain/idempotency.ts';
 import type { JobRecord } from '../../domain/job.ts';
-import {
-  applyToRegistry,
-  createRegistry,
-  leavingJob,
-  nextJob,
-  type Registry,
-  type RegistryRecords,
-} from '../changes/apply.ts';
+import { applyToRegistry, createRegistry, leavingJob, nextJob, type Registry } from '../changes/apply.ts';
 import type { CostMonth } from '../changes/costMonth.ts';
-import type { Load, StoredChange } from '../durableLog.ts';
+import type { Load, RegistryRecords, StoredChange } from '../durableLog.ts';
 import type { IdempotencyRecord } from '../store.ts';
 import { AuditLog } from './auditLog.ts';
 import { CostBook } from './costBook.ts';
 import { BacklogIndex } from './index/backlogIndex.ts';
 import { JobIndex } from './index/jobIndex.ts';
 import { LaneIndex } from './index/laneIndex.ts';
-import type { Scan } from './search/jobScan.ts';
+import type { Scan } from './search/jobSearch.ts';
 import { Sharing } from './sharing.ts';
 
 /** What `Memory` asks of the outside. */

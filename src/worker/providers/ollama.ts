@@ -1,10 +1,6 @@
+import type { ToolCall } from '../../domain/job.ts';
 import type { WireUsage } from '../../domain/usage.ts';
-import {
-  type Assignment,
-  frameBytesMax,
-  outputBytesMax,
-  type ToolCall,
-} from '../../domain/workerProtocol.ts';
+import { type Assignment, frameBytesMax, outputBytesMax } from '../../domain/workerProtocol.ts';
 import { abortedOutcome, type Outcome, type Provider, type RunContext } from '../provider.ts';
 import { classify, type Refusal } from './errors/classify.ts';
 import {

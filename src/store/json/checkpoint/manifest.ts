@@ -6,7 +6,7 @@
 import { crc32 } from 'node:zlib';
 import { Low } from 'lowdb';
 import { untouchedQueue } from '../../../domain/queue.ts';
-import type { RegistryRecords } from '../../changes/apply.ts';
+import type { RegistryRecords } from '../../durableLog.ts';
 import { StoreFormatTooNew } from '../../store.ts';
 import { DurableJson } from '../durableFile.ts';
 import { StoreCorrupt } from '../errors.ts';

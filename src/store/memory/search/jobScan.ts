@@ -7,13 +7,7 @@ import type { JobRecord } from '../../../domain/job.ts';
 import type { DurableLog } from '../../durableLog.ts';
 import type { JobFilter } from '../../store.ts';
 import type { Memory } from '../memory.ts';
-import { filterJobs, type Progress, passing, wholeTestOf } from './jobSearch.ts';
-
-/** A scan under way, as the archiving of jobs sees it. */
-export interface Scan extends Progress {
-  /** Ordinals of jobs that were archived after the scan had looked at them: it must not look at them again there. */
-  readonly archived: Set<number>;
-}
+import { filterJobs, passing, type Scan, wholeTestOf } from './jobSearch.ts';
 
 /**
  * Every job that the filter takes, newest first, and after those the archived ones. A job that is

@@ -73,6 +73,12 @@ export interface Progress {
   below: number;
 }
 
+/** A scan under way, as the archiving of jobs sees it. */
+export interface Scan extends Progress {
+  /** Ordinals of jobs that were archived after the scan had looked at them: it must not look at them again there. */
+  readonly archived: Set<number>;
+}
+
 /**
  * Every job that the filter takes, newest first, in batches of what is found in one turn of the event loop. Each job is
  * looked at once, however it changes meanwhile; those that are created meanwhile are not looked at.

@@ -1,5 +1,6 @@
 import type { JSONObject, SharedV4ProviderOptions } from '@ai-sdk/provider';
-import type { Assignment, ToolCall } from '../../../domain/workerProtocol.ts';
+import type { ToolCall } from '../../../domain/job.ts';
+import type { Assignment } from '../../../domain/workerProtocol.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
 
 /** One message of a chat: its text, and what was said in other forms. */

@@ -1,6 +1,6 @@
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
+import type { ToolCall } from '../../../domain/job.ts';
 import type { WireUsage } from '../../../domain/usage.ts';
-import type { ToolCall } from '../../../domain/workerProtocol.ts';
 import type { Fields } from '../../../lib/fields.ts';
 
 /** What an event of the stream says that the SDK leaves out, or puts in its own words. */

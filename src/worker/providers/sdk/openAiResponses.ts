@@ -1,6 +1,7 @@
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
+import type { ToolCall } from '../../../domain/job.ts';
 import type { WireUsage } from '../../../domain/usage.ts';
-import type { Assignment, ToolCall } from '../../../domain/workerProtocol.ts';
+import type { Assignment } from '../../../domain/workerProtocol.ts';
 import { type Fields, fieldsOf, isFields } from '../../../lib/fields.ts';
 import { own } from '../../../lib/own.ts';
 import {

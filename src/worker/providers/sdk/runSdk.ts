@@ -8,8 +8,9 @@ import {
   type LanguageModelV4StreamPart,
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
+import type { ToolCall } from '../../../domain/job.ts';
 import type { WireUsage } from '../../../domain/usage.ts';
-import { outputBytesMax, type ToolCall, type WireFailure } from '../../../domain/workerProtocol.ts';
+import { outputBytesMax, type WireFailure } from '../../../domain/workerProtocol.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
 import { abortedOutcome, type FailedOutcome, type Outcome, type RunContext } from '../../provider.ts';
 import { classify, type Refuser } from '../errors/classify.ts';

@@ -1,31 +1,28 @@
 import type { Config } from '../config/config.ts';
 import type { Reloaded } from '../config/liveConfig.ts';
 import type { Doer } from '../domain/audit.ts';
-import type { Clock } from '../domain/clock.ts';
 import type { BreakdownName, CostBreakdown, CostSpan, CostSummary } from '../domain/costReport.ts';
 import { CoordinatorError } from '../domain/errors.ts';
-import { type JobRecord, type JobRequest, laneOf } from '../domain/job.ts';
+import type { JobRecord, JobRequest } from '../domain/job.ts';
 import type { Principal } from '../domain/key.ts';
 import type { MachineCounts } from '../domain/machine.ts';
 import type { ProviderView } from '../domain/provider.ts';
 import type { QueueState } from '../domain/queue.ts';
 import { isTerminal, type SupervisorStatus, statusOf } from '../domain/states.ts';
-import type { Stats, StatsHistory, StatsRange, Vitals } from '../domain/stats.ts';
+import type { Stats, StatsHistory, StatsRange } from '../domain/stats.ts';
 import type { Waiting } from '../domain/waiting.ts';
 import type { WorkerKey, WorkerOwner, WorkerView } from '../domain/worker.ts';
-import { closeCodes } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Member } from '../routing/member.ts';
-import type { Plan } from '../routing/router.ts';
 import type { JobCounts, JobFilter, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
 import type { Audit } from './audit.ts';
 import type { Follower } from './changes.ts';
+import { explainRoute, type RouteExplanation } from './dispatch/index.ts';
 import type { EventBus } from './eventBus.ts';
-import { WorkerConnection, type WorkerLink } from './fleet/index.ts';
+import { servedBy, type WorkerConnection, type WorkerLink } from './fleet/index.ts';
 
 import { findJob, type PlannedRequest, planOrRefuse } from './jobs/index.ts';
 
-import { costBreakdown, costSummary, countMachines, type Inspector, takeStats } from './observe/index.ts';
+import type { Inspector } from './observe/index.ts';
 
 import { type CoordinatorOptions, createParts, type Parts } from './parts.ts';
 
@@ -41,14 +38,6 @@ export interface JobView {
   heartbeatAt: number | null;
 }
 
-/** What the routing would do with a job, and how it sees each candidate. */
-export interface RouteExplanation {
-  plan: Plan;
-  members: readonly Member[];
-  /** null when all of them are skipped: the job would wait. */
-  picked: Member | null;
-}
-
 /**
  * Makes it happen: hosts the actors, commits their changes, hands out work and watches the deadlines. Everything that
  * reaches it from outside (routes, frames, the command line) is one method here.
@@ -61,26 +50,19 @@ export class Coordinator {
   readonly inspector: Inspector | null;
   readonly #config: () => Config;
   readonly #store: Store;
-  readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #parts: Parts;
-  readonly #startedAt: number;
-  readonly #vitals: (() => Vitals) | null;
-  readonly #connections = new Set<WorkerConnection>();
-  #isDismissing = false;
 
   constructor(options: CoordinatorOptions) {
-    const { config, store, clock, logger, vitals } = options;
+    const { config, store, logger } = options;
     this.#config = config;
     this.#store = store;
-    this.#clock = clock;
+
     this.#logger = logger;
     this.#parts = createParts(options);
     this.bus = this.#parts.bus;
     this.audit = this.#parts.audit;
     this.inspector = this.#parts.inspector;
-    this.#startedAt = clock.monotonic();
-    this.#vitals = vitals ?? null;
   }
 
   /**
@@ -105,7 +87,7 @@ export class Coordinator {
       this.#parts.keeper.adopt(job);
     }
     for (const job of await this.#store.delayedJobs()) this.#parts.delays.follow(job);
-    this.#expectReturns();
+    this.#parts.connections.expectReturns(this.#returnMs());
     this.#parts.retention.start();
     this.#parts.workerRetention.start();
     this.#parts.course.start();
@@ -127,8 +109,7 @@ export class Coordinator {
 
   /** Jobs that connected workers hold: what a drain waits for. */
   heldByConnected(): number {
-    const { workers, leases } = this.#parts;
-    return workers.sessions().reduce((sum, { workerId }) => sum + leases.held(workerId), 0);
+    return this.#parts.connections.held();
   }
 
   /**
@@ -137,7 +118,7 @@ export class Coordinator {
    */
   async drain(graceMs: number): Promise<void> {
     this.#parts.supervisor.drain();
-    await this.#leasesEnded(graceMs);
+    await this.#parts.connections.drained(graceMs);
     await this.#parts.supervisor.idle();
   }
 
@@ -146,10 +127,8 @@ export class Coordinator {
    * deliver then), and requests that wait for a job are answered with the job as it is.
    */
   dismiss(): void {
-    this.#isDismissing = true;
     this.#parts.waits.endAll();
-    for (const session of this.#parts.workers.sessions())
-      session.close(closeCodes.restarting, 'the coordinator restarts');
+    this.#parts.connections.dismiss();
   }
 
   /** Let go of everything. */
@@ -263,44 +242,27 @@ export class Coordinator {
 
   /** Everything in figures, at this moment: some 50 µs, however many jobs there are. */
   stats(): Promise<Stats> {
-    return takeStats({
-      store: this.#store,
-      clock: this.#clock,
-      leases: this.#parts.leases,
-      workers: this.#parts.workers,
-      providers: this.#parts.providers,
-      activity: this.#parts.activity,
-      refusedWorkers: this.#parts.refusedWorkers,
-      queue: this.queue,
-      status: () => this.status,
-      startedAt: this.#startedAt,
-      vitals: this.#vitals,
-    });
+    return this.#parts.reports.stats();
   }
 
   /** What was spent in the running calendar period of a zone (IANA name). Its cost does not grow with the jobs. */
   costSummary(span: CostSpan, zone: string): Promise<CostSummary> {
-    return costSummary({ store: this.#store, clock: this.#clock }, span, zone);
+    return this.#parts.reports.costSummary(span, zone);
   }
 
   /** The same by provider, model, worker, tag or tier. */
   costBreakdown(by: BreakdownName, span: CostSpan, zone: string): Promise<CostBreakdown> {
-    return costBreakdown({ store: this.#store, clock: this.#clock }, by, span, zone);
+    return this.#parts.reports.costBreakdown(by, span, zone);
   }
 
   /** How many actors of each machine are in each state; a provider that has met no job yet counts as available. */
   machineCounts(): Promise<MachineCounts> {
-    return countMachines({
-      store: this.#store,
-      workers: this.#parts.workers,
-      providers: () => this.providers(),
-      supervisor: this.#parts.supervisor.states,
-    });
+    return this.#parts.reports.machineCounts();
   }
 
   /** Every provider that is configured, served or was met by a job. */
   providers(): ProviderView[] {
-    return this.#parts.providers.views(this.#parts.workers.fleet().flatMap(({ life }) => life.providers));
+    return this.#parts.providers.views(servedBy(this.#parts.workers.fleet()));
   }
 
   /**
@@ -380,36 +342,12 @@ export class Coordinator {
 
   /** A worker has opened a connection; its hello is yet to come. @param by for the audit log. */
   connect(link: WorkerLink, key: WorkerKey, by?: Doer): WorkerConnection {
-    const connection = new WorkerConnection(
-      {
-        config: this.#config,
-        clock: this.#clock,
-        workers: this.#parts.workers,
-        keeper: this.#parts.keeper,
-        outcomes: this.#parts.outcomes,
-        leases: this.#parts.leases,
-        providers: this.#parts.providers,
-        liveness: this.#parts.liveness,
-        dispatcher: this.#parts.dispatcher,
-        supervisor: this.#parts.supervisor,
-        bus: this.bus,
-        audit: this.audit,
-        refusedWorkers: this.#parts.refusedWorkers,
-        logger: this.#logger,
-      },
-      link,
-      key,
-      by,
-    );
-    this.#connections.add(connection);
-    return connection;
+    return this.#parts.connections.open(link, key, by);
   }
 
   /** The connection's socket has ended. @param code of the close frame that came, 1006 when none did. */
   disconnect(connection: WorkerConnection, code: number): void {
-    this.#connections.delete(connection);
-    // Whoever was told to come back is not lost.
-    if (!this.#isDismissing) connection.gone(code);
+    this.#parts.connections.ended(connection, code);
   }
 
   /** Record that the configuration was read again, by the names of what changed. Never rejects: it is in force already. */
@@ -430,11 +368,7 @@ export class Coordinator {
 
   /** What the routing would do with a job that was sent now. @throws CoordinatorError invalid_request. */
   explainRoute(request: JobRequest): RouteExplanation {
-    const plan = planOrRefuse(request, this.#config());
-    const [target, ...chain] = plan.candidates;
-    const members = this.#parts.candidates.of({ target, chain });
-    const lane = laneOf({ strategy: plan.strategy, target, chain });
-    return { plan, members, picked: this.#parts.candidates.pick(plan, lane, members) };
+    return explainRoute(this.#parts.candidates, planOrRefuse(request, this.#config()));
   }
 
   /** A job with what only this process knows of it; `position` is left out. */
@@ -452,42 +386,12 @@ export class Coordinator {
     return returnIntervals * this.#config().jobs.heartbeatIntervalSeconds * 1000;
   }
 
-  /** Workers that held leases at the restart have a while to come back; then their jobs are stuck. */
-  #expectReturns(): void {
-    const waitMs = this.#returnMs();
-    for (const workerId of new Set([...this.#parts.leases.all()].map((lease) => lease.workerId))) {
-      this.#parts.deadlines.set(this.#clock.monotonic() + waitMs, () => {
-        if (this.#parts.workers.session(workerId) === null) this.#parts.keeper.workerLost(workerId);
-      });
-    }
-  }
-
   #afterStall(lateMs: number): void {
     this.#logger.warn(
       { late_ms: Math.round(lateMs) },
       'the coordinator stood still; every lease gets fresh grace',
     );
-    this.#parts.liveness.refreshAll();
+    this.#parts.connections.refreshAll();
     this.#parts.keeper.refreshAll();
-  }
-
-  /** Resolves when no connected worker holds a lease, or after `graceMs`. */
-  #leasesEnded(graceMs: number): Promise<void> {
-    const isDone = () => this.heldByConnected() === 0;
-    if (isDone()) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancelTimer = this.#clock.after(graceMs, resolve);
-    const look = () => {
-      if (isDone()) resolve();
-    };
-    const ends = [
-      cancelTimer,
-      this.#parts.supervisor.onSlotFreed(look),
-      // A worker that leaves takes its leases out of the count, and frees no slot.
-      this.bus.subscribe(look),
-    ];
-    return promise.finally(() => {
-      for (const end of ends) end();
-    });
   }
 }

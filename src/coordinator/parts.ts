@@ -12,7 +12,7 @@ import { Candidates, Dispatcher, WaitingReasons } from './dispatch/index.ts';
 import { Retention, WorkerRetention } from './duties/index.ts';
 
 import { EventBus } from './eventBus.ts';
-import { LeaseKeeper, Leases, Liveness, RefusedWorkers, Workers } from './fleet/index.ts';
+import { Connections, LeaseKeeper, Leases, Liveness, RefusedWorkers, Workers } from './fleet/index.ts';
 
 import {
   Admission,
@@ -27,7 +27,7 @@ import {
 
 import { ProviderHolds, Providers } from './limits/index.ts';
 
-import { Activity, Course, Inspector } from './observe/index.ts';
+import { Activity, Course, Inspector, Reports } from './observe/index.ts';
 
 import { QueueSwitch } from './queueSwitch.ts';
 import { Supervisor } from './supervisor.ts';
@@ -150,6 +150,23 @@ export function createParts(options: CoordinatorOptions) {
     ],
     observers: [(change) => activity.follow(change), (change) => bus.follow(change)],
   });
+  const connections = new Connections({
+    config,
+    clock,
+    deadlines,
+    workers,
+    keeper,
+    outcomes,
+    leases,
+    providers,
+    liveness: new Liveness({ clock, deadlines, workers }),
+    dispatcher,
+    supervisor,
+    bus,
+    audit,
+    refusedWorkers,
+    logger,
+  });
   return {
     inspector,
     supervisor,
@@ -191,11 +208,7 @@ export function createParts(options: CoordinatorOptions) {
     keeper,
     candidates,
     dispatcher,
-    liveness: new Liveness({
-      clock,
-      deadlines,
-      workers,
-    }),
+    connections,
     waiting: new WaitingReasons({
       candidates,
       leases,
@@ -205,7 +218,19 @@ export function createParts(options: CoordinatorOptions) {
       queue: () => queue.state,
       isAssigning: () => supervisor.isAssigning,
     }),
-    activity,
+    reports: new Reports({
+      store,
+      clock,
+      leases,
+      workers,
+      providers,
+      activity,
+      refusedWorkers,
+      queue,
+      supervisor,
+      startedAt: clock.monotonic(),
+      vitals: options.vitals,
+    }),
     course: new Course({ clock, activity, counts: () => store.counts() }),
   };
 }

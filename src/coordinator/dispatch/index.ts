@@ -5,4 +5,5 @@
 
 export { Candidates } from './candidates.ts';
 export { Dispatcher } from './dispatcher.ts';
+export { explainRoute, type RouteExplanation } from './explainRoute.ts';
 export { WaitingReasons } from './waitingReason.ts';

@@ -40,3 +40,8 @@ export function passOver(
   const triedAt = ({ health }: FleetMember) => health.until(provider, model) ?? Number.POSITIVE_INFINITY;
   return fitting.toSorted((a, b) => (triedAt(a) < triedAt(b) ? -1 : triedAt(a) > triedAt(b) ? 1 : 0));
 }
+
+/** Providers that connected workers serve, each once. */
+export function servedBy(fleet: readonly FleetMember[]): string[] {
+  return [...new Set(fleet.flatMap(({ life }) => life.providers))];
+}

@@ -4,11 +4,12 @@
  * that no longer lists it. A crash leaves workers and running jobs in the store; their leases are adopted with fresh grace.
  */
 
-export { type FleetMember, isAble, isOpen, passOver } from './fleetMember.ts';
+export { Connections } from './connections.ts';
+export { type FleetMember, isAble, isOpen, passOver, servedBy } from './fleetMember.ts';
 export { LeaseKeeper } from './leaseKeeper.ts';
 export { type Lease, Leases } from './leases.ts';
 export { Liveness } from './liveness.ts';
 export { RefusedWorkers } from './refusedWorkers.ts';
-export { WorkerConnection } from './workerConnection.ts';
+export type { WorkerConnection } from './workerConnection.ts';
 export { type AckReason, leaseOf, type WorkerLink, type WorkerSession } from './workerSession.ts';
 export { Workers } from './workers.ts';

@@ -8,6 +8,7 @@ import type { WorkerHello, WorkerKey } from '../../domain/worker.ts';
 import { closeCodes, refusalCodes } from '../../domain/workerProtocol.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Audit } from '../audit.ts';
+import type { Deadlines } from '../deadlines.ts';
 import type { Dispatcher } from '../dispatch/index.ts';
 import type { EventBus } from '../eventBus.ts';
 import type { Outcome, Outcomes } from '../jobs/index.ts';
@@ -34,6 +35,7 @@ const tellEveryMs = 1_000;
 export interface ConnectionParts {
   config: () => Config;
   clock: Clock;
+  deadlines: Deadlines;
   workers: Workers;
   keeper: LeaseKeeper;
   outcomes: Outcomes;

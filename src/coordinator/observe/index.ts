@@ -4,9 +4,7 @@
  */
 
 export { Activity } from './activity.ts';
-export { costBreakdown, costSummary } from './costs.ts';
 export { Course } from './course.ts';
 export { Inspector, inspectOption, nothingInspected } from './inspector.ts';
-export { countMachines } from './machineCounts.ts';
 export { machineDefinitions } from './machineDefinitions.ts';
-export { takeStats } from './stats.ts';
+export { Reports } from './reports.ts';

@@ -1,26 +1,24 @@
 import type { MachineCounts, MachineName } from '../../domain/machine.ts';
-import type { ProviderView } from '../../domain/provider.ts';
-import type { Store } from '../../store/store.ts';
-import type { Workers } from '../fleet/index.ts';
+import { servedBy } from '../fleet/index.ts';
 import { machineDefinitions, restingStates } from './machineDefinitions.ts';
+import type { StatsParts } from './stats.ts';
 
 /** How many actors of each machine are in each state that they can rest in, also where that is none. */
-export async function countMachines(parts: {
-  store: Store;
-  workers: Workers;
-  /** One that has met no job yet has no actor and counts as available. */
-  providers: () => readonly ProviderView[];
-  /** A state of each region. */
-  supervisor: readonly string[];
-}): Promise<MachineCounts> {
-  const { byState } = await parts.store.counts();
-  const providers = parts.providers().map(({ status }) => status);
+export async function countMachines({
+  store,
+  workers,
+  providers,
+  supervisor,
+}: Pick<StatsParts, 'store' | 'workers' | 'providers' | 'supervisor'>): Promise<MachineCounts> {
+  const { byState } = await store.counts();
+  // One that has met no job yet has no actor and counts as available.
+  const statuses = providers.views(servedBy(workers.fleet())).map(({ status }) => status);
   return {
     job: byState,
-    worker: countStates('worker', parts.workers.states()),
-    health: countStates('health', parts.workers.healthStates()),
-    provider: countStates('provider', providers),
-    supervisor: countStates('supervisor', parts.supervisor),
+    worker: countStates('worker', workers.states()),
+    health: countStates('health', workers.healthStates()),
+    provider: countStates('provider', statuses),
+    supervisor: countStates('supervisor', supervisor.states),
   };
 }
 

@@ -1,11 +1,11 @@
 import type { Clock } from '../../domain/clock.ts';
 import type { QueueState } from '../../domain/queue.ts';
-import type { SupervisorStatus } from '../../domain/states.ts';
 import type { PendingGroup, Stats, Vitals } from '../../domain/stats.ts';
 import type { BacklogGroup, Store } from '../../store/store.ts';
-import type { Leases, RefusedWorkers, Workers } from '../fleet/index.ts';
+import { type Leases, type RefusedWorkers, servedBy, type Workers } from '../fleet/index.ts';
 
 import type { Providers } from '../limits/index.ts';
+import type { Supervisor } from '../supervisor.ts';
 import type { Activity } from './activity.ts';
 
 /** Clients name providers: beyond this many groups and providers the smallest are told together. */
@@ -22,11 +22,11 @@ export interface StatsParts {
   providers: Providers;
   activity: Activity;
   refusedWorkers: RefusedWorkers;
-  queue: QueueState;
-  status: () => SupervisorStatus;
+  queue: { readonly state: QueueState };
+  supervisor: Pick<Supervisor, 'status' | 'states'>;
   /** Monotonic ms of the start. */
   startedAt: number;
-  vitals: (() => Vitals) | null;
+  vitals: (() => Vitals) | undefined;
 }
 
 /** Everything that there is to count, at this moment. Nothing here grows with the number of jobs. */
@@ -43,7 +43,7 @@ export async function takeStats(parts: StatsParts): Promise<Stats> {
     taken: leases.held(id),
     lastHeartbeatAt,
   }));
-  const served = [...new Set(connected.flatMap((worker) => worker.providers))];
+  const served = servedBy(workers.fleet());
   return {
     at: clock.now(),
     jobs: { total, byStatus, byState },
@@ -64,9 +64,9 @@ export async function takeStats(parts: StatsParts): Promise<Stats> {
     },
     refusedWorkers: parts.refusedWorkers.list().slice(0, refusedMax),
     ...activity.read(),
-    queue: parts.queue,
+    queue: parts.queue.state,
     coordinator: {
-      status: parts.status(),
+      status: parts.supervisor.status,
       uptimeMs: clock.monotonic() - parts.startedAt,
       journalBytes: health.replayBytes,
       store: health.status,

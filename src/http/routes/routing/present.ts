@@ -1,4 +1,4 @@
-import type { RouteExplanation } from '../../../coordinator/coordinator.ts';
+import type { RouteExplanation } from '../../../coordinator/dispatch/index.ts';
 import { iso } from '../../../domain/wire/iso.ts';
 import type { WireRouteExplanation } from '../../../domain/wire/routing.ts';
 

@@ -162,7 +162,7 @@ export function testBrokenAnswers(subject: WireSubject, test: WireTest): void {
     const secure = subject.make(server.url.replace('http:', 'https:'));
     const noTls = failureOf(await begin(secure, job).outcome).error;
     t.like(noTls, { class: 'network', code: 'EPROTO' });
-    t.regex(noTls.message, /it does not speak TLS: should the address begin with http:\/\/ \(EPROTO\)$/);
+    t.regex(noTls.message, /it does not use TLS: should the address begin with http:\/\/ \(EPROTO\)$/);
     const other = createServer(
       (socket) => void socket.on('error', () => {}).end('220 mail.example ESMTP\r\n'),
     );

@@ -312,6 +312,6 @@ test('a server that cannot be reached when models are listed says where it was l
   // It runs: to start it is no advice.
   await t.throwsAsync(plain.models(), {
     instanceOf: ProviderUnreachable,
-    message: /it does not speak TLS: should the address begin with http:\/\/ \(EPROTO\)\. If it is elsewhere/,
+    message: /it does not use TLS: should the address begin with http:\/\/ \(EPROTO\)\. If it is elsewhere/,
   });
 });

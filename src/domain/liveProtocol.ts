@@ -26,7 +26,7 @@ export function parseTopic(text: string): Topic | null {
 }
 
 /** Whether a role may subscribe to a topic: only operators of the coordinator see actors in detail. */
-export function mayHear(role: Role, topic: Topic): boolean {
+export function maySubscribe(role: Role, topic: Topic): boolean {
   return roleMay(role, topic === 'inspect' ? 'admin' : 'viewer');
 }
 

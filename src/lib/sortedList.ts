@@ -2,7 +2,7 @@
 const chunkMax = 512;
 
 /** An entry: it is sorted by `major`, entries with equal ones by `minor`. */
-export interface Entry {
+export interface NumberPair {
   major: number;
   minor: number;
 }
@@ -30,7 +30,7 @@ function placeIn(chunk: Chunk, major: number, minor: number): number {
   return low;
 }
 
-function entryOf(chunk: Chunk | undefined, place: number): Entry | undefined {
+function entryOf(chunk: Chunk | undefined, place: number): NumberPair | undefined {
   if (chunk === undefined) return undefined;
   const major = chunk.majors[place];
   const minor = chunk.minors[place];
@@ -112,12 +112,12 @@ export class SortedList {
   }
 
   /** The smallest entry. */
-  first(): Entry | undefined {
+  first(): NumberPair | undefined {
     return entryOf(this.#chunks[0], 0);
   }
 
   /** The smallest entry after the given one, which need not be in the list. */
-  after(major: number, minor: number): Entry | undefined {
+  after(major: number, minor: number): NumberPair | undefined {
     const index = this.#chunkOf(major, minor);
     const chunk = this.#chunks[index];
     if (chunk === undefined) return undefined;
@@ -127,7 +127,7 @@ export class SortedList {
   }
 
   /** The largest entry before the given one, which need not be in the list. */
-  before(major: number, minor: number): Entry | undefined {
+  before(major: number, minor: number): NumberPair | undefined {
     const index = this.#chunkOf(major, minor);
     const chunk = this.#chunks[index];
     const place = chunk === undefined ? 0 : placeIn(chunk, major, minor);

@@ -200,7 +200,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       answerBytes: () => answers.held,
       unsentBytes: () => events.unsentBytes,
       outputSize: () => events.outputSize,
-      rememberedBytes: () => events.rememberedBytes,
+      keptBytes: () => events.keptBytes,
       tickets: () => tickets.count,
     });
     const roleRefused = auditRoleRefusals(coordinator.audit, () => config().http.trustedProxies);

@@ -3,9 +3,9 @@ import { dirname, resolve } from 'node:path';
 import { chartFiles } from './files.ts';
 
 /**
- * `npm run charts`: lays the machines out and writes their pictures. The files are checked in, and a test holds that they
- * are those of the machines: so neither the page's build nor an install needs the layout engine, and a change of a
- * machine shows in review as a change of its picture.
+ * `npm run charts`: lays the machines out and writes their pictures. The files are checked in, and a test checks that
+ * they match the machines: so neither the page's build nor an install needs the layout engine, and a review shows how a
+ * change affects the picture.
  */
 const root = resolve(import.meta.dirname, '../..');
 for (const [path, text] of await chartFiles()) {

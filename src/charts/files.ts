@@ -18,7 +18,7 @@ const machines: readonly AnyStateMachine[] = [
 ];
 
 /**
- * What is made of the machines: a module for the dashboard and two pictures for the docs each.
+ * The files made from the machines: for each a module for the dashboard and two pictures for the docs.
  * @returns text by path from the project's root.
  */
 export async function chartFiles(): Promise<Map<string, string>> {
@@ -33,7 +33,7 @@ export async function chartFiles(): Promise<Map<string, string>> {
   return files;
 }
 
-/** A line for every state and arrow, so that a change of a machine can be read in the difference. */
+/** A line for every state and arrow, so that a diff shows how a machine changed. */
 function moduleOf({ states, edges, internal, ...rest }: Chart): string {
   const list = (items: readonly unknown[]) => items.map((item) => `\n    ${JSON.stringify(item)},`).join('');
   const fields = Object.entries(rest).map(([name, value]) => `  ${name}: ${JSON.stringify(value)},`);

@@ -21,7 +21,7 @@ import {
 import type { Arrow, GraphNode, MachineGraph } from './machineGraph.ts';
 import { textWidth } from './textWidth.ts';
 
-/** A state has room below its name for what a page writes there: `12,345 now`, `3 times, 12 min`. */
+/** A state has room below its name for the page's text: `12,345 now`, `3 times, 12 min`. */
 const stateWidthMin = 116;
 
 const options = {
@@ -46,7 +46,7 @@ const options = {
   'elk.layered.nodePlacement.bk.fixedAlignment': 'BALANCED',
 } as const;
 
-/** Give every state and arrow its place. The same machine gets the same picture, everywhere and every time. */
+/** Place every state and arrow. The same machine gets the same picture, everywhere and every time. */
 export async function layOut(graph: MachineGraph): Promise<Chart> {
   const arrows = [...graph.arrows, ...initialArrows(graph)];
   const order = new Map(
@@ -107,7 +107,7 @@ function anyNode(): ElkNode {
 const anyName = 'any state';
 
 function anyChartState(box: Box): ChartState {
-  const description = 'Stands for every state: what leaves it may happen in all of them.';
+  const description = 'Any state: its transitions apply in every state.';
   return { path: anyState, name: anyName, description, kind: 'atomic', isEnd: false, box };
 }
 
@@ -126,7 +126,7 @@ function elkNode(node: GraphNode): ElkNode {
   };
 }
 
-/** Whether it goes to a state that the machine names later: such arrows point down, the others go back up. */
+/** Whether it leads to a state that the machine names later: such arrows point down, the others up. */
 function isForward({ from, to }: Drawn, order: ReadonlyMap<string, number>): boolean {
   return from === null || (order.get(from) ?? 0) < (order.get(to) ?? 0);
 }
@@ -151,7 +151,7 @@ function sizeOf(lines: readonly LabelLine[]): { width: number; height: number } 
   };
 }
 
-/** What stands beside an arrow: each event once, its guards below it. */
+/** The labels of an arrow: each event once, its guards below it. */
 function labelLines(transitions: readonly ChartTransition[]): LabelLine[] {
   const byEvent = new Map<string | null, number[]>();
   for (const [index, { event }] of transitions.entries()) {
@@ -195,7 +195,7 @@ function boxOf(placed: Partial<Box> | undefined): Box {
   return { x: rounded(x), y: rounded(y), width: rounded(width), height: rounded(height) };
 }
 
-/** Half a pixel is as fine as it needs to be, and keeps the last digits of a division out of the files. */
+/** Half a pixel is precise enough, and keeps rounding noise out of the files. */
 function rounded(length: number): number {
   return Math.round(length * 2) / 2;
 }

@@ -8,7 +8,7 @@ import {
 } from '../dashboard/statechart/chart.ts';
 import { implementationName } from '../lib/implementationName.ts';
 
-/** A machine as nodes and arrows that have no place yet. */
+/** A machine as nodes and arrows without positions. */
 export interface MachineGraph {
   machine: string;
   description: string;
@@ -21,7 +21,7 @@ export interface MachineGraph {
 }
 
 export interface GraphNode extends Omit<ChartState, 'box'> {
-  /** Path of the state that is entered with it; null when it has none inside. */
+  /** Path of its initial child; null when it has none. */
   initial: string | null;
   nodes: GraphNode[];
 }
@@ -34,7 +34,7 @@ export interface Arrow {
 
 interface Found extends ChartTransition {
   from: string;
-  /** null when the state stays. */
+  /** null: an internal transition. */
   to: string | null;
 }
 
@@ -101,7 +101,7 @@ function initialOf(node: AnyStateNode): string | null {
   return target === undefined ? null : pathOf(target);
 }
 
-/** `toDirectedGraph` leaves out what happens without an event (XState 5.33), so that is read off the state itself. */
+/** `toDirectedGraph` omits transitions without an event (XState 5.33), so those are read from the state itself. */
 function transitionsOf({ stateNode, edges }: DirectedGraphNode): Found[] {
   const from = pathOf(stateNode);
   const atOnce = (stateNode.always ?? []).map((definition) => foundIn(from, null, definition));
@@ -126,7 +126,7 @@ function eventOf(type: string): string {
   return /^\d+$/.test(delay) ? `after ${delay} ms` : `after ${delay}`;
 }
 
-/** The machine itself, whose transitions are those of every state, has the path `*`. */
+/** The machine itself, whose transitions apply in every state, has the path `*`. */
 function pathOf(node: AnyStateNode): string {
   return node.path.length === 0 ? anyState : node.path.join('.');
 }

@@ -2,7 +2,7 @@ import { anyState, type Chart, type ChartEdge, type ChartState } from '../dashbo
 import { arrowHead, inset, labelPlaces, linePath, namePlace } from '../dashboard/statechart/geometry.ts';
 import { cornerRadius, labelSize, markRadius, nameSize } from '../dashboard/statechart/measures.ts';
 
-/** Every picture stands on its own ground, so that it can be read on any page. */
+/** Every picture has its own background, so that it is readable on any page. */
 interface Palette {
   ground: string;
   box: string;
@@ -74,7 +74,7 @@ function arrowOf({ from, points }: ChartEdge, { line }: Palette): string {
 
 function nameOf(state: ChartState, { name, box }: Palette): string {
   const { x, y } = namePlace(state, false);
-  // A line may cross the title of a state that has others inside.
+  // A line may cross the title of a compound state.
   const isTitle = state.kind === 'compound';
   const more = isTitle ? ` text-anchor="start" stroke="${box}" stroke-width="4" paint-order="stroke"` : '';
   return `<text x="${x}" y="${y}" font-size="${nameSize}" font-weight="600" fill="${name}"${more}>${escaped(state.name)}</text>`;

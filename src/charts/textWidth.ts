@@ -1,6 +1,6 @@
 /**
- * How wide a text is, without a font: shares of the font's size, as in Helvetica and Arial, rounded up, so that a text
- * fits its box in the sans-serif fonts of all systems. Fixed numbers make the same picture on every machine.
+ * Width of a text without a font: shares of the font size, as in Helvetica and Arial, rounded up, so that a text fits
+ * its box in the sans-serif fonts of all systems. Fixed numbers make the same picture on every machine.
  */
 const narrow = 0.3;
 const usual = 0.58;

@@ -44,21 +44,21 @@ export { hasEnded, type WaitOptions } from './wait.ts';
 export interface ClientOptions {
   /** `http://127.0.0.1:7420`. */
   baseUrl: string;
-  /** null: ask without a key; only `health` is answered then. */
+  /** null: no key; only `health` works then. */
   apiKey: string | null;
-  /** For tests and for runtimes with their own. */
+  /** For tests and special runtimes. */
   fetch?: typeof globalThis.fetch | undefined;
-  /** Milliseconds for an answer, waiting not counted. Default 30,000. */
+  /** Milliseconds for an answer, without the wait. Default 30,000. */
   timeoutMs?: number | undefined;
 }
 
 /** The filters of an export: those of a list without its page. */
 export interface ExportFilters extends Omit<JobFilters, 'include' | 'limit' | 'offset'> {
-  /** Whether archived jobs are wanted too. */
+  /** Whether to include archived jobs. */
   archived?: boolean | undefined;
 }
 
-/** What entries of the audit log are chosen by; at most 1,000, 50 unless `limit` says more. */
+/** The filters of the audit log; at most 1,000 entries, 50 by default. */
 export interface AuditFilters {
   /** ISO 8601, inclusive. */
   since?: Iso | undefined;
@@ -72,10 +72,10 @@ export interface AuditFilters {
   offset?: number | undefined;
 }
 
-/** A calendar period up to now, the running day in UTC unless told; or the days `from` to `to`. */
+/** A calendar period up to now, by default the current day in UTC; or the days `from` to `to`. */
 export interface CostPeriod {
   period?: PeriodName | undefined;
-  /** First and last day, as 2026-11-21, in place of `period`. */
+  /** First and last day, as 2026-11-21, instead of `period`. */
   from?: string | undefined;
   to?: string | undefined;
   /** IANA name. */
@@ -83,26 +83,26 @@ export interface CostPeriod {
 }
 
 /**
- * The public API as functions. Every one throws ApiError when the coordinator refuses and Unreachable when no answer
- * comes; nothing is tried twice, but for `waitFor` and `follow`.
+ * The public API as functions. All throw ApiError when the coordinator refuses and Unreachable without an answer;
+ * nothing is retried, except by `waitFor` and `follow`.
  */
 export interface Client {
   readonly baseUrl: string;
   health(): Promise<WireHealth>;
   /** `waitSeconds`, 0..300: answer only when the job has ended or the time is over. */
   dispatch(body: DispatchBody, options?: { idempotencyKey?: string; waitSeconds?: number }): Promise<WireJob>;
-  /** All of them or none, in one commit: 1 to 10,000 jobs. Answers their ids, in order. */
+  /** All of them or none, in one commit: 1 to 10,000 jobs. Returns their ids, in order. */
   dispatchBatch(jobs: readonly DispatchBody[], options?: { idempotencyKey?: string }): Promise<WireBatch>;
   job(id: string, options?: { waitSeconds?: number; signal?: AbortSignal | undefined }): Promise<WireJob>;
-  /** The states that a job went through, oldest first. */
+  /** The states of a job so far, oldest first. */
   jobHistory(id: string): Promise<WireJobHistory>;
   /** Newest first; a page has 8 MiB at most, see `next_offset`. */
   jobs(filters?: JobFilters, signal?: AbortSignal): Promise<WireJobList>;
-  /** Every job, whole, read no faster than it is taken: newest first, then the archived ones. */
+  /** Every job, whole, streamed at the caller's pace: newest first, then the archived ones. */
   exportJobs(filters?: ExportFilters): AsyncGenerator<WireJob>;
   cancel(id: string): Promise<WireJob>;
   retry(id: string): Promise<WireJob>;
-  /** Up to 1,000 at a time; `has_more` says whether to ask again. */
+  /** Up to 1,000 at a time; `has_more` tells whether to repeat the request. */
   cancelMany(jobs: BulkBody): Promise<WireBulk>;
   retryMany(jobs: BulkBody): Promise<WireBulk>;
   /** All of them, however many pages that takes. */
@@ -115,63 +115,66 @@ export interface Client {
   /** Only one that is not connected. */
   forgetWorker(id: string): Promise<WireWorker>;
   providers(): Promise<WireProviderList>;
-  /** Available again at once. */
+  /** Make it available again at once. */
   resetProvider(name: string): Promise<WireProvider>;
-  /** Hand out no jobs from now on; what runs goes on. `reason` is for people. */
+  /** Assign no jobs from now on; running ones continue. `reason` is for people. */
   pauseQueue(reason?: string): Promise<WireQueue>;
   resumeQueue(): Promise<WireQueue>;
-  /** Where a job would run, and why; makes none. */
+  /** Where a job would run, and why; creates none. */
   explainRoute(body: DispatchBody): Promise<WireRouteExplanation>;
   stats(): Promise<WireStats>;
-  /** The last hour in steps of 10 s, day of 1 min, or week of 10 min; `after` leaves out what is known. */
+  /** The last hour in steps of 10 s, day of 1 min, or week of 10 min; `after` skips known steps. */
   statsHistory(range?: StatsRange, after?: Iso): Promise<WireStatsHistory>;
   machines(): Promise<WireMachineList>;
-  /** What the actors did lately; only a coordinator that was started with `--inspect` tells. */
+  /** What the actors did recently; empty unless the coordinator was started with `--inspect`. */
   inspection(): Promise<WireInspection>;
   /** Newest first. */
   audit(filters?: AuditFilters, signal?: AbortSignal): Promise<WireAuditList>;
   keys(): Promise<WireKeyList>;
   createKey(key: CreateKeyBody): Promise<WireNewKey>;
-  /** Only one with the role `worker`; what is left out stays. */
+  /** Only for the role `worker`; absent bounds stay unchanged. */
   changeKey(id: string, bounds: Partial<WireKeyBounds>): Promise<WireKey>;
-  /** `graceSeconds`: how long the old secret is still taken. */
+  /** `graceSeconds`: how long the old secret remains valid. */
   rotateKey(id: string, graceSeconds?: number): Promise<WireNewKey>;
   revokeKey(id: string): Promise<WireKey>;
-  /** A key of its own for a browser, with the role of the key that asks; its secret is answered this once. */
+  /** A separate key for a browser, with the role of the requesting key; its secret is returned only this once. */
   createSession(): Promise<WireNewSession>;
-  /** Those of the key that asks; for admins those of every key. */
+  /** Those of the requesting key; for admins those of every key. */
   sessions(): Promise<WireSessionList>;
-  /** @param id `current`: the session that asks. */
+  /** @param id `current`: the session of the request. */
   endSession(id: string): Promise<WireSession>;
   /** For one live connection from a browser, within 30 seconds. */
   ticket(): Promise<WireTicket>;
   config(): Promise<WireConfig>;
   reloadConfig(): Promise<WireConfigReload>;
   costSummary(period?: CostPeriod): Promise<WireCostSummary>;
-  /** By provider unless told. */
+  /** By provider by default. */
   costBreakdown(period?: CostPeriod & { by?: BreakdownName | undefined }): Promise<WireCostBreakdown>;
   /**
-   * The job, once it has ended. Outlives a restart of the coordinator.
-   * @throws WaitTimedOut after `timeoutSeconds`; the job goes on then.
+   * The job, once it has ended. Survives a restart of the coordinator.
+   * @throws WaitTimedOut after `timeoutSeconds`; the job continues then.
    */
   waitFor(id: string, options?: WaitOptions): Promise<WireJob>;
   /**
-   * The job, once it has ended, and on the way every change of its state and its output as it comes, by the job's event
-   * stream. Outlives a restart of the coordinator.
+   * The job, once it has ended, and before that every change of its state and its output as it is generated, by the
+   * job's event stream. Survives a restart of the coordinator.
    * @throws as `waitFor`.
    */
   follow(id: string, options?: FollowOptions): Promise<WireJob>;
 }
 
 const timeoutMsDefault = 30_000;
-/** Between two parts of an export: what fits rare filters may stand far apart. Node's fetch gives up after 300 s. */
+/** Between two parts of an export: matches of rare filters may be far apart. Node's fetch gives up after 300 s. */
 const exportPartMs = 290_000;
-/** The coordinator says something on an event stream every 20 s at least. */
+/** The coordinator sends something on an event stream at least every 20 s. */
 const eventsPartMs = 45_000;
 /** The API waits for 300 s, but Node's fetch gives up on an answer that has not begun by then. */
 const waitSecondsMax = 290;
 
-/** A client of the coordinator at `baseUrl`. @throws TypeError when that is no http address. */
+/**
+ * A client of the coordinator at `baseUrl`. Longer than 60 lines because it is one entry per request. @throws TypeError
+ * when that is not an http address.
+ */
 export function createClient({
   baseUrl,
   apiKey,

@@ -1,20 +1,20 @@
 import type { Problem } from '../domain/wire/problem.ts';
 import { settingAtFault } from '../lib/socketFailure.ts';
 
-/** The coordinator answered, and the answer was no. Made from its problem document. */
+/** The coordinator refused. Made from its problem document. */
 export class ApiError extends Error {
   /** HTTP status. */
   readonly status: number;
-  /** Stable, for programs: `job_not_found`. `unexpected_answer` when it was no problem document. */
+  /** Stable, for programs: `job_not_found`. `unexpected_answer` without a problem document. */
   readonly code: string;
   /** One sentence for people. */
   readonly detail: string;
   readonly errors: readonly { field: string; message: string }[];
-  /** The job's status, where the refusal is about one. */
+  /** The job's status, when the refusal is about a job. */
   readonly jobStatus: string | null;
   /** For the coordinator's log; null when it sent none. */
   readonly requestId: string | null;
-  /** What Retry-After said; null when it said nothing. */
+  /** The value of Retry-After; null without one. */
   readonly retryAfterSeconds: number | null;
 
   constructor(
@@ -34,7 +34,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer came. The message says from where, why, and what to do. */
+/** There was no answer. The message says from where, why, and what to do. */
 export class Unreachable extends Error {
   readonly url: string;
 
@@ -47,12 +47,12 @@ export class Unreachable extends Error {
   }
 }
 
-/** The job had not ended when the time was over. It goes on. */
+/** The job had not ended in time. It continues. */
 export class WaitTimedOut extends Error {
   readonly jobId: string;
 
   constructor(jobId: string, seconds: number) {
-    super(`job ${jobId} had not ended after ${seconds} s; it goes on`);
+    super(`job ${jobId} had not ended after ${seconds} s; it continues`);
     this.name = 'WaitTimedOut';
     this.jobId = jobId;
   }

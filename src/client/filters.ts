@@ -1,15 +1,15 @@
 import type { Call } from './request.ts';
 
-/** What a list of jobs can be narrowed by; a list has at most 1,000 jobs, 50 unless `limit` says more. */
+/** The filters of a list of jobs; a list has at most 1,000 jobs, 50 by default. */
 export interface JobFilters {
   status?: string | undefined;
   /** `pending.delayed` and the like; several with commas. */
   state?: string | undefined;
-  /** As it was asked for. */
+  /** As requested. */
   provider?: string | undefined;
   model?: string | undefined;
   worker?: string | undefined;
-  /** Id of the key that sent it. */
+  /** Id of the key that created it. */
   createdBy?: string | undefined;
   /** All of them. */
   tags?: readonly string[] | undefined;
@@ -22,15 +22,15 @@ export interface JobFilters {
   createdBefore?: string | undefined;
   /** Text in the prompt or the id. */
   q?: string | undefined;
-  /** Id of a job: those created after it are left out, so that pages keep their places. */
+  /** Id of a job: jobs created after it are omitted, so that pages stay stable. */
   newest?: string | undefined;
-  /** Parts that lists leave out or cut down. */
+  /** Parts that lists omit or cut by default. */
   include?: readonly ('request' | 'input' | 'result')[] | undefined;
   limit?: number | undefined;
   offset?: number | undefined;
 }
 
-/** The filters as a query string has them. */
+/** The filters as a query string. */
 export function queryOf(filters: JobFilters): NonNullable<Call['query']> {
   const { tags, createdBy, createdAfter, createdBefore, include, ...plain } = filters;
   return {
@@ -43,7 +43,7 @@ export function queryOf(filters: JobFilters): NonNullable<Call['query']> {
   };
 }
 
-/** The filters as the body of a change of many jobs has them; what only a page of a list has is left out. */
+/** The filters for a change of many jobs, without what only applies to the page of a list. */
 export function bulkFilter(filters: JobFilters): Record<string, string | readonly string[]> {
   const { tags, createdBy, createdAfter, createdBefore, status, ...others } = filters;
   const { include: _i, limit: _l, offset: _o, ...plain } = others;

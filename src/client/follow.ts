@@ -7,31 +7,31 @@ import { pause } from './pause.ts';
 import type { StreamEvent } from './request.ts';
 import { hasEnded, type WaitOptions } from './wait.ts';
 
-/** A piece of what the running attempt says. It is a preview: only the result is what the job answered. */
+/** A piece of the running attempt's output. It is a preview: only the result is the job's answer. */
 export interface OutputPart {
   text: string;
-  /** Forget the text before it: another attempt says this, or the same one from a place that is not known. */
+  /** Discard the text before it: it is from another attempt, or from the same one after an unknown gap. */
   isAnew: boolean;
 }
 
 export interface FollowOptions extends WaitOptions {
-  /** Called with the job at once, and at each change of its state, as lists show it: without its result. */
+  /** Called with the job at once, and at each change of its state, in the form of lists: without its result. */
   onUpdate?: ((job: WireJob) => void) | undefined;
   onOutput?: ((part: OutputPart) => void) | undefined;
 }
 
-/** What a job is followed through. */
+/** How to follow a job. */
 export interface FollowPorts {
   /** The events of the job after the one with this id; null: from now on. */
   events: (lastEventId: string | null, signal: AbortSignal | undefined) => AsyncIterable<StreamEvent>;
   job: (signal: AbortSignal | undefined) => Promise<WireJob>;
 }
 
-/** Between two streams, when one has ended and the job has not, ms. */
+/** Between two streams, when one has ended but the job has not, ms. */
 const reconnectMs = 1_000;
 
 /**
- * Hear of a job until it has ended. A stream that breaks off is taken up where it was.
+ * Follow a job until it has ended. An interrupted stream is resumed.
  * @returns the whole job. @throws as `waitForEnd`.
  */
 export async function followToEnd(
@@ -78,14 +78,14 @@ export async function followToEnd(
   }
 }
 
-/** What the stream of one job says; see docs/live-events.md. */
+/** The frames of a job's stream; see docs/live-events.md. */
 type Frame =
   | { type: 'hello' }
   | { type: 'snapshot'; data: JobSnapshot }
   | { type: 'job.progress'; data: JobProgress }
   | { type: `job.${string}`; data: WireJob };
 
-/** @returns the job where the frame shows it. */
+/** @returns the job when the frame contains it. */
 function take(frame: Frame, output: Output): WireJob | null {
   if (isProgress(frame)) {
     output.more(frame.data);
@@ -102,7 +102,7 @@ function isProgress(frame: Frame): frame is Extract<Frame, { type: 'job.progress
   return frame.type === 'job.progress';
 }
 
-/** What the newest attempt has said, and which part of that was told. */
+/** The output of the newest attempt, and which part of it was passed on. */
 class Output {
   readonly #tell: (part: OutputPart) => void;
   #lease = 0;
@@ -113,7 +113,7 @@ class Output {
     this.#tell = tell;
   }
 
-  /** One more chunk. One that was told is passed over, and so is one of an attempt before. */
+  /** One more chunk. Duplicates and chunks of earlier attempts are skipped. */
   more({ lease, seq, text }: JobProgress): void {
     if (this.#isKnown(lease, seq)) return;
     const isAnew = lease !== this.#lease;
@@ -121,7 +121,7 @@ class Output {
     this.#tell({ text, isAnew });
   }
 
-  /** All that the attempt has said. */
+  /** All output of the attempt. */
   all({ lease, seq, text, truncated }: JobOutput): void {
     if (this.#isKnown(lease, seq)) return;
     const isAnew = lease !== this.#lease || truncated || !text.startsWith(this.#text);

@@ -1,17 +1,17 @@
 import { ApiError, Unreachable } from './errors.ts';
 
-/** A restart of the coordinator, with an upgrade in it, is no reason to give up: so long it may be away, ms. */
+/** How long the coordinator may be away, ms: a restart, even with an upgrade, is no reason to give up. */
 const awayMs = 120_000;
 const awayPauseMs = 1_000;
 
-/** Of questions that are asked again and again: which failures pass by themselves, and when one has waited long enough. */
+/** For repeated requests: which failures are temporary, and when to give up. */
 export class Outage {
   readonly #now: () => number;
   #hasAnswered: boolean;
-  /** The first failure since the last answer. It counts from there: a long question may have been under way before it. */
+  /** The first failure since the last answer. It counts from there: a long request may have been running before it. */
   #since: number | null = null;
 
-  /** @param hasAnswered whether the coordinator was there before; one that never was is not waited for. */
+  /** @param hasAnswered whether the coordinator was reachable before; otherwise a failure is final. */
   constructor(hasAnswered: boolean, now: () => number = () => performance.now()) {
     this.#hasAnswered = hasAnswered;
     this.#now = now;
@@ -22,7 +22,7 @@ export class Outage {
     this.#since = null;
   }
 
-  /** How long to pause before the next question after a failure that passes by itself, ms. @throws any other failure. */
+  /** How long to pause before the next request after a temporary failure, ms. @throws any other failure. */
   pauseAfter(error: unknown): number {
     const isAway =
       error instanceof Unreachable || (error instanceof ApiError && [502, 503, 504].includes(error.status));

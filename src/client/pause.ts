@@ -1,4 +1,4 @@
-/** Resolves after `ms`. @throws the signal's reason when that aborts. Of what Node and browsers both have. */
+/** Resolves after `ms`. @throws the signal's reason when that aborts. Uses only what Node and browsers share. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const stop = (): void => {

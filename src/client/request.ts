@@ -4,7 +4,7 @@ import { ApiError, Unreachable } from './errors.ts';
 export interface Connection {
   /** Without a slash at the end. */
   baseUrl: string;
-  /** null: asked without a key. */
+  /** null: no key. */
   apiKey: string | null;
   fetch: typeof globalThis.fetch;
 }
@@ -15,15 +15,15 @@ export interface Call {
   query?: Record<string, string | number | readonly string[] | undefined>;
   body?: unknown;
   headers?: Record<string, string>;
-  /** Milliseconds for the whole answer; for each part of one that comes in parts. */
+  /** Milliseconds for the whole answer; for each part of a streamed one. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Ask the coordinator and read its JSON.
- * @throws ApiError when it refuses or does not answer as the coordinator would; Unreachable when no answer comes;
- * the signal's reason when that aborts.
+ * Send a request and parse its JSON.
+ * @throws ApiError when the coordinator refuses or another server answers; Unreachable without an answer; the signal's
+ * reason when that aborts.
  */
 export async function ask<T>(connection: Connection, call: Call): Promise<T> {
   const { signal, timeoutMs } = call;
@@ -38,7 +38,7 @@ export async function ask<T>(connection: Connection, call: Call): Promise<T> {
       body: call.body === undefined ? null : JSON.stringify(call.body),
       signal: signal ? AbortSignal.any([signal, late]) : late,
     });
-    // The answer may also break off in the middle.
+    // The answer may also be interrupted.
     text = await response.text();
   } catch (error) {
     signal?.throwIfAborted();
@@ -52,8 +52,8 @@ export async function ask<T>(connection: Connection, call: Call): Promise<T> {
 }
 
 /**
- * Ask for NDJSON and give its lines as they come; no more is read than is taken.
- * @throws as `ask`; Unreachable also when the answer breaks off half way.
+ * Request NDJSON and yield its lines as they arrive, at the caller's pace.
+ * @throws as `ask`; Unreachable also when the answer is interrupted.
  */
 export async function* askLines<T>(connection: Connection, call: Call): AsyncGenerator<T> {
   let rest = '';
@@ -71,15 +71,15 @@ export async function* askLines<T>(connection: Connection, call: Call): AsyncGen
 
 /** An event of an event stream. */
 export interface StreamEvent {
-  /** What Last-Event-ID resumes after; null where the event has none. */
+  /** For Last-Event-ID; null where the event has none. */
   id: string | null;
   data: unknown;
 }
 
 /**
- * Ask for an event stream and give its events as they come, until the coordinator ends it. Comments keep `timeoutMs`
- * from running out, and are not given.
- * @throws as `ask`; Unreachable also when it breaks off.
+ * Request an event stream and yield its events as they arrive, until the coordinator ends it. Comments reset
+ * `timeoutMs`, and are not yielded.
+ * @throws as `ask`; Unreachable also when it is interrupted.
  */
 export async function* askEvents(connection: Connection, call: Call): AsyncGenerator<StreamEvent> {
   const headers = { accept: 'text/event-stream', ...call.headers };
@@ -102,7 +102,7 @@ export async function* askEvents(connection: Connection, call: Call): AsyncGener
   }
 }
 
-/** The text of an answer in the parts in which it comes; `timeoutMs` is for each of them. */
+/** The text of an answer in parts, as they arrive; `timeoutMs` is for each of them. */
 async function* askParts(
   connection: Connection,
   call: Call,
@@ -117,7 +117,7 @@ async function* askParts(
     } catch (error) {
       signal?.throwIfAborted();
       const why = late.signal.aborted
-        ? `nothing came for ${Math.round(timeoutMs / 1000)} s`
+        ? `nothing arrived for ${Math.round(timeoutMs / 1000)} s`
         : reasonOf(error);
       throw new Unreachable(connection.baseUrl, why, { cause: error });
     } finally {
@@ -162,7 +162,7 @@ function queryString(query: NonNullable<Call['query']>): string {
   return params.size === 0 ? '' : `?${params}`;
 }
 
-/** @returns undefined when it is no JSON. */
+/** @returns undefined when it is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -190,10 +190,10 @@ function isProblem(json: unknown): json is Problem {
 }
 
 function notOurs({ baseUrl }: Connection, { status }: Response): string {
-  return `${baseUrl} answered ${status} with something that is not the coordinator's; is this its address, or is a proxy in between?`;
+  return `${baseUrl} answered ${status}, but not as a coordinator would; is this its address, or is a proxy in between?`;
 }
 
-/** What fetch knows of the failure: the system's code where there is one. */
+/** The failure's cause: the system's code where there is one. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;

@@ -5,19 +5,19 @@ import { Outage } from './outage.ts';
 import { pause } from './pause.ts';
 
 export interface WaitOptions {
-  /** Give up after this; absent: wait for as long as it takes. */
+  /** Give up after this; absent: no limit. */
   timeoutSeconds?: number | undefined;
   signal?: AbortSignal | undefined;
-  /** The coordinator has told of this job before: when it is away at the first question, it is waited for already. */
+  /** The coordinator has answered about this job before: then wait even if it is away at the first request. */
   isKnown?: boolean | undefined;
 }
 
-/** One question to the coordinator: answers when the job has ended or `waitSeconds` are over. */
+/** One request: answers when the job has ended or `waitSeconds` are over. */
 export type AskJob = (waitSeconds: number, signal: AbortSignal | undefined) => Promise<WireJob>;
 
-/** Under the 60 s after which the usual proxies cut a silent connection. */
+/** Less than the 60 s after which common proxies cut an idle connection. */
 const askSeconds = 30;
-/** Between two questions when the coordinator answered at once instead of waiting, ms. */
+/** Between two requests when the coordinator answered at once instead of waiting, ms. */
 const betweenMs = 250;
 
 /** Whether the job has ended. */
@@ -26,8 +26,8 @@ export function hasEnded(job: Pick<WireJob, 'status'>): boolean {
 }
 
 /**
- * Ask until the job has ended.
- * @throws WaitTimedOut; ApiError and Unreachable as the question gives them, but for those that pass by themselves.
+ * Repeat the request until the job has ended.
+ * @throws WaitTimedOut; ApiError and Unreachable of the request, except temporary ones.
  */
 export async function waitForEnd(jobId: string, ask: AskJob, options: WaitOptions): Promise<WireJob> {
   const { timeoutSeconds = Number.POSITIVE_INFINITY, signal, isKnown = false } = options;
@@ -35,7 +35,7 @@ export async function waitForEnd(jobId: string, ask: AskJob, options: WaitOption
   const outage = new Outage(isKnown);
   for (;;) {
     const leftSeconds = Math.max(0, (deadline - performance.now()) / 1000);
-    // The API takes whole seconds; the last question may end a little before the deadline, never after it.
+    // The API takes whole seconds; the last request may end a little before the deadline, never after it.
     const seconds = Math.floor(Math.min(leftSeconds, askSeconds));
     const askedAt = performance.now();
     const answer = await ask(seconds, signal).catch((error: unknown) => outage.pauseAfter(error));

@@ -7,23 +7,23 @@ import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import type { Io } from './io.ts';
 
-/** What a command does to each of the things that it is given. */
+/** A command that does the same to each of its arguments. */
 export interface Act<Thing> {
   name: string;
   description: string;
   examples: readonly string[];
-  /** The arguments as the help shows them: `<worker...>`, and what may stand there. */
+  /** The arguments in the help: `<worker...>`, and their description. */
   refs: readonly [syntax: string, description: string];
   /** The word for one of them. */
   thing: string;
-  /** The id of what was meant. @throws CommandFailure (refused). */
+  /** The id of an argument. @throws CommandFailure (refused). */
   find: (client: Client, ref: string) => Promise<string>;
   act: (client: Client, id: string) => Promise<Thing>;
-  /** A line for people that says how it is now. */
+  /** A line for people about its new state. */
   line: (thing: Thing) => string;
 }
 
-/** A command that does the same to one thing after another, and ends at the first that cannot be done. */
+/** A command that does the same to one thing after another, and ends at the first failure. */
 export function actCommand<Thing>(
   io: Io,
   { name, description, examples, refs, thing, find, act, line }: Act<Thing>,
@@ -41,7 +41,7 @@ export function actCommand<Thing>(
     });
 }
 
-/** There is no such thing; says the nearest of the `names` that there are, or all of them. */
+/** The error for an unknown thing; it suggests the nearest of the `names`, or lists them all. */
 export function noSuch(thing: string, ref: string, names: readonly string[]): CommandFailure {
   const near = nearest(ref, names);
   const known = names.length === 0 ? 'there are none' : `known: ${names.map(plainLine).join(', ')}`;

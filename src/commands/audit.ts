@@ -21,7 +21,7 @@ interface AuditFlags extends ConnectionOptions {
 
 const limitMax = 1000;
 
-/** `svc audit`: who did what. Only an admin's key may. */
+/** `svc audit`: who did what. Requires an admin key. */
 export function auditCommand(io: Io = processIo()): Command {
   const command = createCommand('audit', 'Show who did what, and what was refused, newest first', [
     'svc audit --since 2h',

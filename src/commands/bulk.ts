@@ -6,19 +6,19 @@ import { messageOf } from '../domain/errors.ts';
 import type { DispatchBody, WireBatch, WireJob } from '../domain/wire/job.ts';
 import { interruptSignal } from '../lib/interrupt.ts';
 import { plainLine, safeJson } from '../lib/plainText.ts';
-import { CommandFailure, exitCodes, goesOn } from './exit.ts';
+import { CommandFailure, exitCodes, jobContinues } from './exit.ts';
 import type { Io } from './io.ts';
 import { readTextFile } from './textFile.ts';
 
-/** The API takes so many jobs in one batch, and by default 64 MiB; a character may be four bytes. */
+/** The API's limits for one batch: this many jobs, and by default 64 MiB; a character may be four bytes. */
 const batchJobsMax = 10_000;
 const batchCharactersMax = 8 * 1024 ** 2;
-/** Faults that are shown; a file with more of them has one mistake many times. */
+/** Faults shown; a file with more has one mistake many times. */
 const faultsShown = 10;
-/** Jobs that are asked for at once while they are waited for. */
-const askedAtOnce = 8;
+/** Jobs awaited at once. */
+const awaitedAtOnce = 8;
 
-/** A job and the line of the file that it was made of, from 1. */
+/** A job and its line in the file, from 1. */
 interface Item {
   line: number;
   body: DispatchBody;
@@ -27,21 +27,21 @@ interface Item {
 export interface BulkOptions {
   /** A path, or `-` for standard input. */
   file: string;
-  /** For lines that bring none; a line of plain text is its input then. */
+  /** For lines without one; a line of plain text is then its input. */
   prompt: string | undefined;
-  /** For lines that say nothing else. */
+  /** For lines that do not set them. */
   defaults: DispatchBody;
-  /** Seconds for all of them; undefined: as long as it takes. */
+  /** Seconds for all of them; undefined: no limit. */
   waitSeconds: number | undefined;
   detach: boolean;
-  /** Whole jobs instead of what they answered. */
+  /** Whole jobs instead of their answers. */
   json: boolean;
 }
 
 /**
  * A job for each line of a file, and a line of JSON for each job in the same order.
- * @throws CommandFailure usage, before anything is sent, when a line is no job; failed, when not all of them complete;
- * WaitTimedOut; as the client does.
+ * @throws CommandFailure usage, before anything is sent, when a line is not a job; failed, when not all of them
+ * complete; WaitTimedOut; as the client does.
  */
 export async function runFile(client: Client, options: BulkOptions, io: Io): Promise<void> {
   const items = readItems(await readTextFile('--file', options.file, io), options);
@@ -54,7 +54,7 @@ export async function runFile(client: Client, options: BulkOptions, io: Io): Pro
   if (io.err.isTerminal) io.err.line(io.err.paint('dim', sum));
 }
 
-/** Every line that is not empty as a job. @throws CommandFailure that names the lines at fault. */
+/** Every non-empty line as a job. @throws CommandFailure that names the invalid lines. */
 function readItems(text: string, { file, prompt, defaults }: BulkOptions): Item[] {
   const items: Item[] = [];
   const faults: string[] = [];
@@ -80,7 +80,7 @@ function bodyOf(line: string, prompt: string | undefined): DispatchBody | string
     }
   }
   if (typeof value === 'string') return prompt === undefined ? { prompt: value } : { prompt, input: value };
-  // It began with a brace; what is in it is checked by the coordinator, which names every field at fault.
+  // It begins with a brace; the coordinator validates the fields and names every invalid one.
   const body = value as DispatchBody;
   const isWhole = body.prompt !== undefined || body.messages !== undefined || prompt === undefined;
   return isWhole ? body : { ...body, prompt };
@@ -93,7 +93,7 @@ async function dispatchItems(
   signal: AbortSignal,
   io: Io,
 ): Promise<string[]> {
-  // One that is not there is told of at once; one that goes away later is waited for.
+  // Report a missing coordinator at once; wait for one that leaves later.
   await client.health().catch((error: unknown) => {
     if (error instanceof Unreachable) throw error;
   });
@@ -102,7 +102,7 @@ async function dispatchItems(
     try {
       signal.throwIfAborted();
       const bodies = batch.map(({ body }) => body);
-      const { jobs } = await dispatchSurely(client, bodies, signal, io);
+      const { jobs } = await dispatchWithRetries(client, bodies, signal, io);
       ids.push(...jobs.map(({ id }) => id));
     } catch (error) {
       if (ids.length > 0) {
@@ -116,10 +116,10 @@ async function dispatchItems(
 }
 
 /**
- * Send a batch until it is answered: under one key it makes no second jobs, however often it arrives. A coordinator that
- * is away for two minutes, and a full queue, are waited for.
+ * Send a batch until it is answered: the idempotency key prevents duplicates. Waits for a coordinator that is away for
+ * two minutes, and for a full queue.
  */
-async function dispatchSurely(
+async function dispatchWithRetries(
   client: Client,
   bodies: readonly DispatchBody[],
   signal: AbortSignal,
@@ -157,7 +157,7 @@ function* batchesOf(items: readonly Item[]): Generator<Item[]> {
   yield batch;
 }
 
-/** A refusal names jobs by their place in the batch; people look for the line. */
+/** An error names jobs by their index in the batch; people need the line. */
 function withLines(error: unknown, batch: readonly Item[], file: string): unknown {
   if (!(error instanceof ApiError) || error.code !== 'invalid_request') return error;
   const faults = error.errors.map(({ field, message }) => {
@@ -188,21 +188,21 @@ async function follow(
   const ask = (id: string): Promise<WireJob> => {
     const timeoutSeconds = waitSeconds && Math.max(0, (deadline - performance.now()) / 1000);
     const job = client.waitFor(id, { timeoutSeconds, signal, isKnown: true });
-    // Whoever waits for the one before it hears of this failure when its turn comes.
+    // The failure is reported when this job's turn comes.
     job.catch(() => {});
     return job;
   };
-  const asked = ids.slice(0, askedAtOnce).map(ask);
+  const asked = ids.slice(0, awaitedAtOnce).map(ask);
   let failed = 0;
   for (const [index, id] of ids.entries()) {
     try {
       const job = await (asked[index] as Promise<WireJob>);
-      const next = ids[index + askedAtOnce];
+      const next = ids[index + awaitedAtOnce];
       if (next !== undefined) asked.push(ask(next));
       io.out.line(safeJson(json ? job : answerOf(job, items[index]?.line ?? 0), 0));
       if (job.status !== 'completed') failed += 1;
     } catch (error) {
-      if (goesOn(error)) {
+      if (jobContinues(error)) {
         const others = ids.length - index;
         io.err.line(
           `${others} jobs keep running, from line ${items[index]?.line}; the first is ${plainLine(id)}.`,
@@ -214,7 +214,7 @@ async function follow(
   return failed;
 }
 
-/** What most want of a job: where it came from and what it answered. */
+/** The usual answer: the line of the job and its result. */
 function answerOf({ id, status, result, error }: WireJob, line: number): object {
   return { line, id, status, output: result?.output ?? null, error: error?.message ?? null };
 }

@@ -23,15 +23,15 @@ import { checkSocket } from './socketCheck.ts';
 
 export interface CheckupOptions extends ConnectionOptions {
   config?: string;
-  /** Providers to ask beside those of the configuration. */
+  /** Providers to check besides the configured ones. */
   provider?: string[];
 }
 
-/** Look at everything between this command and a job's answer, in the order in which it has to work. */
+/** Check everything between this command and a job's answer, in the order in which it has to work. */
 export async function checkup(options: CheckupOptions, io: Io): Promise<Finding[]> {
   const { loaded, findings } = await checkConfig(options, io);
   const data = loaded === null ? [] : await checkDataFolder(loaded.config.store.path);
-  // A named file must also be where the address and the key come from.
+  // The address and the key must also come from the named file.
   const env = options.config === undefined ? io.env : { ...io.env, SVC_CONFIG: options.config };
   const [coordinator, providers] = await Promise.all([
     checkCoordinator(options, { ...io, env }),
@@ -80,15 +80,15 @@ async function checkDataFolder(path: string): Promise<Finding[]> {
     () => null,
   );
   if (isThere === false) return [fault(title, `${path} is not a folder`, `export SVC_DATA_DIR=<folder>`)];
-  const trouble = await access(
+  const problem = await access(
     isThere === null ? await nearestFolder(path) : path,
     constants.W_OK | constants.X_OK,
   ).then(() => null, messageOf);
-  if (trouble !== null) {
+  if (problem !== null) {
     return [
       fault(
         title,
-        `${path} cannot be written: ${trouble}`,
+        `${path} cannot be written: ${problem}`,
         `sudo chown -R "$USER" ${path}    (or export SVC_DATA_DIR=<folder>)`,
       ),
     ];
@@ -121,7 +121,7 @@ async function checkCoordinator(options: CheckupOptions, io: Io): Promise<Findin
   try {
     address = await findCoordinator(options, io);
   } catch (error) {
-    // The configuration has been told already.
+    // The configuration is already reported.
     if (error instanceof ConfigError) return [];
     return [fault('Address and key', messageOf(error), 'svc --help explains how to set address and key')];
   }
@@ -173,7 +173,7 @@ async function checkKey(client: Client, { apiKey, keyFrom }: Address): Promise<F
   }
 }
 
-/** Keys that the coordinator made begin with their role. */
+/** Keys created by the coordinator begin with their role. */
 function roleOf(key: string): Role | null {
   return roles.find((role) => key.startsWith(`svc_${role}_`)) ?? null;
 }
@@ -212,14 +212,14 @@ async function checkWorkers(client: Client): Promise<Finding[]> {
 }
 
 function pausedQueue({ queue }: Partial<WireStats>): Finding[] {
-  // A coordinator of an earlier version does not say it.
+  // An older coordinator does not report it.
   if (queue?.paused !== true) return [];
   return [warning('Queue', plainLine(`${pausedQueueText(queue)}; jobs wait`), 'svc resume')];
 }
 
-/** Workers that try to connect in vain. */
+/** Workers whose connections are refused. */
 function refusedWorkers({ refused_workers: refused }: Partial<WireStats>): Finding[] {
-  // A coordinator of an earlier version does not say it.
+  // An older coordinator does not report them.
   return (refused ?? []).map(({ name, address, why, since, tries }) => {
     const who = name ?? `a worker at ${address ?? 'an unknown address'}`;
     const text = `${who} is refused: ${why} (${tries} ${tries === 1 ? 'try' : 'tries'} since ${since})`;
@@ -227,7 +227,7 @@ function refusedWorkers({ refused_workers: refused }: Partial<WireStats>): Findi
   });
 }
 
-/** Workers that are passed over, with the reason. */
+/** Workers that are set aside, with the reason. */
 function setAside(connected: readonly WireWorker[]): Finding[] {
   return connected.flatMap(({ name, refusals }) =>
     refusals.map((refusal) =>
@@ -248,7 +248,7 @@ const faultFixes: Record<Fault, string> = {
   failing: 'check the log of its model server',
 };
 
-/** Any client may name a provider, also one that nobody has: its jobs wait, and no list of providers shows it. */
+/** A client may name any provider, also one that no worker serves: its jobs wait, and no list of providers shows it. */
 function unservedJobs({ pending }: WireStats, connected: readonly WireWorker[]): Finding[] {
   const waiting = new Map<string, number>();
   for (const { provider, ready } of pending) {
@@ -275,7 +275,7 @@ async function checkLimits(client: Client): Promise<Finding[]> {
   return [warning('Limits', `a 429 of ${names} fails its job`, fix)];
 }
 
-/** A name that somebody else chose, in a command that is shown and may be pasted into a shell. */
+/** A name chosen by somebody else, in a command that people may paste into a shell. */
 function pasted(name: string): string {
   return shellWord(plainLine(name));
 }

@@ -4,7 +4,7 @@ import { isDate } from '../lib/isoTime.ts';
 import { exitCodeHelp } from './exit.ts';
 
 /**
- * A command of ours: its help ends with examples and exit codes and shows the options of the whole program too.
+ * A command of ours: its help ends with examples and exit codes, and also shows the global options.
  * @param examples lines of `svc …`, with or without a remark.
  */
 export function createCommand(name: string, description: string, examples: readonly string[]): Command {
@@ -14,31 +14,31 @@ export function createCommand(name: string, description: string, examples: reado
     .addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}\n${exitCodeHelp}`);
 }
 
-/** For options that may be repeated. */
+/** For repeatable options. */
 export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
-/** For `name=value` options that may be repeated. */
+/** For repeatable `name=value` options. */
 export function collectPair(value: string, before: string[] = []): string[] {
   if (value.indexOf('=') > 0) return [...before, value];
   throw new InvalidArgumentError('It must be name=value.');
 }
 
-/** For options that are a text to search for. */
+/** For options with a search text. */
 export function searchText(value: string): string {
   if (value.length <= searchLengthMax) return value;
   throw new InvalidArgumentError(`It must have at most ${searchLengthMax} characters.`);
 }
 
-/** For options that are a number of seconds. */
+/** For options in seconds. */
 export function seconds(value: string): number {
   const number = Number(value);
   if (value.trim() !== '' && Number.isFinite(number) && number >= 0) return number;
   throw new InvalidArgumentError('It must be a number of seconds of at least 0.');
 }
 
-/** For options that are a count from `min` to `max`. */
+/** For options with a count from `min` to `max`. */
 export function count(min: number, max: number = Number.MAX_SAFE_INTEGER): (value: string) => number {
   const rule = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
   return (value) => {
@@ -48,7 +48,7 @@ export function count(min: number, max: number = Number.MAX_SAFE_INTEGER): (valu
   };
 }
 
-/** Milliseconds of each unit that a span may have. */
+/** Milliseconds of each unit of a span. */
 const spanUnits: Readonly<Record<string, number>> = {
   s: 1_000,
   m: 60_000,

@@ -5,7 +5,7 @@ import { type Io, processIo } from './io.ts';
 const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
 
-/** What may follow a command: its subcommands, options, and the values that an argument or option is limited to. */
+/** What may follow a command: its subcommands, options, and the choices of an argument or option. */
 interface Place {
   /** `svc jobs list`. */
   path: string;
@@ -15,8 +15,8 @@ interface Place {
 }
 
 /**
- * `svc completion`: a script that completes commands, options and their choices in a shell. It is made from the commands
- * themselves and calls no program, so a completion costs no start of Node.
+ * `svc completion`: a script that completes commands, options and their choices in a shell. It is generated from the
+ * commands and calls no program, so a completion does not start Node.
  */
 export function completionCommand(io: Io = processIo()): Command {
   const command = createCommand('completion', 'Print a completion script for bash, zsh or fish', [
@@ -60,8 +60,8 @@ compdef _svc svc`,
 };
 
 /**
- * A function for bash and zsh that puts the words that may follow those it is given into \`_svc_found\`: the longest known
- * path of commands counts, and the choices of an option go before everything else.
+ * A function for bash and zsh that puts the words that may follow the given ones into \`_svc_found\`: the longest known
+ * path of commands counts, and the choices of an option have priority.
  */
 function wordsFunction(places: readonly Place[]): string {
   const known = places.map(({ path, commands, options, choices }) => {

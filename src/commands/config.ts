@@ -54,7 +54,7 @@ function showCommand(io: Io): Command {
     });
 }
 
-/** Its parser and its schema are loaded when they are needed: every command starts faster without them. */
+/** The parser and the schema are only loaded when needed: every command starts faster without them. */
 async function load(file: string | undefined, { env, cwd }: Io): Promise<LoadedConfig> {
   const { loadConfig } = await import('../config/load.ts');
   return loadConfig({ file, env, cwd });

@@ -13,10 +13,10 @@ interface Flags extends ConnectionOptions {
   unset?: true;
 }
 
-/** The file that is made where there is none. */
+/** The file to create where there is none. */
 const newFile = 'svc.config.yaml';
 
-/** `svc config set`: change one value in the file, and have the coordinator read it again. */
+/** `svc config set`: change one value in the file, and make the coordinator reload it. */
 export function configSetCommand(io: Io): Command {
   return createCommand('set', 'Change a value in the configuration file and apply it', [
     "svc config set providers.defaults.rate_limit '{retry_after_seconds: 30, max_retries: 5}'",
@@ -44,7 +44,7 @@ export function configSetCommand(io: Io): Command {
     });
 }
 
-/** The file is changed already, so whatever keeps it from being in force is said and no failure. */
+/** The file is already changed, so a failing reload is reported but is not an error. */
 async function reload(flags: Flags, key: string, io: Io): Promise<string> {
   try {
     const { changed, needs_restart: waiting } = await (await connect(flags, io)).reloadConfig();

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type Client, createClient } from '../client/client.ts';
 import { adminKeyPath, readAdminKey } from '../config/adminKey.ts';
 import type { Config } from '../config/config.ts';
-import { apiKeyTrouble, readApiKey, variable } from '../config/environment.ts';
+import { apiKeyProblem, readApiKey, variable } from '../config/environment.ts';
 import { ConfigError } from '../config/problem.ts';
 import { messageOf } from '../domain/errors.ts';
 import { isLoopback, nearUrl } from '../lib/hosts.ts';
@@ -16,7 +16,7 @@ export interface ConnectionOptions {
   keyFile?: string;
 }
 
-/** Where the coordinator is, and with which key it is asked. */
+/** The address of the coordinator and the key to use. */
 export interface Address {
   url: string;
   apiKey: string | null;
@@ -24,16 +24,16 @@ export interface Address {
   keyFrom: string | null;
 }
 
-/** A client for the coordinator that the options, the environment and the configuration of this machine name. */
+/** A client for the coordinator named by the options, the environment and the configuration of this machine. */
 export async function connect(options: ConnectionOptions, io: Io): Promise<Client> {
   const { url, apiKey } = await findCoordinator(options, io);
   return createClient({ baseUrl: url, apiKey });
 }
 
 /**
- * Find address and key. Address: `--url`, SVC_COORDINATOR_URL, host and port of the configuration here. Key:
- * `--key-file`, SVC_API_KEY, the key file in the data folder. The configuration is read only when it is needed, so that
- * a broken file does not stop whoever has named both.
+ * Find address and key. Address: `--url`, SVC_COORDINATOR_URL, host and port of the local configuration. Key:
+ * `--key-file`, SVC_API_KEY, the key file in the data folder. The configuration is only read when needed, so that a
+ * broken file does not matter when both are given.
  * @throws CommandFailure (usage), ConfigError.
  */
 export async function findCoordinator(options: ConnectionOptions, io: Io): Promise<Address> {
@@ -47,7 +47,7 @@ export async function findCoordinator(options: ConnectionOptions, io: Io): Promi
   }
   const key = await namedKey(options, io);
   if (named !== null && key !== null) return { url: named, ...key };
-  // With its parser and its schema it is half of all that such a command loads.
+  // Its parser and schema are half of what such a command loads.
   const { loadConfig } = await import('../config/load.ts');
   const { config } = await loadConfig({ env: io.env, cwd: io.cwd });
   const url = named ?? nearUrl(config.host, config.port);
@@ -69,13 +69,13 @@ async function readKeyFile(path: string, name: string): Promise<string> {
     throw new CommandFailure(exitCodes.usage, `--key-file ${name} cannot be read: ${messageOf(error)}`);
   });
   const key = text.trim();
-  const trouble = apiKeyTrouble(key);
-  if (trouble !== null)
-    throw new CommandFailure(exitCodes.usage, `--key-file ${name}: the key in it ${trouble}`);
+  const problem = apiKeyProblem(key);
+  if (problem !== null)
+    throw new CommandFailure(exitCodes.usage, `--key-file ${name}: the key in it ${problem}`);
   return key;
 }
 
-/** The admin key of this machine's own coordinator. It is never sent anywhere else. */
+/** The admin key of this machine's own coordinator. It is never sent elsewhere. */
 async function localKey(url: string, config: Config): Promise<Key> {
   const none: Key = { apiKey: null, keyFrom: null };
   const { hostname, origin } = new URL(url);

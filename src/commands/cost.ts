@@ -12,7 +12,7 @@ interface Flags extends ConnectionOptions, CostPeriod {
   json?: true;
 }
 
-/** `svc cost`: what was spent, and on what. */
+/** `svc cost`: how much was spent, and on what. */
 export function costCommand(io: Io = processIo()): Command {
   return createCommand(
     'cost',

@@ -9,9 +9,9 @@ import type { Column } from '../lib/table.ts';
 import { dollarText } from './jobText.ts';
 import { factLines, sheetTable } from './sheet.ts';
 
-/** How reports of cost are put into words. */
+/** Cost reports in words. */
 
-/** Never 0 for what nobody knows: `?` when nothing is known, `≥` where a part is not. */
+/** Never 0 for an unknown cost: `?` when nothing is known, `≥` when a part is not. */
 export function sumText(dollars: number, unknownAttempts: number): string {
   if (unknownAttempts === 0) return dollarText(dollars);
   return dollars === 0 ? '?' : `≥${dollarText(dollars)}`;
@@ -24,7 +24,7 @@ const previousNames = {
   custom: 'same number of days before',
 };
 
-/** What a period has cost, and those of its hours or days in which something ended. */
+/** The totals of a period, and of its hours or days in which attempts ended. */
 export function summarySheet(summary: WireCostSummary, screen: Screen): string[] {
   const { previous, series, period, timezone, unknown_cost_attempts: unknown } = summary;
   const before = sumText(previous.total_cost_usd, previous.unknown_cost_attempts);
@@ -56,7 +56,7 @@ export function summarySheet(summary: WireCostSummary, screen: Screen): string[]
 
 type Line = WireCostLine & { names: readonly string[] };
 
-/** What it was spent on; null when there is nothing. */
+/** The breakdown; null when it is empty. */
 export function breakdownTable(breakdown: WireCostBreakdown, screen: Screen): string[] | null {
   const { headers, lines } = linesOf(breakdown);
   if (lines.length === 0) return null;
@@ -83,7 +83,7 @@ export function breakdownTable(breakdown: WireCostBreakdown, screen: Screen): st
   return sheetTable(columns, lines, screen);
 }
 
-/** The table's names and lines. By provider each is followed by its models. */
+/** The table's headers and lines. By provider each is followed by its models. */
 function linesOf(breakdown: WireCostBreakdown): { headers: string[]; lines: Line[] } {
   const { providers, models, workers, tags, tiers } = breakdown;
   const named = <T extends WireCostLine>(of: readonly T[], names: (line: T) => (string | null)[]): Line[] =>
@@ -111,7 +111,7 @@ function linesOf(breakdown: WireCostBreakdown): { headers: string[]; lines: Line
   return { headers: ['TIER'], lines: named(tiers ?? [], ({ tier }) => [tier]) };
 }
 
-/** `day, 2026-11-21 00:00 to 2026-11-21 09:30, UTC`; `days` for those that were chosen. */
+/** `day, 2026-11-21 00:00 to 2026-11-21 09:30, UTC`; `days` for a range of days. */
 export function periodText({ period, from, to, timezone }: WireCostPeriod): string {
   return `${period === 'custom' ? 'days' : period}, ${timeText(from, timezone)} to ${timeText(to, timezone)}, ${timezone}`;
 }

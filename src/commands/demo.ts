@@ -15,7 +15,7 @@ import { CommandFailure, exitCodes } from './exit.ts';
 import { type Io, processIo } from './io.ts';
 import { signInLink } from './signInLink.ts';
 
-/** How the demonstration gets a coordinator: `startService` of src/service.ts. */
+/** Starts the coordinator of the demonstration: `startService` of src/service.ts. */
 export type StartService = (options: {
   config: Config;
   apiKey: string | null;
@@ -29,7 +29,7 @@ interface Flags {
 }
 
 const portDefault = 7420;
-/** Fewer slots than jobs, so that there is a queue to see. */
+/** Fewer slots than jobs, so that there is a queue. */
 const slots = 3;
 
 /** Prices are made up: an echo costs nothing, but a table of zeros shows nothing. */
@@ -45,7 +45,7 @@ pricing:
     echo-large: { input_per_million: 5, output_per_million: 20 }
 `;
 
-/** `svc demo`: a coordinator and a worker in this process, some real texts, and a table of what became of them. */
+/** `svc demo`: a coordinator and a worker in this process, some real texts, and a table of the results. */
 export function demoCommand(io: Io = processIo(), start: StartService = startReal): Command {
   return createCommand('demo', 'Show a coordinator at work, in this process and in a temporary folder', [
     'svc demo               runs until Ctrl-C, with API and dashboard',
@@ -64,7 +64,7 @@ export function demoCommand(io: Io = processIo(), start: StartService = startRea
     });
 }
 
-/** The service is loaded only when it is needed: every other command starts faster without it. */
+/** The service is only loaded when needed: every other command starts faster without it. */
 const startReal: StartService = async (options) => (await import('../service.ts')).startService(options);
 
 interface Setting {
@@ -78,7 +78,7 @@ async function present({ folder, port, isOnce, start }: Setting, io: Io): Promis
   const signal = interruptSignal();
   await writeFile(join(folder, 'svc.config.yaml'), configText);
   const free = port ?? ((await isFree(portDefault)) ? portDefault : 0);
-  // Nothing of the environment: the demonstration is the same on every machine.
+  // Ignore the environment: the demonstration is the same on every machine.
   const [{ loadConfig }, { silent }] = await Promise.all([
     import('../config/load.ts'),
     import('../lib/log.ts'),
@@ -105,7 +105,7 @@ async function present({ folder, port, isOnce, start }: Setting, io: Io): Promis
   }
 }
 
-/** The link that signs in is for a terminal only: output that is kept must hold no key. */
+/** The sign-in link is only for a terminal: output that is stored must not contain a key. */
 function directions(
   { url, adminKey }: { url: string; adminKey: string | null },
   keyFile: string,

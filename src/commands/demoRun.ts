@@ -24,7 +24,7 @@ import { sheetTable } from './sheet.ts';
 export interface Demo {
   client: Client;
   jobs: readonly DispatchBody[];
-  /** Of the worker; only told. */
+  /** Of the worker; only shown. */
   slots: number;
   signal: AbortSignal;
 }
@@ -32,8 +32,8 @@ export interface Demo {
 const lookEveryMs = 150;
 
 /**
- * Dispatch the jobs, show how they get on, and print what became of them.
- * @returns how many were not completed.
+ * Dispatch the jobs, show their progress, and print the results.
+ * @returns how many did not complete.
  */
 export async function runDemo({ client, jobs, slots, signal }: Demo, io: Io): Promise<number> {
   const begun = performance.now();
@@ -57,7 +57,7 @@ export async function runDemo({ client, jobs, slots, signal }: Demo, io: Io): Pr
   return ended.filter(({ status }) => status !== 'completed').length;
 }
 
-/** Look until every job has ended. A terminal gets one line that is alive, anything else a line a change. */
+/** Poll until every job has ended. A terminal gets one line that is updated, anything else a line for each change. */
 async function watch(
   client: Client,
   ids: readonly string[],
@@ -99,7 +99,7 @@ function tellChanges(jobs: readonly WireJob[], told: Map<string, string>, screen
   }
 }
 
-/** In the order in which they were started: so the priorities can be seen. */
+/** In the order of their starts, to show the priorities. */
 function resultTable(jobs: readonly WireJob[], screen: Screen): string[] {
   const now = Date.now();
   const columns: Column<WireJob>[] = [
@@ -121,7 +121,7 @@ function resultTable(jobs: readonly WireJob[], screen: Screen): string[] {
 const answersShown = 3;
 const answerCharacters = 200;
 
-/** The first answers that came; lists leave results out unless they are asked for. */
+/** The first answers; lists contain results only on request. */
 async function answerLines(client: Client, jobs: readonly WireJob[], screen: Screen): Promise<string[]> {
   const { jobs: whole } = await client.jobs({ status: 'completed', include: ['result'], limit: 1000 });
   const results = new Map(whole.map((job) => [job.id, job]));

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { DispatchBody } from '../domain/wire/job.ts';
 
-/** A text of the demonstration and what is asked about it. */
+/** A text of the demonstration with its prompt. */
 export interface DemoText {
   /** In docs/texts. */
   file: string;
@@ -9,16 +9,16 @@ export interface DemoText {
   priority: string;
   tier: string;
   tags: string[];
-  /** The dearer one, where it is set. */
+  /** The more expensive one, where it is set. */
   model?: string;
 }
 
 const folder = new URL('../../docs/texts/', import.meta.url);
 
-/** Long enough to see jobs wait for a slot, short enough not to wait for the demonstration, ms a word. */
+/** Long enough to see jobs wait for a slot, but not to wait for the demonstration, ms a word. */
 const delayMsPerWord = 4;
 
-/** The jobs of the demonstration, the least urgent first: so it shows that urgent ones overtake. */
+/** The jobs of the demonstration, the least urgent first, to show that urgent ones overtake. */
 export async function demoJobs(): Promise<DispatchBody[]> {
   const index: DemoText[] = JSON.parse(await readFile(new URL('index.json', folder), 'utf8'));
   return Promise.all(index.toReversed().map(jobOf));

@@ -11,7 +11,7 @@ interface Flags extends CheckupOptions {
   json?: true;
 }
 
-/** `svc doctor`: what is wrong between here and a job's answer, and the line that mends it. */
+/** `svc doctor`: finds problems between this machine and a job's answer, with a fix for each. */
 export function doctorCommand(io: Io = processIo()): Command {
   return createCommand('doctor', 'Find problems and print how to fix each', [
     'svc doctor',
@@ -28,7 +28,7 @@ export function doctorCommand(io: Io = processIo()): Command {
     .option('--json', 'print the findings as JSON')
     .action(async (_options: Flags, command: Command) => {
       const flags = command.optsWithGlobals<Flags>();
-      // It asks providers too, with the adapters and their SDKs.
+      // It also checks providers, with the adapters and their SDKs.
       const { checkup } = await import('./checkup.ts');
       const findings = await checkup(flags, io);
       const faults = findings.filter(({ level }) => level === 'fault').length;

@@ -4,21 +4,21 @@ import { ConfigError } from '../config/problem.ts';
 import { DataDamaged, messageOf } from '../domain/errors.ts';
 import { Interrupted } from '../lib/interrupt.ts';
 
-/** What the process tells the shell. Scripts depend on these; they are part of the interface. */
+/** The exit codes of the process. Scripts depend on them; they are part of the interface. */
 export const exitCodes = {
   ok: 0,
-  /** The job failed or was cancelled, doctor found faults, the coordinator had trouble. */
+  /** The job failed or was cancelled, doctor found faults, the coordinator had an error. */
   failed: 1,
   /** Wrong usage or configuration. */
   usage: 2,
   unreachable: 3,
-  /** The key was not accepted, or its role may not. */
+  /** The key was rejected, or its role does not allow this. */
   denied: 4,
-  /** There is no such thing, or its state does not allow it. */
+  /** It does not exist, or its state does not allow this. */
   refused: 5,
-  /** The coordinator's data folder must be restored before the next start; as sysexits(3) has it, EX_DATAERR. */
+  /** The coordinator's data folder must be restored before the next start; EX_DATAERR of sysexits(3). */
   dataDamaged: 65,
-  /** As timeout(1) has it. */
+  /** The same as timeout(1). */
   timedOut: 124,
 } as const;
 
@@ -33,7 +33,7 @@ Exit codes:
   5    not found, or not possible in this state
   124  the waiting time ran out; the job keeps running`;
 
-/** A command cannot go on. The message is for people. */
+/** A command has failed. The message is for people. */
 export class CommandFailure extends Error {
   readonly exitCode: number;
 
@@ -44,7 +44,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The exit code for anything that a command threw. */
+/** The exit code for any error of a command. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommandFailure || error instanceof Interrupted) return error.exitCode;
   if (error instanceof ConfigError) return exitCodes.usage;
@@ -55,8 +55,8 @@ export function exitCodeOf(error: unknown): number {
   return error instanceof CommanderError ? exitCodeOfParsing(error) : exitCodes.failed;
 }
 
-/** Whether only the waiting for a job has ended, and not the job. */
-export function goesOn(error: unknown): boolean {
+/** Whether only the waiting has ended, and the job continues. */
+export function jobContinues(error: unknown): boolean {
   return error instanceof Interrupted || error instanceof WaitTimedOut || error instanceof Unreachable;
 }
 
@@ -68,13 +68,13 @@ function exitCodeOfStatus(status: number): number {
 
 function exitCodeOfParsing({ code, exitCode }: CommanderError): number {
   if (code === 'commander.helpDisplayed' || code === 'commander.version') return exitCodes.ok;
-  // `svc help jobs` asks for it; `svc jobs` lacks a word, and is shown it on standard error.
+  // `svc help jobs` requests it; `svc jobs` lacks a word, and gets the help on standard error.
   if (code === 'commander.help') return exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-  // `command.error(message, {exitCode})`: the command has decided itself.
+  // `command.error(message, {exitCode})`: the command chose the code.
   return code === 'commander.error' ? exitCode : exitCodes.usage;
 }
 
-/** What people read on standard error; null where everything has been said already. */
+/** The text for standard error; null when everything was already reported. */
 export function explain(error: unknown): string | null {
   if (error instanceof CommanderError || error instanceof Interrupted) return null;
   if (error instanceof ConfigError) return `The configuration cannot be used:\n${indent(error.message)}`;

@@ -3,10 +3,10 @@ import { isUuid } from '../lib/uuid.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { shortId } from './jobText.ts';
 
-/** Jobs that are looked at for the one that was meant. */
+/** Candidates for a partial id. */
 const candidatesMax = 20;
 
-/** The id that was meant: itself, or that of the one job whose id has this part. @throws CommandFailure (refused). */
+/** The id for a whole or partial id that matches only one job. @throws CommandFailure (refused). */
 export async function findJobId(client: Client, ref: string): Promise<string> {
   const part = ref.toLowerCase();
   if (isUuid(part)) return part;

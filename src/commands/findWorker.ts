@@ -1,7 +1,7 @@
 import type { Client } from '../client/client.ts';
 import { noSuch } from './act.ts';
 
-/** The id of the worker that is called so, or has this id. @throws CommandFailure (refused) with the nearest name. */
+/** The id of the worker with this name or id. @throws CommandFailure (refused) with the nearest name. */
 export async function findWorkerId(client: Client, ref: string): Promise<string> {
   const { workers } = await client.workers();
   const found = workers.find(({ id }) => id === ref) ?? workers.find(({ name }) => name === ref);

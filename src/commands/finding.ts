@@ -1,10 +1,10 @@
-/** One thing that `svc doctor` looked at. */
+/** One check of `svc doctor`. */
 export interface Finding {
-  /** `fault`: something does not work. `warning`: it works and is likely not meant so. */
+  /** `fault`: something does not work. `warning`: it works, but is probably not intended. */
   level: 'ok' | 'warning' | 'fault';
   title: string;
   detail: string;
-  /** The line that mends it. */
+  /** A command or setting that fixes it. */
   fix: string | null;
 }
 

@@ -1,28 +1,28 @@
 import { isEveryAddress } from '../lib/hosts.ts';
 import { signInLink } from './signInLink.ts';
 
-/** What a coordinator that has started is greeted with. */
+/** The facts for the greeting of a started coordinator. */
 export interface Greeting {
-  /** `public_url`, or where it is reached from this machine. */
+  /** `public_url`, or its address on this machine. */
   url: string;
-  /** A key with the role admin, when this process knows one. */
+  /** An admin key, when this process knows one. */
   adminKey: string | null;
-  /** Whether that key was made by this very start. */
+  /** Whether this start created the key. */
   isNewKey: boolean;
-  /** Whether that key came by the environment. */
+  /** Whether the key is from the environment. */
   isOwnKey: boolean;
-  /** File that holds it unless it came by the environment. */
+  /** File of the key unless it is from the environment. */
   keyFile: string;
-  /** The host that it listens on; null when `public_url` says where it is reached. */
+  /** The host it listens on; null when `public_url` is set. */
   host: string | null;
   statelyUrl: string | null;
-  /** Whether a person reads it. */
+  /** Whether the output is a terminal. */
   isTerminal: boolean;
 }
 
 /**
- * Where the coordinator is and how to get in. A key, alone or in a link, is for a terminal only: what a service manager or
- * a container keeps of the output must hold none. A key that came by the environment is never shown.
+ * The address of the coordinator and how to sign in. A key, alone or in a link, is only for a terminal: output stored
+ * by a service manager or a container must not contain one. A key from the environment is never shown.
  */
 export function greetingLines(greeting: Greeting): string[] {
   const { url, adminKey, isNewKey, isOwnKey, keyFile, host, statelyUrl, isTerminal } = greeting;

@@ -1,15 +1,15 @@
 import type { Writable } from 'node:stream';
 import { createScreen, type Screen } from '../lib/screen.ts';
 
-/** What a command has of the world around it. */
+/** The environment of a command. */
 export interface Io {
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** What was asked for. */
+  /** For results. */
   out: Screen;
-  /** Everything said on the way. */
+  /** For everything else. */
   err: Screen;
-  /** The stream of `out`, for what nobody should hold whole: it is written no faster than it is read. */
+  /** The stream of `out`, for large results: written no faster than it is read. */
   stdout: Writable;
   stdin: AsyncIterable<Uint8Array | string>;
 }

@@ -7,7 +7,7 @@ import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { findJobId } from './findJob.ts';
 import type { Io } from './io.ts';
-import { type FilterFlags, filtersOf, isNarrowed, withFilters } from './jobFilters.ts';
+import { type FilterFlags, filtersOf, hasFilter, withFilters } from './jobFilters.ts';
 import { statusText } from './jobText.ts';
 
 interface Flags extends ConnectionOptions, FilterFlags {
@@ -19,7 +19,7 @@ const changes = {
   cancel: {
     description: 'Cancel jobs that have not ended, by id or by filter',
     past: 'cancelled',
-    /** States of the jobs that can be changed: what `--dry-run` counts unless the filters say others. */
+    /** States of jobs that can be changed: `--dry-run` counts them unless the filters name others. */
     states: 'pending.ready,pending.delayed,running.active,running.stuck',
     one: (client: Client, id: string) => client.cancel(id),
     many: (client: Client, filters: JobFilters) => client.cancelMany({ filter: bulkFilter(filters) }),
@@ -35,7 +35,7 @@ const changes = {
 
 type Change = (typeof changes)[keyof typeof changes];
 
-/** `svc jobs cancel` and `svc jobs retry`: some jobs by their ids, or all that filters choose. */
+/** `svc jobs cancel` and `svc jobs retry`: jobs by their ids, or all that match filters. */
 export function changeCommand(io: Io, name: keyof typeof changes): Command {
   const change = changes[name];
   const command = createCommand(name, change.description, [
@@ -50,7 +50,7 @@ export function changeCommand(io: Io, name: keyof typeof changes): Command {
       const flags = command.optsWithGlobals<Flags>();
       const client = await connect(flags, io);
       const filters = await filtersOf(flags, client);
-      if (refs.length > 0 === isNarrowed(filters))
+      if (refs.length > 0 === hasFilter(filters))
         throw new CommandFailure(
           exitCodes.usage,
           `give either ids or filters such as --tag (svc jobs ${name} --help)`,
@@ -68,7 +68,7 @@ async function changeNamed(client: Client, change: Change, refs: readonly string
   }
 }
 
-/** The jobs that the filters choose and that can be changed, as they are now. */
+/** The jobs that match the filters and can be changed now. */
 function chosen(client: Client, { states }: Change, filters: JobFilters): Promise<WireJobList> {
   const state = filters.state ?? (filters.status === undefined ? states : undefined);
   return client.jobs({ ...filters, state, limit: 1 });
@@ -79,7 +79,7 @@ async function countChosen(client: Client, change: Change, filters: JobFilters, 
   io.out.line(`${isCapped ? 'more than ' : ''}${jobs(total)} would be ${change.past}`);
 }
 
-/** The API changes up to 1,000 jobs at a time. Jobs that are created meanwhile are left alone. */
+/** The API changes up to 1,000 jobs at a time. Jobs created meanwhile are not changed. */
 async function changeChosen(
   client: Client,
   change: Change,
@@ -94,7 +94,7 @@ async function changeChosen(
   } = await chosen(client, change, filters);
   const sums = { changed: 0, refused: 0 };
   let hasMore = newest !== undefined;
-  // A job that is retried may fail again at once: without the total it would be retried for ever.
+  // A retried job may fail again at once: without the total it would be retried for ever.
   while (hasMore && (isCapped || sums.changed < total)) {
     const answer = await change.many(client, { ...filters, newest: newest?.id });
     sums.changed += answer.changed;

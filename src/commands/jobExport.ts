@@ -19,7 +19,7 @@ interface ExportFlags extends ConnectionOptions, FilterFlags {
   output?: string;
 }
 
-/** `svc jobs export`: every job that fits, to standard output or to a file. */
+/** `svc jobs export`: every job that matches, to standard output or to a file. */
 export function exportCommand(io: Io): Command {
   const command = createCommand('export', 'Write jobs as NDJSON or CSV, newest first', [
     'svc jobs export --since 2026-11-01 --archived > november.ndjson',
@@ -82,8 +82,8 @@ function jsonText(job: WireJob): string {
   return `${safeJson(job, 0)}\n`;
 }
 
-/** Whether any worker has told the tokens: unknown is not 0. */
-function isTold({ attempts }: WireJob): boolean {
+/** Whether any worker has reported tokens: unknown is not 0. */
+function hasUsage({ attempts }: WireJob): boolean {
   return attempts.some(({ usage }) => usage !== null);
 }
 
@@ -91,7 +91,7 @@ function csvText(job: WireJob): string {
   return csvLine(Object.values(columns).map((value) => value(job)));
 }
 
-/** A column each: what it is called, and what stands in it. */
+/** The columns: header and cell. */
 const columns: Record<string, (job: WireJob) => Cell> = {
   id: ({ id }) => id,
   status: ({ status }) => status,
@@ -107,8 +107,8 @@ const columns: Record<string, (job: WireJob) => Cell> = {
   tags: ({ tags }) => tags.join(' '),
   attempt_count: ({ attempt_count }) => attempt_count,
   retry_count: ({ retry_count }) => retry_count,
-  input_tokens: (job) => (isTold(job) ? tokensOf(job).input : null),
-  output_tokens: (job) => (isTold(job) ? tokensOf(job).output : null),
+  input_tokens: (job) => (hasUsage(job) ? tokensOf(job).input : null),
+  output_tokens: (job) => (hasUsage(job) ? tokensOf(job).output : null),
   cost_usd: ({ cost_usd }) => cost_usd,
   cost_status: ({ cost_status }) => cost_status,
   error: ({ error }) => (error === null ? null : `${error.code}: ${error.message}`),

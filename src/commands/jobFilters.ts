@@ -5,7 +5,7 @@ import { isUuid } from '../lib/uuid.ts';
 import { collect, collectPair, pastTime, searchText } from './command.ts';
 import { findWorkerId } from './findWorker.ts';
 
-/** What jobs are chosen by on the command line. */
+/** The filters of jobs on the command line. */
 export interface FilterFlags {
   status?: string;
   state?: string;
@@ -22,7 +22,7 @@ export interface FilterFlags {
   until?: string;
 }
 
-/** Give `command` the options that choose jobs. */
+/** Add the filter options to `command`. */
 export function withFilters(command: Command): Command {
   return command
     .option('--status <status>', `${jobStatuses.join(', ')}; comma-separated`)
@@ -44,7 +44,7 @@ export function withFilters(command: Command): Command {
     .option('--until <time>', 'created before then; the same formats', pastTime);
 }
 
-/** The same as the client takes them. @throws CommandFailure (refused) when no worker is called so; as the client does. */
+/** The same for the client. @throws CommandFailure (refused) when no worker has the name; as the client does. */
 export async function filtersOf(flags: FilterFlags, client: Client): Promise<JobFilters> {
   const {
     status,
@@ -61,14 +61,14 @@ export async function filtersOf(flags: FilterFlags, client: Client): Promise<Job
     since,
     until,
   } = flags;
-  // One that was forgotten is in no list any more; its jobs are.
+  // A forgotten worker is in no list any more; its jobs are.
   const workerId = worker === undefined || isUuid(worker) ? worker : await findWorkerId(client, worker);
   const plain = { status, state, provider, model, createdBy, priority, tier };
   const times = { createdAfter: since, createdBefore: until };
   return { ...plain, worker: workerId, tags: tag, metadata, q: query, ...times };
 }
 
-/** Whether anything narrows the jobs. */
-export function isNarrowed(filters: JobFilters): boolean {
+/** Whether any filter is set. */
+export function hasFilter(filters: JobFilters): boolean {
   return Object.values(filters).some((value) => value !== undefined);
 }

@@ -16,7 +16,7 @@ import { sheetTable, whenText } from './sheet.ts';
 /** From this width on there is room for whole ids. */
 const wholeIdWidth = 130;
 
-/** Jobs as a table for people. Whole ids where nothing is cut: those are for other programs. */
+/** Jobs as a table for people. Whole ids without a terminal: those are for other programs. */
 export function jobTable(jobs: readonly WireJob[], screen: Screen, now: number): string[] {
   const isWide = screen.width >= wholeIdWidth;
   const columns: Column<WireJob>[] = [

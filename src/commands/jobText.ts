@@ -3,9 +3,9 @@ import { phasesOf, waitedMs as waitedOf } from '../domain/wire/jobPhases.ts';
 import { humanDuration } from '../lib/humanTime.ts';
 import type { Colour } from '../lib/screen.ts';
 
-/** How a job is put into words, the same in every command. */
+/** A job in words, the same in every command. */
 
-/** Enough of a UUIDv7 to tell jobs apart: its last 8 digits are random, its first ones are the time. */
+/** Enough of a UUIDv7 to distinguish jobs: its last 8 digits are random, its first ones are the time. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }
@@ -22,25 +22,25 @@ export function statusColour({ status, stuck }: Pick<WireJob, 'status' | 'stuck'
   return status === 'running' ? 'blue' : 'dim';
 }
 
-/** What was asked for in one line: the prompt, or the last message of the chat. */
+/** The request in one line: the prompt, or the last message of the chat. */
 export function promptText({ prompt, messages }: Pick<WireJob, 'prompt' | 'messages'>): string {
   if (prompt !== null) return prompt;
   const content = messages?.at(-1)?.content;
   return typeof content === 'string' ? content : '(messages)';
 }
 
-/** The provider and model that ran it last, else those that were asked for. */
+/** The provider and model of the last run, else the requested ones. */
 export function ranBy(job: WireJob): { provider: string | null; model: string | null } {
   const last = job.attempts.at(-1);
   return { provider: last?.provider ?? job.provider, model: last?.model ?? job.model };
 }
 
-/** Milliseconds in which it waited, from its dispatch to its end or to now. */
+/** Milliseconds it waited, from its dispatch to its end or to now. */
 export function waitedMs(job: WireJob, now: number): number {
   return waitedOf(phasesOf(job, now));
 }
 
-/** Milliseconds that the last attempt ran, or has run until now; null before the first. */
+/** Milliseconds of the last attempt, or of the running one until now; null before the first. */
 export function ranMs(job: WireJob, now: number): number | null {
   if (job.started_at === null || job.status === 'pending') return null;
   return (job.finished_at === null ? now : Date.parse(job.finished_at)) - Date.parse(job.started_at);
@@ -50,7 +50,7 @@ export function spanText(ms: number | null): string {
   return ms === null ? '-' : humanDuration(ms);
 }
 
-/** Dollars, as many digits as say something. Unknown is `?`, never 0; `≥` where a part is unknown. */
+/** Dollars with significant digits. Unknown is `?`, never 0; `≥` where a part is unknown. */
 export function costText({
   cost_usd: dollars,
   cost_status: status,
@@ -67,7 +67,7 @@ export function dollarText(dollars: number): string {
   return `$${dollars.toFixed(digits)}`;
 }
 
-/** Tokens of all attempts together, as far as they were told. */
+/** Reported tokens of all attempts together. */
 export function tokensOf(job: WireJob): { input: number; output: number } {
   let input = 0;
   let output = 0;
@@ -78,7 +78,7 @@ export function tokensOf(job: WireJob): { input: number; output: number } {
   return { input, output };
 }
 
-/** Why it waits, or who runs it: the end of a status line. */
+/** Why it waits, or where it runs: the end of a status line. */
 export function nowText(job: WireJob, now: number): string {
   const { waiting } = job;
   if (job.status === 'pending') {

@@ -27,7 +27,7 @@ interface OneFlags extends ConnectionOptions {
   output?: true;
 }
 
-/** `svc jobs`: look at jobs and act on them. */
+/** `svc jobs`: show jobs and change them. */
 export function jobsCommand(io: Io = processIo()): Command {
   return createCommand('jobs', 'List, show, cancel, retry, watch and export jobs', [
     'svc jobs list --status running',
@@ -56,7 +56,7 @@ function jobListCommand(io: Io): Command {
   return listCommand<WireJobList, WireJob, ListFlags>(io, command, {
     ask: async (client, flags) => {
       const { limit, offset, json } = flags;
-      // A program may want all of a prompt; of a table one line of it is enough.
+      // A program may need the whole prompt; a table shows one line of it.
       const include = json ? (['request'] as const) : undefined;
       return client.jobs({ ...(await filtersOf(flags, client)), include, limit, offset });
     },

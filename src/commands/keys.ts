@@ -24,7 +24,7 @@ interface CreateFlags extends Flags {
   expires?: string;
 }
 
-/** What a key is bound to; false: not any more. */
+/** The bounds of a key; false: removed. */
 interface BoundFlags {
   namePattern?: string[] | false | undefined;
   tag?: string[] | false | undefined;
@@ -32,7 +32,7 @@ interface BoundFlags {
   maxConcurrency?: number | false | undefined;
 }
 
-/** `svc keys`: who may do what. Only an admin's key may. */
+/** `svc keys`: who may do what. Requires an admin key. */
 export function keysCommand(io: Io = processIo()): Command {
   return createCommand('keys', 'List, create, change, rotate and revoke API keys', [
     'svc keys create --role worker --name box-1',
@@ -79,7 +79,7 @@ export function keysCommand(io: Io = processIo()): Command {
 const noAdminLeft =
   'That was the last admin key in the list. Only the SVC_API_KEY that the coordinator was started with is an admin key now.';
 
-/** Which key the command line on the coordinator's machine uses. */
+/** The key that the command line on the coordinator's machine uses. */
 const fileColumn: Column<WireKey> = {
   header: 'FILE',
   value: ({ in_data_folder: isInFolder }) => (isInFolder ? 'admin.key' : '-'),
@@ -104,7 +104,7 @@ function keyTable(keys: readonly WireKey[], screen: Screen, now: number): string
   return sheetTable(columns, keys, screen);
 }
 
-/** What the workers of a key may say of themselves. */
+/** The options for what a key's workers may declare. */
 function withBounds(command: Command): Command {
   return command
     .option(
@@ -205,7 +205,7 @@ function rotateCommand(io: Io): Command {
     });
 }
 
-/** The secret alone on standard output, so that it can go into a file; what it is on standard error. */
+/** Only the secret on standard output, so that it can be redirected to a file; the rest on standard error. */
 function printSecret(key: WireNewKey, json: true | undefined, io: Io): void {
   if (json) {
     io.out.line(safeJson(key));
@@ -226,8 +226,8 @@ function oldSecretText(until: string | null, now: number): string {
 }
 
 /**
- * The id of the key that has this id or is the only one with this name.
- * @throws CommandFailure (refused) when there is none or several: names need not differ, and a revoked key is gone.
+ * The id of the key with this id, or of the only one with this name.
+ * @throws CommandFailure (refused) when there is none or several: names may be equal, and a revoked key is gone.
  */
 async function findKeyId(client: Client, ref: string): Promise<string> {
   const { keys } = await client.keys();
@@ -236,5 +236,8 @@ async function findKeyId(client: Client, ref: string): Promise<string> {
   if (found === undefined) throw noSuch('key', ref, keys.map(nameOf));
   if (found.id === ref || fitting.length === 1) return found.id;
   const ids = fitting.map(({ id }) => id).join(', ');
-  throw new CommandFailure(exitCodes.refused, `Several keys are called ${ref}; use one of these ids: ${ids}`);
+  throw new CommandFailure(
+    exitCodes.refused,
+    `Several keys have the name ${ref}; use one of these ids: ${ids}`,
+  );
 }

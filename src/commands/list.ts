@@ -5,19 +5,19 @@ import type { Screen } from '../lib/screen.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import type { Io } from './io.ts';
 
-/** What a command lists. */
+/** A listing command. */
 export interface List<Answer, Row, Flags> {
   ask: (client: Client, flags: Flags) => Promise<Answer>;
   rows: (answer: Answer) => readonly Row[];
-  /** Said on standard error when there is none, with what would bring one. */
+  /** Printed on standard error for an empty list, with a hint. */
   none: string;
   /** @param now epoch ms. */
   table: (rows: readonly Row[], screen: Screen, now: number) => string[];
-  /** Said on standard error below the table; null for nothing. */
+  /** Printed on standard error below the table; null for nothing. */
   remark?: (answer: Answer) => string | null;
 }
 
-/** Let `command`, which has its own options already, show a list: as a table, or with `--json` as the API answers it. */
+/** Make `command`, which already has its own options, show a list: as a table, or with `--json` as the API's answer. */
 export function listCommand<Answer, Row, Flags extends ConnectionOptions>(
   io: Io,
   command: Command,

@@ -3,15 +3,15 @@ import { plainText } from '../lib/plainText.ts';
 import type { Spinner } from '../lib/spinner.ts';
 import type { Io } from './io.ts';
 
-/** The output of a job on a terminal, written while it comes. */
+/** The output of a job on a terminal, as it is generated. */
 export class LiveOutput {
   readonly #io: Io;
   readonly #spinner: Spinner;
-  /** What the attempt that speaks has said. */
+  /** The output of the current attempt. */
   #said = '';
   #isAtLineBegin = true;
 
-  /** @param spinner taken away when the first word comes: both would write on the same line. */
+  /** @param spinner removed at the first output: both would write on the same line. */
   constructor(io: Io, spinner: Spinner) {
     this.#io = io;
     this.#spinner = spinner;
@@ -24,7 +24,7 @@ export class LiveOutput {
     this.#write(text);
   }
 
-  /** The job has answered `output`: write what of it has not been seen, all of it when the preview was another text. */
+  /** The job's final output: write what was not shown yet, or all of it when the preview was another text. */
   complete(output: string): void {
     const isMore = output.startsWith(this.#said);
     if (!isMore) this.#beginAgain('the whole output');
@@ -32,7 +32,7 @@ export class LiveOutput {
     this.endLine();
   }
 
-  /** Whatever comes next begins on a line of its own. */
+  /** The next text begins on a line of its own. */
   endLine(): void {
     if (!this.#isAtLineBegin) this.#write('\n');
   }

@@ -16,7 +16,7 @@ import { workerCommand } from './worker.ts';
 import { workersCommand } from './workers.ts';
 
 /**
- * The whole command line: parse, call one command. A new command is one line here.
+ * The whole command line: parse, run one command. A new command is one line here.
  * @param args without node and script.
  * @returns the exit code.
  */
@@ -38,9 +38,9 @@ export async function main(args: readonly string[]): Promise<number> {
     configCommand(),
     completionCommand(),
   ]);
-  // `svc jobs list | head` closes the pipe early: that is no failure.
+  // `svc jobs list | head` closes the pipe early: not a failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // A terminal that was closed: SIGHUP says what is to be done.
+    // The terminal was closed: SIGHUP handles it.
     if (error.code === 'EIO') return;
     if (error.code !== 'EPIPE') throw error;
     process.exit();

@@ -13,7 +13,7 @@ import { type Io, processIo } from './io.ts';
 import { listCommand } from './list.ts';
 import { sheetTable, whenText } from './sheet.ts';
 
-/** `svc providers`: which can be sent to, and let those that are held back be sent to again. */
+/** `svc providers`: list providers, and make them available again. */
 export function providersCommand(io: Io = processIo()): Command {
   return createCommand('providers', 'List providers, and make them available again', [
     'svc providers list',
@@ -56,7 +56,7 @@ const colours: Readonly<Record<ProviderStatus, Colour>> = {
   probing: 'yellow',
 };
 
-/** Failures are long; only where there is one it has a column. */
+/** Failures are long; the column is only there when there is one. */
 const stoppedBy: Column<WireProvider> = {
   header: 'STOPPED BY',
   value: ({ breaker }) => (breaker.opened_by === null ? '-' : lineOf(breaker.opened_by)),

@@ -14,7 +14,7 @@ interface Flags extends ConnectionOptions {
 
 /** `svc pause`: accept jobs and start none until `svc resume`. */
 export function pauseCommand(io: Io = processIo()): Command {
-  return createCommand('pause', 'Pause the queue: jobs are accepted and wait, running jobs go on', [
+  return createCommand('pause', 'Pause the queue: jobs are accepted and wait, running jobs continue', [
     'svc pause --reason "new prices at the provider"',
     'svc pause --json',
   ])
@@ -43,7 +43,7 @@ function show(queue: WireQueue, { json }: Flags, io: Io): void {
   io.out.line(json ? safeJson(queue) : lineOf(queue));
 }
 
-/** Somebody else may have paused it before, with another reason. */
+/** It may have been paused before, with another reason. */
 function lineOf(queue: WireQueue): string {
   if (!queue.paused) return 'The queue is not paused';
   return `${plainLine(pausedQueueText(queue))} (${whenText(queue.since, Date.now())})`;

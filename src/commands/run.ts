@@ -8,7 +8,7 @@ import { startSpinner } from '../lib/spinner.ts';
 import { runFile } from './bulk.ts';
 import { collect, createCommand, seconds } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
-import { CommandFailure, exitCodes, goesOn } from './exit.ts';
+import { CommandFailure, exitCodes, jobContinues } from './exit.ts';
 import { type Io, processIo } from './io.ts';
 import { costText, nowText, ranBy, ranMs, spanText, statusText, tokensOf } from './jobText.ts';
 import { LiveOutput } from './liveOutput.ts';
@@ -77,7 +77,7 @@ export function runCommand(io: Io = processIo()): Command {
         throw new CommandFailure(exitCodes.usage, 'give a prompt or --file; svc run --help shows how');
       const body = { prompt, ...(await bodyOf(flags, io)) };
       const client = await connect(flags, io);
-      // The key makes a repeated request harmless, should something on the way send it twice.
+      // The key makes a repeated request harmless, in case a proxy sends it twice.
       const job = await client.dispatch(body, { idempotencyKey: randomUUID() });
       if (flags.detach) return io.out.line(flags.json ? safeJson(job) : job.id);
       await follow(client, job, flags, io);
@@ -120,9 +120,9 @@ function readParam(given: string): [string, unknown] {
 async function follow(client: Client, dispatched: WireJob, flags: Flags, io: Io): Promise<void> {
   const { id } = dispatched;
   const spinner = startSpinner(io.err, line(dispatched));
-  // A pipe gets what the job answered, and never the beginning of an attempt that fails later.
+  // A pipe only gets the final answer, never the start of an attempt that fails later.
   const live = io.out.isTerminal && !flags.json ? new LiveOutput(io, spinner) : null;
-  if (!io.err.isTerminal && needsSomebody(dispatched))
+  if (!io.err.isTerminal && needsIntervention(dispatched))
     io.err.line(`job ${id} waits: ${plainLine(nowText(dispatched, Date.now()))}`);
   const options = { timeoutSeconds: flags.wait, signal: interruptSignal(), isKnown: true };
   let job: WireJob;
@@ -138,7 +138,7 @@ async function follow(client: Client, dispatched: WireJob, flags: Flags, io: Io)
   } catch (error) {
     spinner.stop();
     live?.endLine();
-    if (goesOn(error)) {
+    if (jobContinues(error)) {
       io.err.line(`Job ${id} keeps running: svc jobs get ${id} shows it, svc jobs cancel ${id} cancels it.`);
     }
     throw error;
@@ -152,8 +152,8 @@ async function follow(client: Client, dispatched: WireJob, flags: Flags, io: Io)
   if (io.err.isTerminal && !flags.json) io.err.line(io.err.paint('dim', receipt(job)));
 }
 
-/** Whether it waits for something that does not come by itself: a script that hangs must say why. */
-function needsSomebody({ waiting }: WireJob): boolean {
+/** Whether it waits for an intervention: a script that hangs must say why. */
+function needsIntervention({ waiting }: WireJob): boolean {
   return waiting !== null && ['no_worker', 'workers_paused', 'concurrency_zero'].includes(waiting.reason);
 }
 
@@ -162,7 +162,7 @@ function line(job: WireJob): string {
   return rest === '' ? statusText(job) : `${statusText(job)}: ${rest}`;
 }
 
-/** The output of a job: byte for byte for a program, harmless for a terminal. */
+/** The output of a job: unchanged for a program, harmless for a terminal. */
 export function printOutput(job: WireJob, { out }: Io): void {
   const output = job.result?.output ?? '';
   const text = out.isTerminal ? plainText(output) : output;

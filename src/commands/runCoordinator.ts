@@ -14,7 +14,7 @@ import { greetingLines } from './greeting.ts';
 /** Slots of the embedded echo worker. */
 const echoConcurrency = 4;
 
-/** Run the coordinator until a signal or a fault of its store ends the process. Loads all of the service. */
+/** Run the coordinator until a signal or a failing store ends the process. Loads the whole service. */
 export async function runCoordinator(options: CoordinatorFlags): Promise<void> {
   const { config: file, host, port, dataDir, logLevel } = options;
   const overrides = {
@@ -34,7 +34,7 @@ export async function runCoordinator(options: CoordinatorFlags): Promise<void> {
     const logger = createLogger(loaded.config.log.level);
     for (const warning of loaded.warnings) logger.warn(warning);
     const config = LiveConfig.ofFile(loaded, from, logger);
-    // What is wrong with the new one is in the log.
+    // The log says what is wrong with the new one.
     onReloadSignal(() => void config.reload().catch(() => {}));
     const service = await startService({
       config,
@@ -54,7 +54,7 @@ export async function runCoordinator(options: CoordinatorFlags): Promise<void> {
   }
 }
 
-/** For people; on standard error, since standard output is the log's. */
+/** For people; on standard error, because standard output is for the log. */
 function greet({ url, adminKey, isNewKey, statelyUrl }: Service, config: Config, isOwnKey: boolean): void {
   const lines = greetingLines({
     url,
@@ -69,7 +69,7 @@ function greet({ url, adminKey, isNewKey, statelyUrl }: Service, config: Config,
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
-/** What somebody who pressed Ctrl-C reads while jobs run. */
+/** The text after Ctrl-C while jobs run. */
 function waitingFor(jobs: number, graceSeconds: number): string {
   const what = jobs === 1 ? '1 running job' : `${jobs} running jobs`;
   return `Stopping: waiting up to ${graceSeconds} s for ${what}. Ctrl-C again stops at once; jobs that are still running then continue after the next start.`;

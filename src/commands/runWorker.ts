@@ -16,11 +16,11 @@ import type { WorkerFlags } from './worker.ts';
 
 /**
  * Run a worker until a signal. Loads every adapter with its SDK.
- * @throws CommandFailure for settings that cannot be used, and for a model server that does not answer.
+ * @throws CommandFailure for invalid settings, and for a model server that does not answer.
  */
 export async function runWorker(flags: WorkerFlags): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
-  // A terminal that is closed takes no more output; the drain that its SIGHUP begins must outlive that.
+  // A closed terminal accepts no more output; the drain that its SIGHUP starts must continue.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   let configured: ConfiguredWorker;
   useProxies(process.env);
@@ -28,7 +28,7 @@ export async function runWorker(flags: WorkerFlags): Promise<void> {
     const { env } = process;
     const environment = readWorkerEnvironment(env, flags.allowEnv);
     const local = await loadConfig({ file: flags.config, env, cwd: process.cwd() });
-    // On a terminal the view shows what matters; a JSON line in the middle would tear it.
+    // On a terminal the view shows what matters; a JSON line would break it.
     const logger = isTerminal ? silent : createLogger(local.config.log.level);
     const warn = (message: string): void => {
       if (isTerminal) process.stderr.write(`warning: ${message}\n`);
@@ -57,8 +57,8 @@ export async function runWorker(flags: WorkerFlags): Promise<void> {
 }
 
 /**
- * The proxies of the environment for the remote configuration, which `fetch` reads, as for everything else; never for
- * this machine itself. Older versions of Node cannot.
+ * The proxies of the environment for the remote configuration, which uses `fetch`, as for everything else; never for
+ * this machine itself. Older versions of Node do not support this.
  */
 function useProxies(env: NodeJS.ProcessEnv): void {
   const exempt = [env.no_proxy ?? env.NO_PROXY, 'localhost', '127.0.0.1', '::1'];
@@ -76,7 +76,7 @@ function settingsOfFlags(flags: WorkerFlags): Partial<WorkerSettings> {
   };
 }
 
-/** @returns what the drain left behind, once a signal has come and the drain is done. */
+/** @returns the result of the drain that a signal starts. */
 function drainOnSignal(worker: Worker, graceMs: number): Promise<{ undelivered: number }> {
   return new Promise((resolve, reject) => {
     onStopSignal(() => worker.drain(graceMs).then(resolve, reject), { hangup: true });

@@ -3,7 +3,7 @@ import type { Screen } from '../lib/screen.ts';
 import { type Column, tableLines } from '../lib/table.ts';
 import { textWidth } from '../lib/textWidth.ts';
 
-/** A table as every command shows one: as wide as the screen, its header bold. */
+/** A table in the style of every command: as wide as the screen, its header bold. */
 export function sheetTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -20,7 +20,7 @@ export function whenText(iso: string | null, now: number): string {
   return iso === null ? '-' : relativeTime(Date.parse(iso), now);
 }
 
-/** One fact a line, their names bold and in one column. */
+/** One fact a line, the names bold and aligned. */
 export function factLines(
   facts: readonly (readonly [name: string, value: string])[],
   screen: Screen,

@@ -8,8 +8,8 @@ const title = 'WebSocket';
 const timeoutMs = 10_000;
 
 /**
- * Whether a WebSocket reaches the coordinator: workers and the dashboard need one, and a proxy on the way may let requests
- * through and no upgrades.
+ * Whether a WebSocket reaches the coordinator: workers and the dashboard need one, and a proxy in between may pass
+ * requests but no upgrades.
  */
 export function checkSocket({ url, apiKey }: Pick<Address, 'url' | 'apiKey'>): Promise<Finding> {
   const headers = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
@@ -31,7 +31,7 @@ export function checkSocket({ url, apiKey }: Pick<Address, 'url' | 'apiKey'>): P
   });
 }
 
-/** 426 is what the coordinator answers when the headers of the upgrade have been taken off on the way. */
+/** The coordinator answers 426 when a proxy removed the upgrade headers. */
 function refusal(status: number, server: string | undefined): Finding {
   const through = server === undefined ? 'a proxy' : `the proxy (${server})`;
   if (status === 426)

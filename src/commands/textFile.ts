@@ -6,9 +6,9 @@ import { CommandFailure, exitCodes } from './exit.ts';
 import type { Io } from './io.ts';
 
 /**
- * The text of a file that an option names, `-` for standard input, without a byte order mark.
- * @param option as it is called in a refusal: `--file`.
- * @throws CommandFailure (usage) when it cannot be read or is not UTF-8: a model would be asked about other text.
+ * The text of a file named by an option, `-` for standard input, without a byte order mark.
+ * @param option its name for messages: `--file`.
+ * @throws CommandFailure (usage) when it cannot be read or is not UTF-8: the model would get another text.
  */
 export async function readTextFile(option: string, file: string, io: Io): Promise<string> {
   const bytes =

@@ -14,8 +14,8 @@ import { nowText, promptText, shortId, statusColour, statusText } from './jobTex
 import { LiveOutput } from './liveOutput.ts';
 
 /**
- * Follow one job to its end: a line for every state it goes through, and on a terminal its output as it comes.
- * @throws CommandFailure when it is not completed.
+ * Follow one job to its end: a line for every state, and on a terminal its output as it is generated.
+ * @throws CommandFailure when it does not complete.
  */
 export async function watchJob(client: Client, id: string, io: Io): Promise<void> {
   let said = '';
@@ -47,17 +47,17 @@ function changeLine(job: WireJob, screen: Screen): string {
 }
 
 const everyMs = 1000;
-/** Jobs that are looked at: the newest ones. */
+/** The number of newest jobs to watch. */
 const watchedMax = 200;
 
 /**
- * The newest jobs until Ctrl-C: a list that redraws itself, or, when there is no terminal, a line for each change from now
- * on, the coming of a job among them.
+ * The newest jobs until Ctrl-C: a list that redraws itself, or, without a terminal, a line for each change from now on,
+ * including new jobs.
  */
 export async function watchJobs(client: Client, io: Io): Promise<void> {
   const signal = interruptSignal();
   const isLive = io.out.isTerminal;
-  // The first answer comes before the screen is taken over: a refusal must stay readable.
+  // The first request precedes the screen, so that an error stays readable.
   let list = await client.jobs({ limit: watchedMax });
   const show = isLive ? redraw(io.out) : tellChanges(io.out, list);
   if (isLive) io.out.write(screenControls.enter);
@@ -66,7 +66,7 @@ export async function watchJobs(client: Client, io: Io): Promise<void> {
       show(list, trouble);
       await pause(everyMs, undefined, { signal }).catch(() => {});
       if (signal.aborted) break;
-      const answer = await client.jobs({ limit: watchedMax }).catch(troubleOf);
+      const answer = await client.jobs({ limit: watchedMax }).catch(problemOf);
       trouble = typeof answer === 'string' ? answer : null;
       if (typeof answer !== 'string') list = answer;
     }
@@ -75,8 +75,8 @@ export async function watchJobs(client: Client, io: Io): Promise<void> {
   }
 }
 
-/** What to say while the coordinator is away or busy: it may be back for the next look. @throws any other failure. */
-function troubleOf(error: unknown): string {
+/** The notice while the coordinator is away or busy: the next request may succeed. @throws any other failure. */
+function problemOf(error: unknown): string {
   const passes =
     error instanceof Unreachable ||
     (error instanceof ApiError && (error.status === 429 || error.status >= 500));
@@ -109,7 +109,7 @@ function redraw(screen: Screen): Show {
 function tellChanges(screen: Screen, first: WireJobList): Show {
   const known = new Map(first.jobs.map((job) => [job.id, statusText(job)]));
   return ({ jobs }) => {
-    // Oldest first, so that the lines read in the order in which the jobs came.
+    // Oldest first, so that the lines are in the order of the jobs.
     for (const job of jobs.toReversed()) {
       const state = statusText(job);
       if (known.get(job.id) === state) continue;

@@ -42,7 +42,7 @@ Exit codes:
   2  wrong or missing settings
 `;
 
-/** `svc worker`: run jobs of a coordinator with the providers that this machine has. */
+/** `svc worker`: run jobs of a coordinator with the providers of this machine. */
 export function workerCommand(): Command {
   return new Command('worker')
     .description('Run jobs of a coordinator with the providers of this machine')

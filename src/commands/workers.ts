@@ -18,7 +18,7 @@ interface Flags extends ConnectionOptions {
   json?: true;
 }
 
-/** `svc workers`: look at workers, say how much work they take, and forget those that are gone. */
+/** `svc workers`: show workers, set how much work they take, and forget those that are disconnected. */
 export function workersCommand(io: Io = processIo()): Command {
   return createCommand('workers', 'List, show, pause, resume, resize and forget workers', [
     'svc workers list',
@@ -105,7 +105,7 @@ function changeCommand(
   });
 }
 
-/** A paused worker that is away is both. */
+/** A paused worker that is disconnected is both. */
 function statusOf({ status, paused }: WireWorker): string {
   return paused && status !== 'paused' ? `${status}, paused` : status;
 }

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where the first start leaves the admin key that it made. */
+/** The file of the admin key that the first start creates. */
 export function adminKeyPath(dataDir: string): string {
   return join(dataDir, 'admin.key');
 }
 
 /**
- * The generated admin key of a data folder, for command-line use on the same machine.
+ * The generated admin key of a data folder, for the command line on the same machine.
  * @returns null when there is no such file.
- * @throws the error of the file system when there is one that may not be read.
+ * @throws the error of the file system when it cannot be read.
  */
 export async function readAdminKey(dataDir: string): Promise<string | null> {
   try {
@@ -24,15 +24,15 @@ export async function readAdminKey(dataDir: string): Promise<string | null> {
 }
 
 /**
- * Keep a generated admin key: only its owner may read the file, at no moment anybody else, and a power cut leaves the
- * old file or the new one.
+ * Store a generated admin key: only its owner can ever read the file, and a power failure leaves the old file or the
+ * new one.
  */
 export async function writeAdminKey(dataDir: string, key: string): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const path = adminKeyPath(dataDir);
   const next = `${path}.${randomUUID()}`;
   try {
-    // 'wx': an open file of somebody else is never written into.
+    // 'wx': never write into an existing file of another user.
     const file = await open(next, 'wx', 0o600);
     try {
       await file.writeFile(`${key}\n`);

@@ -2,7 +2,7 @@ import type { Config } from './config.ts';
 import { leavesOf } from './leaves.ts';
 import { presentConfig } from './present.ts';
 
-/** One setting that is not what it was, secrets masked. null: it is not set. */
+/** One changed setting, secrets masked. null: not set. */
 export interface ConfigChange {
   /** Key path as in the file. */
   key: string;
@@ -12,8 +12,8 @@ export interface ConfigChange {
 
 /**
  * `next`, but with everything of `now` that only a restart can change: the coordinator listens at an address, has its
- * store open, the places in the queue were made from the priorities, the workers were told the interval of their heartbeats
- * when they connected, and Node is told the bounds of connections once.
+ * store open, has placed jobs in the queue by the priorities, has sent workers the heartbeat interval when they
+ * connected, and Node gets the limits of connections once.
  */
 export function withFixed(next: Config, now: Config): Config {
   const { priorities, heartbeatIntervalSeconds } = now.jobs;
@@ -28,7 +28,7 @@ export function withFixed(next: Config, now: Config): Config {
   };
 }
 
-/** Every setting that differs, in the order of the file form. A change of a secret is told, its value is not. */
+/** Every setting that differs, in the order of the file. A changed secret is listed without its value. */
 export function changesBetween(from: Config, to: Config): ConfigChange[] {
   const [before, after] = [settingsOf(from), settingsOf(to)];
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((key) => {
@@ -40,7 +40,7 @@ export function changesBetween(from: Config, to: Config): ConfigChange[] {
 }
 
 interface Setting {
-  /** To compare by; holds secrets. */
+  /** For comparison; contains secrets. */
   value: unknown;
   shown: unknown;
 }

@@ -4,7 +4,7 @@ import { keyPath } from './fields.ts';
 import type { ConfigFile, PriceFile, RuleFile } from './file.ts';
 import { type Fault, topLevelProviders } from './schema.ts';
 
-/** What no single key can tell: keys that contradict each other. Each fault keeps the configuration from being used. */
+/** Contradictions between keys. Each of these faults invalidates the configuration. */
 export function findContradictions(file: ConfigFile): Fault[] {
   return [
     ...defaultsFaults(file),
@@ -15,7 +15,7 @@ export function findContradictions(file: ConfigFile): Fault[] {
   ];
 }
 
-/** The `model` that stands at the top of the file under a provider's name (`ollama: {model: …}`). */
+/** The `model` at the top of the file under a provider's name (`ollama: {model: …}`). */
 export function topLevelModel(file: ConfigFile, provider: string): string | null {
   if (!topLevelProviders(file).includes(provider)) return null;
   const block: unknown = Object.entries(file).find(([key]) => key === provider)?.[1];
@@ -23,13 +23,13 @@ export function topLevelModel(file: ConfigFile, provider: string): string | null
   return typeof block.model === 'string' ? block.model : null;
 }
 
-/** Every provider that the file has settings for, in either of the two places. */
+/** Every provider with settings in the file, in either of the two places. */
 export function configuredProviders(file: ConfigFile): string[] {
   const top = topLevelProviders(file).filter((key) => topLevelModel(file, key) !== null);
   return [...new Set([...Object.keys(file.providers ?? {}), ...top])].filter((name) => name !== defaultsKey);
 }
 
-/** What holds for all providers is how their limits are waited for, and nothing else. */
+/** The defaults for all providers can only contain rate limits. */
 function defaultsFaults({ providers }: ConfigFile): Fault[] {
   const path = keyPath('providers', defaultsKey);
   return Object.keys(providers?.[defaultsKey] ?? {})
@@ -59,7 +59,7 @@ function keyConflicts(file: ConfigFile): Fault[] {
   return Object.entries(file.providers ?? {}).flatMap(([provider, settings]) => {
     if (!settings?.api_key_env || !settings.api_key_file) return [];
     const path = `${keyPath('providers', provider)}.api_key_file`;
-    return [{ path, message: 'stands beside api_key_env; keep one of them' }];
+    return [{ path, message: 'is set together with api_key_env; keep one of them' }];
   });
 }
 
@@ -67,7 +67,7 @@ function ruleFaults(file: ConfigFile): Fault[] {
   return (file.routing?.rules ?? []).flatMap((rule: RuleFile | null, index) => {
     const path = `routing.rules[${index}]`;
     if (rule === null) return [{ path, message: 'has no keys' }];
-    // A rule whose condition was left empty would match every job: worse than an error.
+    // A rule whose condition is empty would match every job: worse than an error.
     const empty = [...emptyKeys(path, rule), ...emptyKeys(`${path}.match`, rule.match ?? {})];
     if (empty.length > 0) return empty;
     const { chain, provider, model, worker, worker_tag: tag } = rule;
@@ -111,7 +111,7 @@ function priceTrouble(price: PriceFile): string | null {
     : `needs ${missing.join(' and ')} too`;
 }
 
-/** What is allowed and still likely a mistake. */
+/** What is valid but probably a mistake. */
 export function findOddities(file: ConfigFile): Fault[] {
   return [...unknownProviders(file), ...routingOddities(file)];
 }

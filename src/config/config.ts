@@ -1,7 +1,7 @@
 import type { StrategyName } from '../domain/job.ts';
 import type { BreakerSettings, RateLimit } from '../domain/provider.ts';
 
-/** The coordinator's whole configuration, validated and with every default filled in. docs/configuration.md is its public form. */
+/** The coordinator's whole configuration, validated, with every default. docs/configuration.md documents it. */
 export interface Config {
   host: string;
   port: number;
@@ -23,7 +23,7 @@ export interface Config {
     defaultProvider: string | null;
   };
   providers: Record<string, ProviderConfig>;
-  /** `providers.defaults`: for every provider without a block of its own. */
+  /** `providers.defaults`: for every provider without its own block. */
   providerDefaults: { rateLimit: RateLimit | null };
   routing: {
     strategy: StrategyName;
@@ -34,7 +34,7 @@ export interface Config {
   /** Provider → model → price. */
   pricing: Record<string, Record<string, Price>>;
   retention: { keepDays: number; keepJobs: number; auditDays: number };
-  /** Tokens that one attempt can have used at most; a worker that reports more has its usage flagged, and the cost is unknown. */
+  /** Most tokens of one attempt; when a worker reports more, the usage is flagged, and the cost is unknown. */
   cost: { tokensMaxPerAttempt: number };
   http: {
     maxBodyBytes: number;
@@ -42,25 +42,25 @@ export interface Config {
     maxBatchBytes: number;
     /** Requests a second from one key; 0 = off. */
     rateLimitPerKey: number;
-    /** TCP connections at once, sockets of workers and dashboards with them. */
+    /** TCP connections at once, including sockets of workers and dashboards. */
     maxConnections: number;
-    /** Until the head of a request must be there. */
+    /** Until the head of a request has arrived. */
     headTimeoutSeconds: number;
-    /** Until all of a request must be there. */
+    /** Until the whole request has arrived. */
     bodyTimeoutSeconds: number;
-    /** How long an answer may lie unread without any progress. */
+    /** How long an answer may stay unread without any progress. */
     unreadTimeoutSeconds: number;
     /** Refused keys from one address in a minute; 0 = no limit. */
     failedLoginsPerMinute: number;
-    /** Reverse proxies that add to X-Forwarded-For; 0: the header is not looked at. */
+    /** Reverse proxies that add to X-Forwarded-For; 0: the header is ignored. */
     trustedProxies: number;
     /** Names for the Host check besides the usual ones. */
     allowedHosts: string[];
-    /** Bytes of request bodies that are held at once. */
+    /** Bytes of request bodies held at once. */
     bodyMemoryBytes: number;
-    /** Bytes of answers and live events that wait for their readers at once. */
+    /** Bytes of answers and live events waiting for their readers at once. */
     answerMemoryBytes: number;
-    /** A body that arrives more slowly loses its place; counted after the first ten seconds. */
+    /** A slower body loses its place; checked after the first ten seconds. */
     uploadMinBytesPerSecond: number;
     shares: Shares;
   };
@@ -70,7 +70,7 @@ export interface Config {
   worker: WorkerSettings;
 }
 
-/** What one key may have of something that all keys share: a part of the whole, above 0 and at most 1. */
+/** The part of a shared resource that one key may use, above 0 and at most 1. */
 export interface Shares {
   /** Of `jobs.maxPending`. */
   pending: number;
@@ -90,15 +90,15 @@ export interface ProviderConfig {
   model: string | null;
   baseUrl: string | null;
   apiKeyEnv: string | null;
-  /** The file of a worker's machine that holds the key; absolute. */
+  /** The file with the key on a worker's machine; absolute. */
   apiKeyFile?: string;
-  /** Sent with every request, beside those that the provider needs. Their values may be secrets. */
+  /** Sent with every request, besides those of the adapter. Their values may be secrets. */
   headers?: Record<string, string>;
-  /** What the provider has, where it cannot be asked. */
+  /** The provider's models, where it does not list them. */
   models?: string[];
-  /** Which of OpenAI's two APIs is spoken; left out: chat completions. */
+  /** Which of OpenAI's two APIs to use; absent: chat completions. */
   api?: ProviderApi;
-  /** How long a worker waits for its answers; what is left out has its default. */
+  /** A worker's timeouts for its answers; absent ones have their default. */
   timeouts?: ProviderTimeouts;
   breaker: BreakerSettings;
 }
@@ -136,14 +136,14 @@ export interface Price {
   /** Dollars a million tokens. */
   inputPerMillion: number;
   outputPerMillion: number;
-  /** Input that was read from a cache; null: as input. */
+  /** Cached input; null: as input. */
   cachedInputPerMillion: number | null;
-  /** Input that was written to a cache; null: as input. */
+  /** Input written to a cache; null: as input. */
   cacheWritePerMillion: number | null;
   free: boolean;
 }
 
-/** The `worker:` block: so that one file can serve a whole machine. null: not set here. */
+/** The `worker:` block: one file can serve a whole machine. null: not set here. */
 export interface WorkerSettings {
   name: string | null;
   providers: string[];
@@ -153,8 +153,8 @@ export interface WorkerSettings {
   apiKey: string | null;
 }
 
-/** The block under `providers` that is no provider, but holds for all of them. */
+/** The block under `providers` that is not a provider, but applies to all of them. */
 export const defaultsKey = 'defaults';
 
-/** Names of the local providers that are built in: free, and allowed at the top level (`ollama.model`). */
+/** Names of the built-in local providers: free, and allowed at the top level (`ollama.model`). */
 export const localProviders: readonly string[] = ['echo', 'ollama', 'lmstudio', 'llamacpp', 'vllm'];

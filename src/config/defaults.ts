@@ -12,7 +12,7 @@ import type {
   TimeoutsFile,
 } from './file.ts';
 
-/** Label → seconds of head start. `normal` is the label of jobs that name none, so it is always there. */
+/** Label → seconds of head start. `normal` is the default label of jobs, so it always exists. */
 const priorities: Readonly<Record<string, number>> = {
   critical: 86_400,
   high: 3_600,
@@ -22,9 +22,10 @@ const priorities: Readonly<Record<string, number>> = {
 };
 
 /**
- * The whole configuration from what a file says; everything else has its default. Maps with keys of the user's choice
- * have no prototype, so that a job that asks for the provider `constructor` finds nothing.
- * @param file proved by the schema and the checks. @param cwd where relative paths start.
+ * The whole configuration from a file, with defaults for everything else. Maps with keys chosen by the user have no
+ * prototype, so that a job for the provider `constructor` finds nothing. One literal with the shape of `Config`, which
+ * is why it is longer than 60 lines.
+ * @param file validated by the schema and the checks. @param cwd base of relative paths.
  */
 export function withDefaults(file: ConfigFile, cwd: string): Config {
   const { store, jobs, routing, retention, cost, http, worker } = file;
@@ -123,7 +124,7 @@ function providerConfig(file: ConfigFile, name: string, cwd: string): ProviderCo
   };
 }
 
-/** `rate_limit:` with nothing under it still asks for rate-limit handling. */
+/** `rate_limit:` with nothing under it still enables rate-limit handling. */
 function handling(settings: ProviderFile): RateLimit | null {
   return 'rate_limit' in settings ? rateLimit(settings.rate_limit ?? {}) : null;
 }

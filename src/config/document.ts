@@ -2,23 +2,23 @@ import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocum
 import { messageOf } from '../domain/errors.ts';
 import type { Problem } from './problem.ts';
 
-/** A configuration file as it was read: its data, and the line of every key. */
+/** A parsed configuration file: its data, and the line of every key. */
 export interface ConfigDocument {
   /** `{}` when the file is empty or could not be parsed. */
   data: Record<string, unknown>;
-  /** The line of the deepest part of `path` that the file has, from 1; null for an empty file. */
+  /** The line of the deepest existing part of `path`, from 1; null for an empty file. */
   lineOf(path: readonly (string | number)[]): number | null;
-  /** What keeps it from being read; the data is not to be used then. */
+  /** Why it cannot be parsed; the data must not be used then. */
   problems: Problem[];
 }
 
 /**
- * Parse YAML or JSON. JSON is YAML too, so both give lines; but a file called `.json` must be JSON, because the next
- * tool that reads it will insist.
- * @param name what problems call the file.
+ * Parse YAML or JSON. JSON is YAML too, so both give lines; but a file named `.json` must be JSON, because other tools
+ * will require it.
+ * @param name of the file in problems.
  */
 export function parseConfigText(written: string, name: string): ConfigDocument {
-  // Editors of Windows begin a file with a byte order mark; YAML allows one, JSON.parse does not.
+  // Windows editors start a file with a byte order mark; YAML allows one, JSON.parse does not.
   const text = written.replace(/^\ufeff/, '');
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
@@ -30,7 +30,7 @@ export function parseConfigText(written: string, name: string): ConfigDocument {
     message,
   });
 
-  // A warning is a tag that nothing here knows (`!secret`): whoever wrote it means more than is read.
+  // A warning is an unknown tag (`!secret`): the author means more than is read.
   const problems = [...document.errors, ...document.warnings].map(({ pos, message }) =>
     problem(lineAt(pos[0]), `not valid YAML: ${message}`),
   );
@@ -62,7 +62,7 @@ export function parseConfigText(written: string, name: string): ConfigDocument {
       problems,
     };
   } catch (error) {
-    // An alias that points nowhere, or one that would blow up to millions of nodes.
+    // An alias without an anchor, or one that would expand to millions of nodes.
     return { data: {}, lineOf: () => null, problems: [problem(null, `not valid YAML: ${messageOf(error)}`)] };
   }
 }
@@ -85,7 +85,7 @@ function jsonTrouble(
     const message = messageOf(error);
     const position = jsonErrorPosition(message, text);
     const line = position === null ? yamlLine : text.slice(0, position).split('\n').length;
-    // Without the excerpt: it may hold a key.
+    // Without the excerpt: it may contain a key.
     const plain = message
       .replace(/ (?:in JSON )?at position \d+(?: \(line \d+ column \d+\))?$/, '')
       .replace(excerptPattern, '');
@@ -93,7 +93,7 @@ function jsonTrouble(
   }
 }
 
-/** How V8 ends a message that has no offset: the text around the error, at most 10 characters before it. */
+/** The end of V8's messages without an offset: the text around the error, at most 10 characters before it. */
 const excerptPattern = /, (\.\.\.)?"([\s\S]*)"(?:\.\.\.)? is not valid JSON$/;
 const excerptBefore = 10;
 

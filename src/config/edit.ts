@@ -4,18 +4,18 @@ import { pathSteps } from './fields.ts';
 import { ConfigError, parseConfig } from './load.ts';
 
 /**
- * The text of a configuration file with one value changed; comments and everything else stay as they are.
+ * The text of a configuration file with one value changed; comments and everything else stay unchanged.
  * @param name of the file; one that ends with `.json` stays JSON.
  * @param key its path as in the file, `providers.defaults.rate_limit.max_retries`.
- * @param value as YAML has it: `5`, `[a, b]`, `{max_retries: 5}`; null takes the key out.
- * @throws ConfigError when the text, before or after the change, cannot be used; nothing is written here.
+ * @param value in YAML: `5`, `[a, b]`, `{max_retries: 5}`; null removes the key.
+ * @throws ConfigError when the text is invalid before or after the change; this function writes nothing.
  */
 export function changedConfigText(text: string, name: string, key: string, value: string | null): string {
   const before = parseConfig(text, name);
   if (before.problems.length > 0) throw new ConfigError(before.problems);
   const document = parseDocument(text);
   const steps = pathSteps(key);
-  // An empty file, or a key with nothing under it, has no map to put the rest into.
+  // An empty file, or a key with nothing under it, has no map to add to.
   for (let length = 0; length < steps.length; length += 1) {
     const parent = steps.slice(0, length);
     const node: unknown = length === 0 ? document.contents : document.getIn(parent, true);

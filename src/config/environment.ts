@@ -15,17 +15,17 @@ export const variableNames: readonly string[] = [
   'SVC_WORKER_ALLOWED_ENV',
 ];
 
-/** Fewer characters than this are no secret. The coordinator refuses shorter keys too. */
+/** A shorter text is not a secret. The coordinator refuses shorter keys too. */
 const apiKeyLengthMin = 16;
 
-/** Read a variable; one that is set to nothing is not set. */
+/** Read a variable; an empty one is not set. */
 export function variable(env: NodeJS.ProcessEnv, name: string): string | null {
   const value = env[name];
   return value === undefined || value === '' ? null : value;
 }
 
 /**
- * A line for each variable that is likely a misspelt one of ours. Others that begin alike are left alone: Kubernetes sets
+ * A line for each variable that is probably a misspelt one of ours. Other similar names are ignored: Kubernetes sets
  * SVC_SERVICE_HOST and more for a service called svc.
  */
 export function misspeltVariables(env: NodeJS.ProcessEnv): string[] {
@@ -35,18 +35,18 @@ export function misspeltVariables(env: NodeJS.ProcessEnv): string[] {
   });
 }
 
-/** What is wrong with a key, as a sentence without the key itself; null when it can be used. */
-export function apiKeyTrouble(key: string): string | null {
+/** What is wrong with a key, as a sentence without the key itself; null when it is valid. */
+export function apiKeyProblem(key: string): string | null {
   if (key.length < apiKeyLengthMin)
     return `must have at least ${apiKeyLengthMin} characters, it has ${key.length}`;
-  // It travels in an HTTP header.
+  // It is sent in an HTTP header.
   return /^[\x21-\x7e]+$/.test(key) ? null : 'must be made of printable ASCII characters without spaces';
 }
 
 /** SVC_API_KEY, and what is wrong with it. */
 export function readApiKey(env: NodeJS.ProcessEnv): { apiKey: string | null; problems: Problem[] } {
   const apiKey = variable(env, 'SVC_API_KEY');
-  const message = apiKey === null ? null : apiKeyTrouble(apiKey);
+  const message = apiKey === null ? null : apiKeyProblem(apiKey);
   if (message === null) return { apiKey, problems: [] };
   return { apiKey: null, problems: [{ source: 'SVC_API_KEY', line: null, path: '', message }] };
 }

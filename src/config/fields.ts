@@ -13,13 +13,13 @@ import { nameLengthMax } from '../domain/limits.ts';
 import { nearest } from '../lib/nearest.ts';
 
 /**
- * The building blocks of the schema. Each value has one rule and one message that states the whole of it, so that
- * one mistake gives one line. A key without a value (`jobs:` and nothing under it) is null and means: not set.
+ * The building blocks of the schema. Each value has one rule and one message that states the whole rule, so that one
+ * mistake gives one line. A key without a value (`jobs:` and nothing under it) is null, which means not set.
  */
 
 type Field = ISchema<unknown>;
 
-/** What was found, for the end of a message; never long, never a whole structure. */
+/** The actual value, for the end of a message; never long, never a whole structure. */
 function shown(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'a map';
@@ -48,7 +48,7 @@ export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER):
   );
 }
 
-/** A number from `min` on; Infinity and NaN are none. */
+/** A number from `min` on, not Infinity or NaN. */
 export function atLeast(min: number): Field {
   return numberField(`a number of at least ${min}`, (value) => Number.isFinite(value) && value >= min);
 }
@@ -77,7 +77,7 @@ export function text(): Field {
   return stringField(wanted('a text that is not empty'), (value) => value.trim() !== '');
 }
 
-/** A name of something: what jobs, rules and lists compare with. */
+/** A name: compared by jobs, rules and lists. */
 export function name(): Field {
   return stringField(
     wanted(`a name of 1 to ${nameLengthMax} characters`),
@@ -85,7 +85,7 @@ export function name(): Field {
   );
 }
 
-/** A text whose value is never repeated in a message. */
+/** A text whose value never appears in a message. */
 export function secret(): Field {
   return stringField('must be a text of 16 characters or more', (value) => value.length >= 16);
 }
@@ -112,24 +112,24 @@ export function httpUrl(): Field {
   return stringField(notHttpUrl, isHttpUrl);
 }
 
-/** Where a provider is found; its query goes along with every request. */
+/** The address of a provider; its query is added to every request. */
 export function baseUrl(): Field {
   const message = ({ value }: { value?: unknown }): string =>
-    typeof value === 'string' && isHttpUrl(value) ? 'must have no # in it' : notHttpUrl({ value });
+    typeof value === 'string' && isHttpUrl(value) ? 'must not contain #' : notHttpUrl({ value });
   return stringField(message, (value) => isHttpUrl(value) && !value.includes('#'));
 }
 
-/** Headers of the connection itself, which are not for a configuration to set. */
+/** Headers of the connection itself, which a configuration cannot set. */
 const ownHeaders = ['host', 'connection', 'content-length', 'content-type', 'transfer-encoding', 'upgrade'];
 
-/** What the name of a header of a request looks like: RFC 9110, 5.6.2. */
+/** The form of a header name: RFC 9110, 5.6.2. */
 export const headerRule = {
   fits: (key: string): boolean =>
     /^[\w!#$%&'*+.^`|~-]{1,200}$/.test(key) && key !== '__proto__' && !ownHeaders.includes(key.toLowerCase()),
   rule: 'is not the name of a header that can be set',
 };
 
-/** The value of a header, never repeated in a message. */
+/** The value of a header; never appears in a message. */
 export function headerValue(): Field {
   return stringField('must be a text of printable ASCII characters', (value) =>
     /^[\x20-\x7e]{1,4096}$/.test(value),
@@ -142,7 +142,7 @@ export function environmentName(): Field {
   );
 }
 
-/** A list in which nothing stands twice. */
+/** A list without duplicates. */
 export function listOfNames(): Field {
   return array()
     .typeError(wanted('a list of names'))
@@ -162,7 +162,7 @@ export function listOf(item: Field): Field {
   return array().typeError(wanted('a list')).nullable().of(item);
 }
 
-/** @param hint what to say of an unknown key when no known one is near; null for nothing. */
+/** @param hint for an unknown key when no known one is near; null for none. */
 export function shape(
   fields: Record<string, Field>,
   hint: (key: string) => string | null = () => null,
@@ -186,7 +186,7 @@ export function shape(
     });
 }
 
-/** A map with keys of the user's choice. */
+/** A map with keys chosen by the user. */
 export function mapOf(item: Field, keyRule: { fits: (key: string) => boolean; rule: string }): Field {
   return lazy((value: unknown) => {
     const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -204,7 +204,7 @@ export function mapOf(item: Field, keyRule: { fits: (key: string) => boolean; ru
   });
 }
 
-/** `a.b`, and `a["b.c"]` where the key has a dot: the form that yup gives its paths. */
+/** `a.b`, and `a["b.c"]` where the key has a dot: yup's form of paths. */
 export function keyPath(parent: string, key: string): string {
   if (key.includes('.')) return `${parent}["${key}"]`;
   return parent === '' ? key : `${parent}.${key}`;

@@ -1,8 +1,8 @@
 import type { ProviderApi } from './config.ts';
 
 /**
- * The configuration as it stands in a file: snake_case, everything optional, null the same as absent. The schema in
- * schema.ts proves that what was read has this shape; defaults.ts makes the whole `Config` from it.
+ * The configuration in a file: snake_case, everything optional, null the same as absent. schema.ts checks this shape;
+ * defaults.ts turns it into the whole `Config`.
  */
 export interface ConfigFile {
   host?: string | null;

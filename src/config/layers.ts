@@ -2,7 +2,7 @@ import { variable } from './environment.ts';
 import { type ConfigFile, type LogLevel, logLevels } from './file.ts';
 import type { Problem } from './problem.ts';
 
-/** Values of flags, as they were typed. */
+/** Values of flags, as typed. */
 export interface Overrides {
   host?: string | undefined;
   port?: string | number | undefined;
@@ -10,7 +10,7 @@ export interface Overrides {
   logLevel?: string | undefined;
 }
 
-/** The key paths that a flag or the environment set. */
+/** The key paths set by a flag or the environment. */
 export type Given = Record<string, 'flag' | 'environment'>;
 
 interface Setting<T> {
@@ -18,7 +18,7 @@ interface Setting<T> {
   from: 'flag' | 'environment';
 }
 
-/** Put flags over the environment over the file. */
+/** Apply flags over the environment over the file. */
 export function layerOver(
   file: ConfigFile,
   env: NodeJS.ProcessEnv,

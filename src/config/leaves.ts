@@ -1,6 +1,6 @@
 import { keyPath } from './fields.ts';
 
-/** One value of a configuration and where it stands: everything that is no map, and maps that are empty. */
+/** One value of a configuration with its path: everything that is not a map, and empty maps. */
 export interface Leaf {
   steps: readonly string[];
   /** The steps as one key path, `jobs.timeout_seconds`. */

@@ -6,18 +6,18 @@ import { type LoadedConfig, type LoadOptions, loadConfig } from './load.ts';
 import { ConfigError } from './problem.ts';
 import { sourcesOf } from './sources.ts';
 
-/** What reading the configuration again has brought. */
+/** The result of a reload. */
 export interface Reloaded {
-  /** What is in force now and was not before. */
+  /** Settings that the reload has changed. */
   changed: ConfigChange[];
-  /** Keys that have another value in the file than in force: they wait for a restart. */
+  /** Keys whose value in the file differs from the effective one: they need a restart. */
   needsRestart: string[];
   warnings: string[];
 }
 
 /**
- * The configuration in force. `current` is asked at every use and never kept, so that a reload reaches everything: it
- * is read and checked as a whole, and only then takes the place of the old one, at once.
+ * The effective configuration. Read `current` at every use and never keep it, so that a reload reaches everything: it
+ * is read and validated as a whole, and only then replaces the old one, at once.
  */
 export class LiveConfig {
   #loaded: LoadedConfig;
@@ -26,22 +26,22 @@ export class LiveConfig {
   readonly #listeners = new Set<() => void>();
   #onReload: (reloaded: Reloaded, by: Doer) => Promise<void> = async () => {};
   #needsRestart: string[] = [];
-  /** The end of the last reload: they are made one after the other. */
+  /** The end of the last reload: they run one after the other. */
   #tail: Promise<unknown> = Promise.resolve();
 
-  /** @param load reads it anew. @throws ConfigError, from `load`. */
+  /** @param load reads it again. @throws ConfigError, from `load`. */
   constructor(loaded: LoadedConfig, load: () => Promise<LoadedConfig>, logger: Logger | null = null) {
     this.#loaded = loaded;
     this.#load = load;
     this.#logger = logger;
   }
 
-  /** From flags, environment and file; `reload` reads the very same file. */
+  /** From flags, environment and file; `reload` reads the same file. */
   static ofFile(loaded: LoadedConfig, options: LoadOptions, logger: Logger): LiveConfig {
     return new LiveConfig(loaded, () => loadConfig({ ...options, again: loaded.file }), logger);
   }
 
-  /** One that stays as it is. */
+  /** One that never changes. */
   static of(config: Config): LiveConfig {
     const loaded = { config, file: null, warnings: [], sources: sourcesOf(config, {}, {}), apiKey: null };
     return new LiveConfig(loaded, async () => loaded);
@@ -51,12 +51,12 @@ export class LiveConfig {
     return this.#loaded.config;
   }
 
-  /** The file it is read from, absolute; null when there was none. */
+  /** Its file, absolute; null when there was none. */
   get file(): string | null {
     return this.#loaded.file;
   }
 
-  /** By key path: where the value in force came from. */
+  /** By key path: the source of the effective value. */
   get sources(): LoadedConfig['sources'] {
     return this.#loaded.sources;
   }
@@ -65,24 +65,24 @@ export class LiveConfig {
     return this.#loaded.warnings;
   }
 
-  /** Keys whose value in the file, as it was last read, waits for a restart. */
+  /** Keys whose value in the file, as last read, needs a restart. */
   get needsRestart(): readonly string[] {
     return this.#needsRestart;
   }
 
-  /** Call `listener` after every reload that has changed something. */
+  /** Call `listener` after every reload that changed something. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Call `listener` after every reload, also one that changed nothing; the reload waits for it. It must not throw. */
+  /** Call `listener` after every reload, even without changes; the reload waits for it. It must not throw. */
   onReload(listener: (reloaded: Reloaded, by: Doer) => Promise<void>): void {
     this.#onReload = listener;
   }
 
   /**
-   * Read it again, and put it in force when it is good. What changed is logged, secrets masked.
-   * @param by who asked for it. @throws ConfigError with every problem, also logged; the old one stays in force.
+   * Read it again, and apply it when it is valid. Changes are logged, secrets masked.
+   * @param by who requested it. @throws ConfigError with every problem, also logged; the old one then stays in effect.
    */
   reload(by: Doer = nobody): Promise<Reloaded> {
     const reloaded = this.#tail.then(async () => {
@@ -101,7 +101,7 @@ export class LiveConfig {
       next = await this.#load();
     } catch (error) {
       const problems = error instanceof ConfigError ? error.message.split('\n') : [String(error)];
-      this.#logger?.error({ problems }, 'the configuration cannot be used; the old one stays in force');
+      this.#logger?.error({ problems }, 'the configuration is invalid; the old one stays in effect');
       throw error;
     }
     const config = withFixed(next.config, now.config);
@@ -110,13 +110,13 @@ export class LiveConfig {
     this.#loaded = { ...next, config, sources: keptSources(next.sources, now.sources, waiting) };
     this.#needsRestart = waiting;
     const { warnings } = next;
-    this.#logger?.info({ changed, needs_restart: waiting, warnings }, 'the configuration was read again');
+    this.#logger?.info({ changed, needs_restart: waiting, warnings }, 'the configuration was reloaded');
     if (changed.length > 0) for (const listener of this.#listeners) listener();
     return { changed, needsRestart: waiting, warnings };
   }
 }
 
-/** A value that stays in force until the restart keeps the source that it came from. */
+/** A value that needs a restart keeps its old source. */
 function keptSources(
   next: LoadedConfig['sources'],
   now: LoadedConfig['sources'],

@@ -22,25 +22,25 @@ export interface LoadOptions {
   file?: string | undefined;
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** Values of flags, as they were typed. */
+  /** Values of flags, as typed. */
   overrides?: Overrides | undefined;
-  /** The file that was read before: it is read again and must still be there. null: there was none. */
+  /** The file of the last load: it is read again and must still exist. null: there was none. */
   again?: string | null | undefined;
 }
 
 export interface LoadedConfig {
   config: Config;
-  /** The file that was read, absolute; null when there is none. */
+  /** Its file, absolute; null when there is none. */
   file: string | null;
-  /** What is allowed and likely a mistake, one line each. */
+  /** What is valid but probably a mistake, one line each. */
   warnings: string[];
-  /** By key path, as in the file: where the value in force came from. */
+  /** By key path, as in the file: the source of the effective value. */
   sources: Record<string, Source>;
-  /** SVC_API_KEY; null when it is not set. Never part of the configuration, so that it is never shown. */
+  /** SVC_API_KEY; null when it is not set. Not part of the configuration, so that it is never shown. */
   apiKey: string | null;
 }
 
-/** Looked for in the working folder, in this order. */
+/** Searched in the working folder, in this order. */
 const usualNames = ['svc.config.yaml', 'svc.config.yml', 'svc.config.json'];
 
 /**
@@ -67,7 +67,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 }
 
 export interface ParsedConfig {
-  /** What it says; empty when there are problems. */
+  /** Its contents; empty when there are problems. */
   file: ConfigFile;
   problems: Problem[];
   warnings: string[];
@@ -77,7 +77,7 @@ const emptyFile: ParsedConfig = { file: {}, problems: [], warnings: [] };
 
 /**
  * Parse and check one configuration text, from a file or from an address.
- * @param name what problems call it; a name that ends with `.json` must be JSON.
+ * @param name for problems; a name that ends with `.json` must be JSON.
  */
 export function parseConfig(text: string, name: string): ParsedConfig {
   const document = parseConfigText(text, name);
@@ -97,7 +97,7 @@ function place(faults: readonly Fault[], source: string, document: ConfigDocumen
 
 interface FoundFile {
   path: string;
-  /** As people know it: relative to where they are. */
+  /** For people: relative to the working folder. */
   name: string;
   text: string;
   warnings: string[];

@@ -8,16 +8,16 @@ import {
   type RoutingRule,
 } from './config.ts';
 
-/** Stands in place of a secret. */
+/** Replaces a secret. */
 const hidden = '[hidden]';
 
-/** Whether secrets are shown: `masked` for everything that people or logs see. */
+/** Whether secrets are shown: `masked` for people and logs. */
 export type Secrets = 'masked' | 'plain';
 
 /**
- * The configuration in force, with the keys of the file: what `svc config show` prints. Everything is there, also what
- * has its default; what is not set is null. Masked are API keys, the values of headers, and the passwords and queries of
- * addresses.
+ * The effective configuration, with the keys of the file: what `svc config show` prints. It includes defaults; what is
+ * not set is null. Masked are API keys, the values of headers, and the passwords and queries of addresses. One literal
+ * with the shape of the file, which is why it is longer than 60 lines.
  */
 export function presentConfig(config: Config, secrets: Secrets = 'masked') {
   const { store, jobs, routing, retention, cost, http, worker } = config;
@@ -96,13 +96,13 @@ export function presentConfig(config: Config, secrets: Secrets = 'masked') {
   };
 }
 
-/** An address as it may be shown: `https://name:[hidden]@host`. */
+/** An address without its password: `https://name:[hidden]@host`. */
 function maskedUrl(url: string | null): string | null {
   if (url === null || !URL.canParse(url) || new URL(url).password === '') return url;
   return url.replace(/(?<=^[a-z]+:\/\/[^/?#]*?:)[^/?#]*(?=@)/i, hidden);
 }
 
-/** The query of a base_url may hold a key; a version is none. */
+/** The query of a base_url may contain a key; an api-version is not one. */
 function maskedQuery(url: string | null): string | null {
   return url?.replace(/([?&](?!api-version=)[^=&]*=)[^&]*/gi, `$1${hidden}`) ?? null;
 }

@@ -1,10 +1,10 @@
-/** Something wrong with the configuration, and where it stands. */
+/** A problem in the configuration, with its position. */
 export interface Problem {
-  /** The file as people know it, the name of an environment variable, or a flag. */
+  /** The path of the file as given, the name of an environment variable, or a flag. */
   source: string;
   /** Line in the file, from 1; null when there is none. */
   line: number | null;
-  /** Key path, `jobs.timeout_seconds`; empty when the source as a whole is meant. */
+  /** Key path, `jobs.timeout_seconds`; empty for the source as a whole. */
   path: string;
   message: string;
 }
@@ -15,7 +15,7 @@ export function problemLine({ source, line, path, message }: Problem): string {
   return path === '' ? `${place}: ${message}` : `${place}: ${path}: ${message}`;
 }
 
-/** The configuration cannot be used. `problems` holds everything that is wrong, the message one line for each. */
+/** The configuration is invalid. `problems` holds every problem, the message one line for each. */
 export class ConfigError extends Error {
   readonly problems: readonly Problem[];
 

@@ -24,10 +24,10 @@ import {
 } from './fields.ts';
 import { type ConfigFile, logLevels, strategies } from './file.ts';
 
-/** A day; a timer takes at most 24. */
+/** A day; a timer lasts at most 24. */
 const timeoutSecondsMax = 86_400;
 
-/** Keys at the top of the file, apart from the names of providers. */
+/** Keys at the top of the file, except names of providers. */
 const topFields = {
   host: text(),
   port: wholeNumber(0, 65_535),
@@ -152,19 +152,19 @@ function nameRule(what: string): { fits: (key: string) => boolean; rule: string 
   };
 }
 
-/** A fault of the data: where and what. */
+/** A fault in the data: path and message. */
 export interface Fault {
   path: string;
   message: string;
 }
 
 /**
- * Check the shape of everything that was read. Nothing is turned from one type into another; every fault is told.
- * @returns `file`: what has the right shape, which is the whole but for the keys at the top that have a fault in them.
+ * Check the shape of the data. No value is converted to another type; every fault is reported.
+ * @returns `file`: the parts with the right shape, which is everything but the top-level keys with a fault.
  */
 export function checkShape(data: Record<string, unknown>): { file: ConfigFile; faults: Fault[] } {
   const schema = shape({ ...providerFields(data), ...topFields }, (key) =>
-    isModelOnly(data[key]) ? `the model of a provider stands in providers.${key}.model` : null,
+    isModelOnly(data[key]) ? `the model of a provider belongs in providers.${key}.model` : null,
   );
   try {
     schema.validateSync(data, { strict: true, abortEarly: false });
@@ -179,7 +179,7 @@ export function checkShape(data: Record<string, unknown>): { file: ConfigFile; f
   }
 }
 
-/** Names that may stand at the top with their `model`: the built-in local ones and those under `providers`. */
+/** Names allowed at the top with their `model`: the built-in local ones and those under `providers`. */
 export function topLevelProviders(data: { providers?: unknown }): string[] {
   const { providers } = data;
   const named = typeof providers === 'object' && providers !== null ? Object.keys(providers) : [];

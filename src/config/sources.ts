@@ -5,7 +5,7 @@ import type { Given } from './layers.ts';
 import { leavesOf } from './leaves.ts';
 import { presentConfig } from './present.ts';
 
-/** Where a value in force came from. */
+/** The source of an effective value. */
 export type Source = 'flag' | 'environment' | 'file' | 'default';
 
 /** The source of every value, by its key path as in the file. */
@@ -27,7 +27,7 @@ function isInFile(file: ConfigFile, steps: readonly string[]): boolean {
   return (value !== undefined && value !== null) || isTopLevelModel(file, steps);
 }
 
-/** `providers.ollama.model` may stand as `ollama.model`. */
+/** `providers.ollama.model` may be written as `ollama.model`. */
 function isTopLevelModel(file: ConfigFile, [top, provider, key]: readonly string[]): boolean {
   return (
     top === 'providers' && key === 'model' && provider !== undefined && topLevelModel(file, provider) !== null

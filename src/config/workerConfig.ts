@@ -2,15 +2,15 @@ import { type Config, localProviders } from './config.ts';
 import type { ConfigFile, ProviderFile, WorkerFile } from './file.ts';
 import { presentTimeouts } from './present.ts';
 
-/** The part of a configuration that workers use, with the keys of the file. What is not set is left out. */
+/** The part of a configuration that workers use, with the keys of the file. What is not set is absent. */
 export type WorkerConfigFile = Pick<ConfigFile, 'providers' | 'worker' | 'jobs'> & Record<string, unknown>;
 
 /**
- * What a coordinator serves to its workers: where the providers are and with which variable's key, their models, the
- * `worker` block, and the time after which a silent worker's jobs go to others. Nothing else of it: no address, no
- * folder, no limit, no headers, whose values may be secrets, and no secret: any key with the role worker reads it, so neither
- * `worker.api_key` nor the name and the password of an address are in it. `worker.name` is not either: the name is one
- * machine's, and two workers of one name cannot be connected.
+ * What a coordinator serves to its workers: the addresses of the providers and the variables of their keys, their
+ * models, the `worker` block, and the time after which a silent worker's jobs are given to others. Nothing else: no
+ * address, no folder, no limit, no headers, whose values may be secrets, and no secret: every key with the role worker
+ * can read it, so it contains neither `worker.api_key` nor the user and password of an address. `worker.name` is not
+ * included either: it belongs to one machine, and two workers with one name cannot be connected.
  */
 export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigFile {
   const models = localProviders.flatMap((name) => {
@@ -24,7 +24,7 @@ export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigF
     coordinator: withoutPassword(worker.coordinator),
   };
   return {
-    // Both: the one is checked against the other.
+    // Both: one is checked against the other.
     jobs: {
       reap_stale_after_seconds: jobs.reapStaleAfterSeconds,
       heartbeat_interval_seconds: jobs.heartbeatIntervalSeconds,
@@ -47,7 +47,7 @@ export function workerConfig({ providers, worker, jobs }: Config): WorkerConfigF
   };
 }
 
-/** An address without the user and the password that it may have. */
+/** An address without user and password. */
 function withoutPassword(address: string | null): string | null {
   if (address === null || !URL.canParse(address)) return address;
   const url = new URL(address);

@@ -1,19 +1,19 @@
 import { variable } from './environment.ts';
 import { ConfigError, type Problem } from './problem.ts';
 
-/** What the environment tells a worker, beside its key. null: not set. */
+/** A worker's settings from the environment, besides its key. null: not set. */
 export interface WorkerEnvironment {
-  /** SVC_COORDINATOR_URL, as it stands there. */
+  /** SVC_COORDINATOR_URL, unchanged. */
   coordinator: string | null;
   /** SVC_CONFIG_URL: the remote configuration. */
   configUrl: URL | null;
-  /** SVC_LOCAL_MODEL_HOST: scheme, host and port of the local-model server, as it stands there. */
+  /** SVC_LOCAL_MODEL_HOST: scheme, host and port of the local-model server, unchanged. */
   localModelHost: string | null;
   /** SVC_WORKER_ALLOWED_ENV and --allow-env: variables that a remote configuration may name. */
   allowedVariables: readonly string[];
 }
 
-/** @param allowed variables of --allow-env. @throws ConfigError with everything that is wrong with them. */
+/** @param allowed variables of --allow-env. @throws ConfigError with every problem. */
 export function readWorkerEnvironment(
   env: NodeJS.ProcessEnv,
   allowed: readonly string[] = [],
@@ -21,7 +21,7 @@ export function readWorkerEnvironment(
   const problems: Problem[] = [];
   const address = (name: string, example: string): string | null => {
     const value = variable(env, name);
-    const message = value === null ? null : addressTrouble(value, example);
+    const message = value === null ? null : addressProblem(value, example);
     if (message === null) return value;
     problems.push({ source: name, line: null, path: '', message });
     return null;
@@ -39,9 +39,9 @@ export function readWorkerEnvironment(
   };
 }
 
-/** An address is never repeated: what stands after its host may be a secret. */
-function addressTrouble(value: string, example: string): string | null {
+/** Never quotes the address: the part after its host may be a secret. */
+function addressProblem(value: string, example: string): string | null {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return `must be an address such as ${example}`;
-  return url.username === '' && url.password === '' ? null : 'must hold no user name and no password';
+  return url.username === '' && url.password === '' ? null : 'must not contain a user name or a password';
 }

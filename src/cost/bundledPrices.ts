@@ -10,11 +10,11 @@ import type { Usage } from '../domain/usage.ts';
 import { own } from '../lib/own.ts';
 import type { PriceTable, Tariff } from './tariff.ts';
 
-/** Names of models come from clients; when so many are known, all are forgotten and looked up again. */
+/** Models are named by clients; at this many the cache is cleared. */
 const knownMax = 10_000;
-/** How long a price to compare by is kept: prices change by the day, for a few models by the time of day. */
+/** How long a price for comparison is cached: prices change by the day, for a few models by the time of day. */
 const comparedForMs = 60_000;
-/** 1,000 tokens each way: below every tier, and enough that a fee per request does not decide. */
+/** 1,000 tokens each way: below every tier, and enough to outweigh a fee per request. */
 const comparedUsage: Usage = {
   inputTokens: 1_000,
   outputTokens: 1_000,
@@ -24,9 +24,9 @@ const comparedUsage: Usage = {
 };
 
 /**
- * The prices that come with `@pydantic/genai-prices`. Nothing is fetched: its `updatePrices` is never called.
- * Finding a model walks through all of a provider's, which costs up to 60 µs; that is done once a model. From then on a
- * cost takes 4 to 12 µs, and a price to compare by, which every assignment asks for, half a microsecond.
+ * The prices of `@pydantic/genai-prices`. Nothing is downloaded: its `updatePrices` is never called. Finding a model
+ * searches all of a provider's, which costs up to 60 µs, once a model. After that a cost takes 4 to 12 µs, and a price
+ * for comparison, which every assignment needs, half a microsecond.
  */
 export function bundledPrices(config: Config): PriceTable {
   const known = new Map<string, Tariff | null>();
@@ -51,8 +51,8 @@ export function bundledPrices(config: Config): PriceTable {
 }
 
 /**
- * Who sells under this name. The library takes any name that contains one it knows; with a base_url that is somebody
- * else's (`openai-compatible` at a host of its own) only the exact name is believed.
+ * The seller behind this name. The library accepts any name that contains a known one; with the base_url of another
+ * host (`openai-compatible`) only the exact name counts.
  */
 function sellerOf(provider: string, baseUrl: string | null): Provider | undefined {
   const byName = findProvider({ providerId: provider });
@@ -72,7 +72,7 @@ function findModel(seller: Provider, model: string): PriceCalculation | null {
 class BundledTariff implements Tariff {
   readonly isFree = false;
   readonly #model: string;
-  /** The provider with this one model, so that the library has nothing to walk through. */
+  /** The provider with only this model, so that the library has nothing to search. */
   readonly #provider: Provider;
   #compared: { until: number; dollars: number | null } | null = null;
 
@@ -88,7 +88,7 @@ class BundledTariff implements Tariff {
     const tokens = {
       input_tokens: inputTokens,
       cache_read_tokens: cacheRead,
-      // At the price of plain input where the list has none of its own.
+      // At the price of plain input where the list has no price for it.
       cache_write_tokens: Math.min(usage.cacheWriteTokens ?? 0, inputTokens - cacheRead),
       output_tokens: outputTokens,
       output_reasoning_tokens: Math.min(usage.reasoningTokens, outputTokens),
@@ -100,7 +100,7 @@ class BundledTariff implements Tariff {
       return null;
     }
     if (price === null) return null;
-    // The library counts what has no price as 0; 176 of its models have none for tokens, and that is not free.
+    // The library counts a missing price as 0; 176 of its models have none for tokens, and that is not free.
     const { input_mtok, output_mtok } = price.model_price;
     if (inputTokens > 0 && input_mtok === undefined) return null;
     if (outputTokens > 0 && output_mtok === undefined) return null;

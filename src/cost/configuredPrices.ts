@@ -3,7 +3,7 @@ import { isOwnHost } from '../lib/hosts.ts';
 import { own } from '../lib/own.ts';
 import { freeTariff, type PriceTable, type Tariff } from './tariff.ts';
 
-/** The prices under `pricing:`, which go before any other. */
+/** The prices under `pricing:`, which have priority. */
 export function configuredPrices(config: Config): PriceTable {
   return ({ provider, models }) => {
     const prices = own(config.pricing, provider);
@@ -16,7 +16,7 @@ export function configuredPrices(config: Config): PriceTable {
   };
 }
 
-/** Free: the built-in local providers, and whatever has a base_url on one's own machines. */
+/** Free: the built-in local providers, and those whose base_url is on the operator's machines. */
 export function ownMachines(config: Config): PriceTable {
   return ({ provider }) => {
     const isOwn =
@@ -36,7 +36,7 @@ function tariffOf(price: Price): Tariff {
   const written = (price.cacheWritePerMillion ?? price.inputPerMillion) * nanoPerToken;
   return {
     isFree: false,
-    // Reasoning is part of the output and has its price.
+    // Reasoning is part of the output, at the same price.
     nanoDollars: ({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, outputTokens }) => {
       const fromCache = Math.min(cachedInputTokens, inputTokens);
       const toCache = Math.min(cacheWriteTokens, inputTokens - fromCache);

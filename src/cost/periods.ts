@@ -4,8 +4,8 @@ import { dayAt, hoursBetween, startOfDay } from '../lib/timeZone.ts';
 const dayMs = 86_400_000;
 
 /**
- * The calendar period of a zone that runs at `now`: the day from midnight, the week from Monday, the month from the
- * 1st. All its edges fall on quarter-hours.
+ * The current calendar period of a zone at `now`: the day from midnight, the week from Monday, the month from the 1st.
+ * All its edges are on quarter-hours.
  * @param zone IANA name.
  */
 export function periodAt(name: PeriodName, zone: string, now: number): CalendarPeriod {
@@ -17,7 +17,7 @@ export function periodAt(name: PeriodName, zone: string, now: number): CalendarP
   return { name, zone, previousFrom: startOfDay(zone, previousDay), from, to: now, end, begins };
 }
 
-/** The days of a zone from the first to the last, as far as they have come, and before them as many days. */
+/** The days of a zone from the first to the last, up to now, and as many days before them. */
 function daysUntil({ firstDay, lastDay }: DayRange, zone: string, now: number): CalendarPeriod {
   const from = startOfDay(zone, firstDay);
   const over = startOfDay(zone, lastDay + 1);
@@ -32,12 +32,12 @@ function daysUntil({ firstDay, lastDay }: DayRange, zone: string, now: number): 
   return { name: 'custom', zone, previousFrom, from, to, end: isOver ? over : to + 1, begins };
 }
 
-/** The calendar period that runs, or the days, of a zone at `now`; see `periodAt`. */
+/** The current calendar period, or the days, of a zone at `now`; see `periodAt`. */
 export function spanAt(span: CostSpan, zone: string, now: number): CalendarPeriod {
   return typeof span === 'string' ? periodAt(span, zone, now) : daysUntil(span, zone, now);
 }
 
-/** First day of the period before and of the one that `today` is in; days since 1970-01-01, which was a Thursday. */
+/** First day of the period before and of the one of `today`; days since 1970-01-01, which was a Thursday. */
 function firstDays(name: PeriodName, today: number): [previous: number, current: number] {
   if (name === 'day') return [today - 1, today];
   if (name === 'week') {
@@ -50,7 +50,7 @@ function firstDays(name: PeriodName, today: number): [previous: number, current:
   return [first(-1), first(0)];
 }
 
-/** Days that a zone has left out (Samoa, 2011-12-30) begin where the next one does, and are left out here too. */
+/** Days that a zone skipped (Samoa, 2011-12-30) start where the next one does, and are skipped here too. */
 function daysBetween(zone: string, first: number, last: number): number[] {
   const begins: number[] = [];
   for (let day = first; day <= last; day += 1) {

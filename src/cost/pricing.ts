@@ -6,30 +6,29 @@ import { bundledPrices } from './bundledPrices.ts';
 import { configuredPrices, ownMachines } from './configuredPrices.ts';
 import type { PriceTable, Tariff } from './tariff.ts';
 
-/** One attempt, as far as its price goes. */
+/** The parts of an attempt that determine its price. */
 export interface Spent {
   provider: string;
-  /** What was asked of the provider. */
+  /** The requested model. */
   model: string | null;
-  /** What the provider says it ran, when it does: its own name for the model may be a more exact one. */
+  /** The model that the provider reports, perhaps by a more exact name. */
   reportedModel?: string | null;
-  /** null when nobody has said it. */
+  /** null when unknown. */
   usage: Usage | null;
-  /** When it ended, epoch ms: prices change with time. */
+  /** When it ended, epoch ms: prices change over time. */
   at: number;
-  /** Its worker says that the provider charges nothing. That counts where nobody else knows a price. */
+  /** Its worker reports that the provider charges nothing. That counts where no price is known. */
   isFree?: boolean;
 }
 
 /** Turns usage into money. */
 export interface Pricing {
   /**
-   * What an attempt cost, in whole nano-dollars. Unknown when nobody knows the price or the usage, or when the usage is
-   * implausible, and never 0 then;
-   * what is free is known to cost 0 whatever it used.
+   * The cost of an attempt, in whole nano-dollars. Unknown when the price or the usage is unknown, or when the usage is
+   * implausible, and never 0 then; what is free costs a known 0 whatever it used.
    */
   costOf(spent: Spent): Cost;
-  /** Dollars a million input and output tokens together, to compare providers by; null when nobody knows. */
+  /** Dollars for a million input and a million output tokens together, to compare providers; null when unknown. */
   comparablePrice(provider: string, model: string | null): number | null;
 }
 
@@ -39,20 +38,21 @@ interface Found {
   isOwn: boolean;
 }
 
-/** Nano-dollars a token: 1,000 dollars a million, more than the dearest model asks. */
-const toldPerTokenMax = 1_000_000;
+/** Nano-dollars a token: 1,000 dollars a million, more than the most expensive model. */
+const reportedPerTokenMax = 1_000_000;
 /** Nano-dollars: searches and pictures that are billed by the piece. */
-const toldBesideMax = 1_000_000_000;
+const reportedExtraMax = 1_000_000_000;
 
-/** What the provider says it charged; null when it says nothing, or more than any provider asks for such use. */
-function plausiblyTold({ toldNanoDollars: told, totalTokens }: Usage): number | null {
-  const isPlausible = told !== undefined && told <= toldBesideMax + totalTokens * toldPerTokenMax;
-  return isPlausible ? told : null;
+/** The cost reported by the provider; null when there is none, or an implausibly high one. */
+function plausibleReport({ toldNanoDollars: reported, totalTokens }: Usage): number | null {
+  const isPlausible =
+    reported !== undefined && reported <= reportedExtraMax + totalTokens * reportedPerTokenMax;
+  return isPlausible ? reported : null;
 }
 
 /**
- * The prices of a configuration: what it says itself, then free for one's own machines, then the bundled price list.
- * Another configuration (a reload) begins with nothing remembered of the old one.
+ * The prices of a configuration: its own, then free for the operator's machines, then the bundled price list. A new
+ * configuration (a reload) starts with empty caches.
  */
 export function createPricing(config: () => Config, clock: Clock): Pricing {
   let current: Config | null = null;
@@ -73,7 +73,7 @@ export function createPricing(config: () => Config, clock: Clock): Pricing {
     costOf: ({ provider, model, reportedModel, usage, at, isFree = false }) => {
       const { tariff, isOwn } = tariffOf(provider, [reportedModel, model]);
       if (tariff?.isFree || (tariff === null && isFree)) return { nanoDollars: 0, status: 'known' };
-      const told = usage === null || isOwn || usage.isImplausible === true ? null : plausiblyTold(usage);
+      const told = usage === null || isOwn || usage.isImplausible === true ? null : plausibleReport(usage);
       if (told !== null) return { nanoDollars: told, status: 'known' };
       const isTold = usage !== null && usage.isPartial !== true && usage.isImplausible !== true;
       const nanoDollars = isTold ? (tariff?.nanoDollars(usage, at) ?? null) : null;

@@ -1,7 +1,7 @@
 import { addAmounts, type CostAmounts, type CostBucket, type CostKey, noAmounts } from '../domain/cost.ts';
 import type { CalendarPeriod, CostLine, CostSummary } from '../domain/costReport.ts';
 
-/** @param buckets of the dimension `total`, from the begin of the period before. */
+/** @param buckets of the dimension `total`, from the start of the period before. */
 export function summarise(period: CalendarPeriod, buckets: readonly CostBucket[]): CostSummary {
   const series = period.begins.map((from) => ({ from, amounts: noAmounts }));
   let previous = noAmounts;
@@ -31,8 +31,8 @@ export function sumOf(buckets: readonly CostBucket[]): CostAmounts {
 }
 
 /**
- * The buckets by key, the dearest first, then those with the most attempts, then by name. What was taken back to
- * nothing is left out.
+ * The buckets by key, the most expensive first, then those with the most attempts, then by name. Lines that were
+ * corrected to nothing are omitted.
  * @param keyOf lets several keys share a line.
  */
 export function linesOf(
@@ -43,7 +43,7 @@ export function linesOf(
   const sums = new Map<string, { key: CostKey; amounts: CostAmounts }>();
   const known = new Map<CostKey, { key: CostKey; amounts: CostAmounts }>();
   for (const bucket of buckets) {
-    // Buckets of a month share their keys, so the text of each is made a few times only.
+    // Buckets of a month share their keys, so the text of each is made only a few times.
     let sum = known.get(bucket.key);
     if (sum === undefined) {
       const key = keyOf(bucket.key);

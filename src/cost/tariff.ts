@@ -1,26 +1,26 @@
 import type { Usage } from '../domain/usage.ts';
 
-/** What one provider asks for one model. */
+/** The price of one model at one provider. */
 export interface Tariff {
-  /** Nothing is ever charged: an attempt costs 0 even when nobody says what it used. */
+  /** Nothing is ever charged: an attempt costs 0 even when its usage is unknown. */
   isFree: boolean;
   /**
-   * Nano-dollars for what an attempt used, not rounded yet; null when this tariff does not say what such use costs.
-   * @param at epoch ms: prices change with time.
+   * Nano-dollars for a usage, not rounded yet; null when this tariff does not cover it.
+   * @param at epoch ms: prices change over time.
    */
   nanoDollars(usage: Usage, at: number): number | null;
-  /** Dollars a million input and output tokens together, to compare by; null when it does not say. */
+  /** Dollars for a million input and a million output tokens together, for comparison; null when unknown. */
   perMillion(at: number): number | null;
 }
 
-/** What is to be priced. The more exact name of the model comes first. */
+/** What to price. The more exact name of the model is first. */
 export interface Priceable {
   provider: string;
   models: readonly string[];
 }
 
-/** One place where prices come from; null when it knows none. */
+/** One source of prices; null when it has none. */
 export type PriceTable = (what: Priceable) => Tariff | null;
 
-/** For what runs on one's own machines. */
+/** For the operator's own machines. */
 export const freeTariff: Tariff = { isFree: true, nanoDollars: () => 0, perMillion: () => 0 };

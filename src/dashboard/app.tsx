@@ -15,6 +15,7 @@ import { Banners } from './shell/banner.tsx';
 import { Help, isHelpOpen } from './shell/help.tsx';
 import { Navigation } from './shell/navigation.tsx';
 import { openPalette, Palette } from './shell/palette.tsx';
+import { PauseDialog } from './shell/queueSwitch.tsx';
 import { startShortcuts, useShortcut } from './shell/shortcuts.ts';
 import { SignIn } from './shell/signIn.tsx';
 
@@ -56,11 +57,14 @@ function SignedIn(): JSX.Element {
       <Help />
       <OwnSessions />
       <Confirmation />
+      <PauseDialog />
     </div>
   );
 }
 
-/** Another page begins at its heading, for those who listen too; not the first one, nor one that chose a field. */
+/**
+ * A new page puts the focus on its heading, also for screen readers; not the first one, nor one that focuses a field.
+ */
 function useFocusOnHeading(): void {
   const shown = useRef(path.value);
   useEffect(() => {
@@ -77,7 +81,7 @@ function CurrentPage(): JSX.Element {
   for (const { pattern, view: View, needs } of pages) {
     const params = matchPath(pattern, path.value);
     if (params === null || (needs !== undefined && !may(needs))) continue;
-    // Another job is another page: nothing of the one before may stay.
+    // Another job is another page: it must not keep state of the one before.
     return <View key={`${pattern} ${Object.values(params).join()}`} params={params} />;
   }
   return (

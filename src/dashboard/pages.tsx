@@ -20,9 +20,9 @@ export interface PageEntry {
   pattern: string;
   title: string;
   view: (props: { params: Record<string, string> }) => JSX.Element;
-  /** Its place in the navigation; absent for pages that others lead to. */
-  nav?: { icon: IconName /** `g` and then this key goes there. */; key: string };
-  /** Who may see it; everybody unless told. */
+  /** Its place in the navigation; absent for pages that are reached from others. */
+  nav?: { icon: IconName /** `g` followed by this key opens it. */; key: string };
+  /** The role it needs; none by default. */
   needs?: Role;
 }
 

@@ -1,5 +1,6 @@
 /**
- * The parameters of a path in a pattern, `/jobs/:id`; null when it does not fit. A slash at the end makes no difference.
+ * The parameters of a path for a pattern, `/jobs/:id`; null when it does not match. A trailing slash makes no
+ * difference.
  */
 export function matchPath(pattern: string, path: string): Record<string, string> | null {
   const wanted = pattern.split('/').filter(Boolean);
@@ -14,7 +15,7 @@ export function matchPath(pattern: string, path: string): Record<string, string>
   return params;
 }
 
-/** A broken escape stands for itself: an address that somebody typed must not end the page. */
+/** An invalid escape is kept: a mistyped address must not break the page. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);

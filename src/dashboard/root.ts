@@ -1,6 +1,6 @@
 /**
- * The address that the coordinator is reached at, with a slash at its end. index.html's <base> says it relative to the
- * path that was opened; from here on it is absolute, so that it stays right when the path changes.
+ * The address of the coordinator, with a trailing slash. index.html's <base> gives it relative to the opened path; it
+ * is made absolute here, so that it stays right when the path changes.
  */
 export const root: URL = fixBase();
 
@@ -10,7 +10,7 @@ function fixBase(): URL {
   return url;
 }
 
-/** The address to give to the client of the API: the root without the slash. */
+/** The address for the API client: the root without the slash. */
 export const baseUrl: string = root.href.replace(/\/$/, '');
 
 /** The WebSocket of live events. */

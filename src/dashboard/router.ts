@@ -1,7 +1,7 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { root } from './root.ts';
 
-/** Where the reader is: the whole state of a view is its path and its query. */
+/** The reader's position: path and query are the whole state of a view. */
 export interface Place {
   /** Within the dashboard, `/jobs`. */
   path: string;
@@ -20,14 +20,14 @@ function read(): Place {
   return { path: `/${inside}`, query: new URLSearchParams(search) };
 }
 
-/** The address of a place, for links. @param query leaves out what is empty. */
+/** The address of a place, for links. @param query without empty values. */
 export function href(path: string, query: Record<string, string | null | undefined> = {}): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value) params.set(name, value);
   return root.pathname.replace(/\/$/, '') + path + (params.size === 0 ? '' : `?${params}`);
 }
 
-/** Go to an address that `href` made. `replace`: without an entry of its own for Back. */
+/** Navigate to an address made by `href`. `replace`: without a new history entry. */
 export function go(to: string, options: { replace?: boolean } = {}): void {
   const before = here.peek().path;
   if (options.replace !== true) rememberScroll();
@@ -38,8 +38,8 @@ export function go(to: string, options: { replace?: boolean } = {}): void {
 }
 
 /**
- * Change some of the query and keep the rest; null and the empty string remove. What is typed replaces the entry of
- * the history, so that Back leaves the page and does not spell backwards.
+ * Change some of the query and keep the rest; null and the empty string remove. Typing replaces the history entry, so
+ * that Back leaves the page instead of undoing letters.
  */
 export function setQuery(
   changes: Record<string, string | readonly string[] | null>,
@@ -55,15 +55,18 @@ export function setQuery(
   go(href(here.peek().path) + (query.size === 0 ? '' : `?${query}`), options);
 }
 
-/** Note in the entry of the history how far its page is scrolled. */
+/** Store the scroll position in the history entry. */
 function rememberScroll(): void {
   window.history.replaceState({ scrollY: window.scrollY }, '');
 }
 
-/** A page that was read before comes from the API again; after this long it will not be as high as it was, ms. */
+/** A revisited page is loaded again; after this long it will not regain its height, ms. */
 const scrollBackMs = 3_000;
 
-/** Scroll as far as the entry of the history says, as soon as its page is that high. Who scrolls meanwhile goes first. */
+/**
+ * Scroll to the position in the history entry, as soon as the page is high enough. The reader's own scrolling has
+ * priority.
+ */
 function scrollBack(state: unknown): void {
   const wanted =
     typeof state === 'object' && state !== null && 'scrollY' in state ? Number(state.scrollY) : 0;
@@ -79,7 +82,7 @@ function scrollBack(state: unknown): void {
   sizes.observe(document.body);
 }
 
-/** Follow Back and Forward, and take over the clicks on links of our own. @returns what ends it. */
+/** Handle Back and Forward, and clicks on our own links. @returns a function that ends it. */
 export function startRouter(): () => void {
   const onPop = ({ state }: PopStateEvent): void => {
     here.value = read();
@@ -94,7 +97,7 @@ export function startRouter(): () => void {
     event.preventDefault();
     go(link.pathname + link.search);
   };
-  // Pages are shown before they are read, when they are not yet as high: the browser would scroll too early.
+  // Pages are shown before they are loaded, when they are not as high yet: the browser would scroll too early.
   window.history.scrollRestoration = 'manual';
   scrollBack(window.history.state);
   window.addEventListener('popstate', onPop);

@@ -6,28 +6,28 @@ import { explain } from './components/toasts.tsx';
 import { baseUrl } from './root.ts';
 import { type SharedSession, Tabs } from './sharedSession.ts';
 
-/** The session, kept for this tab: it survives a reload, and is gone with the tab. Other tabs are given it when they ask. */
+/** The session, stored for this tab: it survives a reload, and is lost with the tab. Other tabs get it on request. */
 const itemName = 'svc.session';
-/** `#key=…`: a fragment never leaves the browser, so the key stands in no log of a server or a proxy. */
+/** `#key=…`: a fragment never leaves the browser, so the key is in no log of a server or a proxy. */
 const fragmentName = 'key';
 const unendedText =
   'You are signed out here, but the coordinator could not be reached to end the session. It ends after 30 days at most; an admin can end it on the Keys page.';
 
 const current = signal<SharedSession | null>(restore());
-/** Why the reader was signed out, or not signed in by a link: for the sign-in page. */
+/** Why the reader was signed out, or a link failed to sign in: for the sign-in page. */
 export const signOutReason = signal<string | null>(null);
 /** Whether a key is being exchanged for a session. */
 export const isSigningIn = signal(false);
 
 export const isSignedIn: ReadonlySignal<boolean> = computed(() => current.value !== null);
 export const role: ReadonlySignal<Role | null> = computed(() => current.value?.role ?? null);
-/** The key that made this session; null when there is none. */
+/** The key that created this session; null when there is none. */
 export const keyId: ReadonlySignal<string | null> = computed(() => current.value?.keyId ?? null);
 
 const tabs = new Tabs({
   session: () => current.peek(),
   onGiven: (session) => {
-    // A key that the reader is signing in with wins over the session of another tab.
+    // A key being used to sign in has priority over the session of another tab.
     if (current.peek() === null && !isSigningIn.peek()) begin(session);
   },
   onEnded: () => signOut(null),
@@ -36,18 +36,18 @@ const tabs = new Tabs({
 /** The API with the secret of this session. */
 export const api: ReadonlySignal<Client> = computed(() => clientWith(current.value?.key ?? null));
 
-/** The secret of this session: for commands that the reader wants to try with it. */
+/** The secret of this session: for commands that the reader wants to try. */
 export function sessionKey(): string | null {
   return current.value?.key ?? null;
 }
 
-/** Whether the session may do what is declared for `needed`. Hides buttons; the coordinator decides by itself. */
+/** Whether the session has the rights of `needed`. Hides buttons; the coordinator checks by itself. */
 export function may(needed: Role): boolean {
   return role.value !== null && roleMay(role.value, needed);
 }
 
 /**
- * Make a session with a key and begin it here. The key itself is kept nowhere.
+ * Create a session with a key and start it here. The key itself is not stored.
  * @throws ApiError authentication_failed, forbidden or store_unavailable; Unreachable.
  */
 export async function signIn(text: string): Promise<void> {
@@ -60,7 +60,7 @@ export async function signIn(text: string): Promise<void> {
   }
 }
 
-/** Why a key did not sign in, for people. */
+/** Why a key failed to sign in, for people. */
 export function refusalText(error: unknown): string {
   if (error instanceof ApiError && error.status === 401) return 'The coordinator does not know this key.';
   if (error instanceof ApiError && error.status === 403)
@@ -68,14 +68,14 @@ export function refusalText(error: unknown): string {
   return explain(error);
 }
 
-/** Forget the session in this tab. @param reason told on the sign-in page; null when the reader wanted it. */
+/** Forget the session in this tab. @param reason shown on the sign-in page; null for the reader's own wish. */
 export function signOut(reason: string | null): void {
   sessionStorage.removeItem(itemName);
   signOutReason.value = reason;
   current.value = null;
 }
 
-/** The coordinator has said what the session may do. A role that this page does not know is one that may look. */
+/** The coordinator reported the session's role. An unknown role counts as viewer. */
 export function setRole(text: string): void {
   const session = current.peek();
   if (session === null) return;
@@ -83,7 +83,7 @@ export function setRole(text: string): void {
   if (session.role !== known) keep({ ...session, role: known });
 }
 
-/** Sign out at the reader's wish: in every tab that has this session, and at the coordinator. */
+/** Sign out: in every tab with this session, and at the coordinator. */
 export function signOutEverywhere(): void {
   const session = current.peek();
   if (session === null) return;
@@ -98,12 +98,15 @@ export function signOutEverywhere(): void {
     });
 }
 
-/** A tab that has no session asks the others for theirs; resolves when this tab is signed in, or nobody has answered. */
+/** Request the session of other tabs; resolves when this tab is signed in, or none has answered. */
 export async function joinOtherTabs(): Promise<void> {
   if (current.peek() === null) await tabs.ask();
 }
 
-/** Take the key out of the address, `#key=…`, and remove it there at once, from the history too. @returns null: there is none. */
+/**
+ * Take the key from the address, `#key=…`, and remove it there at once, also from the history. @returns null: there is
+ * none.
+ */
 export function takeKeyOfLink(): string | null {
   const key = new URLSearchParams(window.location.hash.slice(1)).get(fragmentName);
   if (key === null) return null;
@@ -112,8 +115,8 @@ export function takeKeyOfLink(): string | null {
 }
 
 /**
- * Begin a session with the key of a link where there is none; the sign-in page shows why that fails.
- * @returns whether this tab has a session of another key: a link must not replace it by itself.
+ * Start a session with the key of a link where there is none; the sign-in page shows failures.
+ * @returns whether this tab has a session of another key: a link must not replace it without asking.
  */
 export async function followLink(key: string): Promise<boolean> {
   const session = current.peek();
@@ -125,16 +128,16 @@ export async function followLink(key: string): Promise<boolean> {
 }
 
 /**
- * Go on with a session of another key. Everything that the page knows was read with the one before, so it starts again.
- * Other tabs keep the one before.
- * @throws as `signIn`; the session is as before then.
+ * Switch to a session of another key. All data on the page belongs to the old one, so the page restarts. Other tabs
+ * keep the old one.
+ * @throws as `signIn`; the session is unchanged then.
  */
 export async function switchTo(key: string): Promise<void> {
   await signIn(key);
   window.location.reload();
 }
 
-/** What may be shown of a key: its role and id, which are no secret. */
+/** The public parts of a key: its role and id. */
 export function nameOfKey(key: string): string {
   const [start] = startOfKey.exec(key) ?? [];
   return start === undefined ? 'another key' : `the key ${start}_…`;
@@ -142,7 +145,7 @@ export function nameOfKey(key: string): string {
 
 const startOfKey = /^svc_[a-z]+_([a-z0-9]+)(?=_)/i;
 
-/** A key of another form can only be the one of the coordinator's environment. */
+/** A key in another form can only be the one of the coordinator's environment. */
 function idOfKey(key: string): string {
   return startOfKey.exec(key)?.[1]?.toLowerCase() ?? environmentKeyId;
 }

@@ -1,20 +1,20 @@
 import type { Role } from '../domain/key.ts';
 import { root } from './root.ts';
 
-/** What tabs of this service say to each other. Only pages of the same origin hear it, and nothing of it is stored. */
-type Word =
+/** The messages between tabs. Only pages of the same origin receive them, and they are not stored. */
+type TabMessage =
   | { type: 'ask'; from: string }
   | { type: 'give'; to: string; session: SharedSession }
   | { type: 'end'; id: string };
 
-/** What tabs share: a session of the coordinator's, never the key that made it. */
+/** What tabs share: a session, never the key that created it. */
 export interface SharedSession {
   id: string;
-  /** Its secret: what is sent as the key. */
+  /** Its secret: sent as the key. */
   key: string;
-  /** The key that made it. */
+  /** The key that created it. */
   keyId: string;
-  /** null: one that this page does not know. */
+  /** null: unknown to this page. */
   role: Role | null;
 }
 
@@ -27,15 +27,15 @@ const channelName = `svc.session ${root.pathname}`;
 export interface TabPorts {
   /** The session of this tab; null when it is not signed in. */
   session(): SharedSession | null;
-  /** Another tab has given its session to this one, which asked for it. */
+  /** Another tab has sent its session on request. */
   onGiven(session: SharedSession): void;
   /** The reader has signed out of this tab's session in another tab. */
   onEnded(): void;
 }
 
 /**
- * The open tabs of a browser share a session by word of mouth: a new one asks, and one that is signed in answers. Its
- * secret is in the memory of tabs and in the storage of each tab alone, so it is gone when the last one is closed.
+ * The open tabs of a browser share a session by messages: a new one requests it, and a signed-in one answers. Its
+ * secret is only in the memory and the storage of each tab, so it is lost when the last one is closed.
  */
 export class Tabs {
   readonly #channel = new BroadcastChannel(channelName);
@@ -46,10 +46,13 @@ export class Tabs {
 
   constructor(ports: TabPorts) {
     this.#ports = ports;
-    this.#channel.addEventListener('message', ({ data }) => this.#hear(data as Word));
+    this.#channel.addEventListener('message', ({ data }) => this.#hear(data as TabMessage));
   }
 
-  /** Ask the others; resolves when one has answered, or none has for a moment. One that answers later is heard too. */
+  /**
+   * Request it from the others; resolves when one has answered, or none has for a moment. A later answer is accepted
+   * too.
+   */
   ask(): Promise<void> {
     this.#hasAsked = true;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -65,11 +68,11 @@ export class Tabs {
     this.#say({ type: 'end', id });
   }
 
-  #say(word: Word): void {
+  #say(word: TabMessage): void {
     this.#channel.postMessage(word);
   }
 
-  #hear(word: Word): void {
+  #hear(word: TabMessage): void {
     const session = this.#ports.session();
     if (word.type === 'ask' && session !== null) this.#say({ type: 'give', to: word.from, session });
     else if (word.type === 'end' && session?.id === word.id) this.#ports.onEnded();

@@ -5,11 +5,11 @@ import { compress } from './build/compress.ts';
 const root = resolve(import.meta.dirname, '../..');
 
 /**
- * The dashboard's build, to dist/dashboard. `npm run build` runs it, and so does `npm ci` (prepare).
- * For work on the pages: `npx vite src/dashboard` beside a coordinator on 127.0.0.1:7420.
+ * The dashboard's build, to dist/dashboard. `npm run build` runs it, and so does `npm ci` (prepare). To work on the
+ * pages: `npx vite src/dashboard` beside a coordinator on 127.0.0.1:7420.
  */
 export default defineConfig({
-  // Relative, so that the page works under any path a proxy gives it; index.html's <base> says how deep it is.
+  // Relative, so that the page works under any path of a proxy; index.html's <base> says how deep it is.
   base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
@@ -24,7 +24,7 @@ export default defineConfig({
     proxy: {
       '/api': 'http://127.0.0.1:7420',
       '/health': 'http://127.0.0.1:7420',
-      // The coordinator takes sockets from pages of its own origin alone.
+      // The coordinator only accepts sockets from pages of its own origin.
       '/ws': { target: 'http://127.0.0.1:7420', ws: true, changeOrigin: true, rewriteWsOrigin: true },
     },
   },

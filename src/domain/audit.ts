@@ -30,28 +30,30 @@ export interface AuditActor {
   role: Role;
 }
 
-/** Who does something, and from where. */
+/** The actor of an audit entry, and its address. */
 export interface Doer {
-  /** null: nobody with a key, such as a signal to the process. */
+  /** null: no key was used, as with a signal to the process. */
   actor: AuditActor | null;
-  /** IP address; null when it came over no connection. */
+  /** IP address; null without a connection. */
   address: string | null;
 }
 
-/** Who has no key, such as a signal to the process or its first start. */
+/** Actions without a key, such as a signal to the process or its first start. */
 export const nobody: Doer = { actor: null, address: null };
 
 export interface AuditTarget {
   kind: 'key' | 'session' | 'worker' | 'provider' | 'config' | 'jobs' | 'queue' | 'route';
-  /** Id of the key, session or worker, name of the provider, `GET /api/keys`; null when there is only one, or several. */
+  /**
+   * Id of the key, session or worker, name of the provider, `GET /api/keys`; null when there is only one, or several.
+   */
   id: string | null;
   name: string | null;
 }
 
-/** What an entry says beyond that: figures, names and codes. Never a secret, nor what a job holds. */
+/** Further data of an entry: figures, names and codes. Never a secret, nor the content of a job. */
 export type AuditDetails = Record<string, string | number | boolean | null | readonly string[]>;
 
-/** Something that was done or refused. */
+/** An action, done or refused. */
 export interface AuditNote {
   by: Doer;
   action: AuditAction;
@@ -60,7 +62,7 @@ export interface AuditNote {
   outcome: 'done' | 'refused';
 }
 
-/** The same with its time, as it is stored. */
+/** The same with its time, as stored. */
 export interface AuditRecord extends AuditNote {
   /** Epoch ms. */
   at: number;
@@ -68,11 +70,11 @@ export interface AuditRecord extends AuditNote {
 
 /** A record in its place in the log. */
 export interface AuditEntry extends AuditRecord {
-  /** 1, 2, 3 … in the order in which they were committed; given by the store. */
+  /** 1, 2, 3 … in the order of the commits; assigned by the store. */
   seq: number;
 }
 
-/** The actor that a principal is. */
+/** A principal as an actor. */
 export function actorOf({ keyId, name, role }: Principal): AuditActor {
   return { keyId, name, role };
 }

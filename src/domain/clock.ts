@@ -1,16 +1,16 @@
-/** The longest that a timer of Node or a browser takes, some 24 days, ms. One that is given more runs at once. */
+/** The longest delay of a timer in Node or a browser, some 24 days, ms. A longer one fires at once. */
 export const timerMsMax = 2 ** 31 - 1;
 
 /**
- * Time and randomness as the coordinator sees them. Nothing in `coordinator`, `store` or `gateway` asks the
- * process for either, so that the whole service also runs under a virtual clock and a seeded random source.
+ * Time and randomness for the coordinator. `coordinator`, `store` and `gateway` never ask the process for either, so
+ * the whole service also runs under a virtual clock and a seeded random source.
  */
 export interface Clock {
   /** Wall time, epoch milliseconds: for what is stored and shown. It may jump. */
   now(): number;
-  /** Milliseconds since some fixed start; never jumps, never goes back: for leases and deadlines. */
+  /** Milliseconds since some fixed start; monotonic: for leases and deadlines. */
   monotonic(): number;
-  /** Run `task` once, `delayMs` from now. The returned function takes it back. */
+  /** Run `task` once, `delayMs` from now. The returned function cancels it. */
   after(delayMs: number, task: () => void): () => void;
 }
 

@@ -1,4 +1,4 @@
-/** What attempts and jobs add up to, in every report. Whole numbers, so that sums never drift. */
+/** The totals of attempts and jobs in every report. Whole numbers, so that sums never drift. */
 export const amountNames = [
   'jobs',
   'attempts',
@@ -14,8 +14,8 @@ export const amountNames = [
  * - `jobs`         that have ended, each counted once, where its last attempt ran
  * - `attempts`     that have ended
  * - `nanoDollars`  of the attempts whose cost is known
- * - `unknown`      attempts whose cost nobody knows (yet); they are not in `nanoDollars`
- * - tokens         as their workers told them, implausible usage apart; input includes cached, output includes reasoning
+ * - `unknown`      attempts whose cost is not known (yet); they are not in `nanoDollars`
+ * - tokens         as reported by workers, without implausible usage; input includes cached, output includes reasoning
  */
 export type CostAmounts = Record<(typeof amountNames)[number], number>;
 
@@ -30,7 +30,7 @@ export const noAmounts: CostAmounts = Object.freeze({
   reasoningTokens: 0,
 });
 
-/** `a` and `sign` times `b`, as new amounts. */
+/** `a` plus `sign` times `b`, as new amounts. */
 export function addAmounts(a: CostAmounts, b: CostAmounts, sign: 1 | -1 = 1): CostAmounts {
   return {
     jobs: a.jobs + sign * b.jobs,
@@ -49,9 +49,9 @@ export function isNothing(amounts: CostAmounts): boolean {
 }
 
 /**
- * By what amounts are kept apart; in brackets the key of a bucket. Those of a provider are the sum of its models.
+ * The dimensions of the totals; in brackets the key of a bucket. A provider is the sum of its models.
  * - `total` `[]`; `model` `[provider, model]`; `worker` `[id]`; `tier` `[tier]`; `tag` `[tag]`
- * - null stands for none: no model was known, no tier, no tags. A job with several tags counts for each of them.
+ * - null is none: no known model, no tier, no tags. A job with several tags counts for each of them.
  */
 export const costDimensions = ['total', 'model', 'worker', 'tier', 'tag'] as const;
 export type CostDimension = (typeof costDimensions)[number];
@@ -60,9 +60,9 @@ export type CostKey = readonly (string | null)[];
 /** Every local midnight in use falls on an edge: see docs/decisions/0005-quarter-hour-buckets.md. */
 export const bucketMs = 900_000;
 
-/** What attempts that ended within one quarter of an hour add up to, for one key of a dimension. */
+/** The totals of attempts that ended within one quarter of an hour, for one key of a dimension. */
 export interface CostBucket {
-  /** Its begin, epoch ms, a multiple of `bucketMs`. */
+  /** Its start, epoch ms, a multiple of `bucketMs`. */
   from: number;
   key: CostKey;
   amounts: CostAmounts;

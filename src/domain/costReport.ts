@@ -3,32 +3,32 @@ import type { CostAmounts, CostKey } from './cost.ts';
 export const periodNames = ['day', 'week', 'month'] as const;
 export type PeriodName = (typeof periodNames)[number];
 
-/** Days of one's own choice, both included; days since 1970-01-01. */
+/** A range of days, both included; days since 1970-01-01. */
 export interface DayRange {
   firstDay: number;
   lastDay: number;
 }
 
-/** What a report is of: the period that runs now, or days. */
+/** The period of a report: the current calendar period, or days. */
 export type CostSpan = PeriodName | DayRange;
 
-/** What a breakdown can be by. */
+/** The dimensions of a breakdown. */
 export const breakdowns = ['provider', 'model', 'worker', 'tag', 'tier'] as const;
 export type BreakdownName = (typeof breakdowns)[number];
 
-/** A calendar period or days, at most up to now, and where those before began. Times are epoch ms. */
+/** A calendar period or a range of days, up to now at most, with the start of the period before. Times are epoch ms. */
 export interface CalendarPeriod {
   name: PeriodName | 'custom';
   /** IANA name. */
   zone: string;
-  /** Begin of the period before, which ends at `from`. */
+  /** Start of the period before, which ends at `from`. */
   previousFrom: number;
   from: number;
   /** Now, or the end of the last day when that is over. */
   to: number;
-  /** What is before it counts: `to`, and with now also what ends at this moment. */
+  /** Exclusive: `to`; when that is now, one more, so that attempts ending at this moment count. */
   end: number;
-  /** Begins of its parts, hours of a day and days of a week or month; the first is `from`, none is after `to`. */
+  /** Starts of its parts, hours of a day and days of a week or month; the first is `from`, none is after `to`. */
   begins: readonly number[];
 }
 
@@ -53,9 +53,9 @@ export interface CostBreakdown {
   period: CalendarPeriod;
   by: BreakdownName;
   total: CostAmounts;
-  /** The dearest first. */
+  /** The most expensive first. */
   lines: CostLine[];
-  /** By provider: its models. By worker: how they are called, as far as they are known. */
+  /** By provider: its models. By worker: their names, as far as known. */
   models: ReadonlyMap<string, CostLine[]>;
   workerNames: ReadonlyMap<string, string>;
 }

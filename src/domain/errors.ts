@@ -1,4 +1,4 @@
-/** What can go wrong in the coordinator, as its callers must tell it apart. Expected outcomes are values, not throws. */
+/** The errors of the coordinator that its callers distinguish. Expected outcomes are values, not throws. */
 
 export type ErrorCode =
   | 'authentication_failed'
@@ -23,7 +23,7 @@ export type ErrorCode =
   | 'internal_error';
 
 export interface FieldError {
-  /** Path of the value at fault, `tags[0]`. */
+  /** Path of the invalid value, `tags[0]`. */
   field: string;
   message: string;
 }
@@ -34,13 +34,13 @@ export interface ErrorDetails {
   /** Seconds after which the same request may succeed. */
   retryAfterSeconds?: number;
   allow?: string[];
-  /** The key is refused, whatever the code says besides. */
+  /** The key is refused, whatever the code. */
   isKeyRefused?: boolean;
 }
 
 /**
- * An error whose text may be shown to the caller.
- * `retryable` says whether the same request may succeed later; `details` become members of the problem document.
+ * An error whose text may be shown to the caller. `retryable`: the same request may succeed later; `details` become
+ * members of the problem document.
  */
 export class CoordinatorError extends Error {
   readonly code: ErrorCode;
@@ -61,7 +61,7 @@ export class CoordinatorError extends Error {
   }
 }
 
-/** The change could not be made durable; nothing of it has happened. Retryable. */
+/** The change could not be persisted; none of it happened. Retryable. */
 export class StoreUnavailable extends CoordinatorError {
   constructor(message: string, cause?: unknown) {
     super('store_unavailable', message, { retryAfterSeconds: 1 }, { cause });
@@ -70,12 +70,12 @@ export class StoreUnavailable extends CoordinatorError {
 }
 
 /**
- * The data folder does not hold what was written there: it is damaged, or somebody else has changed it. To start again does
- * not mend it, and may take what is left of it for all there ever was; a backup mends it.
+ * The data folder does not contain what was written there: it is damaged, or another program has changed it. A restart
+ * does not fix that, and may treat the remains as complete; a backup does.
  */
 export class DataDamaged extends Error {}
 
-/** The event is not one that the present state accepts. The state is unchanged. */
+/** The current state does not accept the event. The state is unchanged. */
 export class InvalidTransition extends CoordinatorError {
   constructor(message: string, jobStatus: string) {
     super('invalid_transition', message, { jobStatus });
@@ -83,7 +83,7 @@ export class InvalidTransition extends CoordinatorError {
   }
 }
 
-/** What every request for a job that does not exist is told. */
+/** The answer to every request for a job that does not exist. */
 export function jobNotFound(id: string): CoordinatorError {
   return new CoordinatorError('job_not_found', `There is no job ${id}`);
 }

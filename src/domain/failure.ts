@@ -1,13 +1,13 @@
-/** What went wrong with an attempt, and what a job may do about it. */
+/** What went wrong with an attempt, and what a job may do next. */
 
 /**
  * The classes that decide what happens next; a worker sorts every provider error into one of the first thirteen.
- * - `rate_limited`      the provider said: later. A wait, not an error.
- * - `quota_exhausted`   no money or no daily quota left with this key.
+ * - `rate_limited`      the provider is limited: the job waits, it is not an error.
+ * - `quota_exhausted`   no money or no daily quota left for this key.
  * - `auth`              the provider refuses the worker's key.
- * - `overloaded`, `server_error`, `network`   the provider's trouble, or the way to it; may pass.
+ * - `overloaded`, `server_error`, `network`   a fault of the provider or the network; may pass.
  * - `model_not_found`, `model_not_loaded`     this provider cannot run this model now.
- * - `context_overflow`, `content_filtered`, `invalid_request`   the job itself; no other try would help.
+ * - `context_overflow`, `content_filtered`, `invalid_request`   a fault of the job; a retry would not help.
  * - `timeout`           the provider did not answer in time, or the job's own deadline passed.
  * - `unknown`           anything else.
  * - `worker_lost`       the attempts' workers died too often.
@@ -35,7 +35,7 @@ export interface Failure {
   class: ErrorClass;
   code: string;
   message: string;
-  /** The HTTP status the provider answered, or the one that fits; null when there was none. */
+  /** The HTTP status of the provider's answer, or a fitting one; null when there was none. */
   status: number | null;
 }
 
@@ -45,7 +45,7 @@ export interface ReportedFailure {
   message: string;
   status: number | null;
   code: string | null;
-  /** What the provider asked for, milliseconds; null when it asked for nothing. */
+  /** The delay that the provider asked for, milliseconds; null for none. */
   retryAfterMs: number | null;
 }
 
@@ -56,7 +56,7 @@ interface Wording {
   code: string;
 }
 
-/** The words that users of the service look for, put before a message that lacks them (spec, "Errors"). */
+/** The words that users of the service look for, prepended to a message that lacks them (spec, "Errors"). */
 const words: Partial<Record<ErrorClass, Wording>> = {
   rate_limited: {
     pattern: /429 Too Many Requests: Rate limit exceeded/,
@@ -84,7 +84,7 @@ const words: Partial<Record<ErrorClass, Wording>> = {
   },
 };
 
-/** The failure that a job shows for what its worker reported: the worker's message, with the spec's words in front. */
+/** The failure that a job shows for a worker's report: the worker's message, with the spec's words in front. */
 export function failureOf(reported: ReportedFailure): Failure {
   const word = words[reported.class];
   const message =
@@ -122,7 +122,7 @@ export function workerLost(reapCount: number): Failure {
   };
 }
 
-/** Worker after worker gave the job back. */
+/** Several workers in a row gave the job back. */
 export function releasedTooOften(times: number): Failure {
   return {
     class: 'worker_lost',
@@ -142,37 +142,37 @@ export function workerKeyRevoked(): Failure {
   };
 }
 
-/** Whether it is that of `workerKeyRevoked`; a provider's refusal has the class alone. */
+/** Whether it is the failure of `workerKeyRevoked`; a provider's refusal has only the class. */
 export function isOfRevokedKey(failure: Failure | null): boolean {
   return failure?.message === workerKeyRevoked().message;
 }
 
-/** Of the message of a failure that stands beside something else, characters. */
+/** Characters of a message that is shown beside something else. */
 const briefMax = 300;
 
-/** A failure with the beginning of its message, for where every answer has it. */
+/** A failure with the start of its message, for answers that list it. */
 export function brief(failure: Failure): Failure {
   return { ...failure, message: failure.message.slice(0, briefMax) };
 }
 
 /**
- * What a failure says of the worker that it came from. It puts that worker aside for the provider; `loading`, `missing`
- * and `failing` do so for the one model.
- * - `unreachable`  the worker cannot reach the provider: nothing was asked.
- * - `loading`      the provider loads the model: nothing was run.
+ * What a failure says about its worker. The worker is set aside for the provider; with `loading`, `missing` and
+ * `failing` only for the one model.
+ * - `unreachable`  the worker cannot reach the provider: no request was made.
+ * - `loading`      the provider is loading the model: nothing was run.
  * - `refused`      the provider refuses the worker's key, or the key has no quota left.
  * - `missing`      the provider of this worker does not have the model.
- * - `failing`      the provider failed at the job. That may be the job's fault too, so one failure is no proof.
+ * - `failing`      the provider failed at the job. The job may be the cause, so one failure is no proof.
  */
 export const faults = ['unreachable', 'loading', 'refused', 'missing', 'failing'] as const;
 export type Fault = (typeof faults)[number];
 
-/** The connection was there and broke before the answer was complete: the request itself may have done that. */
+/** The connection broke before the answer was complete: the request itself may have caused that. */
 const brokenCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'connection_broken'];
-/** The code of a `model_not_loaded` that passes by itself. */
+/** The code of a temporary `model_not_loaded`. */
 export const modelLoadingCode = 'model_loading';
 
-/** Also a peer that answers with something that is no HTTP: it was reached. */
+/** Also a peer whose answer is not HTTP: it was reached. */
 function isBroken(code: string): boolean {
   return brokenCodes.includes(code) || code.startsWith('HPE_');
 }
@@ -189,7 +189,7 @@ const faultByClass: Partial<Record<ErrorClass, Fault>> = {
 };
 
 /**
- * The fault of the worker in a failure; null when the failure is the job's own, or a limit of the provider.
+ * The worker's fault in a failure; null when the failure is the job's own, or a limit of the provider.
  * @param hasBegun whether output or usage of the attempt was reported: then the provider was reached.
  */
 export function faultOf({ class: errorClass, code, status }: Failure, hasBegun: boolean): Fault | null {
@@ -200,7 +200,7 @@ export function faultOf({ class: errorClass, code, status }: Failure, hasBegun: 
   return faultByClass[errorClass] ?? null;
 }
 
-/** What is wrong with a worker at a provider, after its name: "box cannot reach vllm". */
+/** What is wrong with a worker at a provider, to follow its name: "box cannot reach vllm". */
 export function faultText(of: { provider: string; model: string | null; fault: Fault }): string {
   const { provider, model, fault } = of;
   const what = model ?? 'the model';
@@ -218,77 +218,77 @@ export function faultText(of: { provider: string; model: string | null; fault: F
   }
 }
 
-/** The worker could not ask the provider at all. It passes without anybody's help, so jobs wait for it. */
+/** The worker could not make a request at all. This passes without intervention, so jobs wait for it. */
 export function isPassing(fault: Fault | null): boolean {
   return fault === 'unreachable' || fault === 'loading';
 }
 
-/** Nothing was run, so the attempt does not count against `max_attempts`. */
+/** Nothing ran, so the attempt does not count against `max_attempts`. */
 export function isUnrun(fault: Fault | null): boolean {
   return fault !== null && fault !== 'failing';
 }
 
 const transientClasses: readonly ErrorClass[] = ['overloaded', 'server_error', 'network'];
-/** Nothing else would help: no other provider is tried. */
+/** No other provider is tried: it would fail too. */
 const hopelessClasses: readonly ErrorClass[] = ['context_overflow', 'content_filtered', 'invalid_request'];
 
-/** Counts for the provider's circuit breaker. What only tells of one worker does not: see `faultOf`. */
+/** Counts for the provider's circuit breaker. Faults of one worker do not: see `faultOf`. */
 export function tripsBreaker(errorClass: ErrorClass, fault: Fault | null): boolean {
   return transientClasses.includes(errorClass) && !isPassing(fault);
 }
 
-/** What a failed attempt is judged by. */
+/** The rules for judging a failed attempt. */
 export interface FailureRules {
-  /** Attempts that one provider gets when its failures are transient, the first included. */
+  /** Attempts allowed at one provider when its failures are transient, the first included. */
   maxAttempts: number;
   /** Retries after 429 from one provider; null when no `rate_limit` is configured for it. */
   maxRateLimitRetries: number | null;
   fallbackOnTimeout: boolean;
 }
 
-/** What this job has met so far at one provider. */
+/** The job's failures so far at one provider. */
 export interface ProviderTally {
-  /** Attempts that count against `maxAttempts`: all that failed, but for 429 answers and what was never run. */
+  /** Attempts that count against `maxAttempts`: all failures except 429 answers and attempts that never ran. */
   transient: number;
   /** Attempts that it answered with 429. */
   rateLimited: number;
 }
 
 /**
- * Whether a provider that answered 429 may be waited for once more.
- * @param tally what the job met at this provider before this failure.
+ * Whether to wait once more for a provider that answered 429.
+ * @param tally failures at this provider before this one.
  */
 export function mayWaitForLimit(tally: ProviderTally, rules: FailureRules): boolean {
   return rules.maxRateLimitRetries !== null && tally.rateLimited < rules.maxRateLimitRetries;
 }
 
-/** The other connected workers that fit a job at the provider whose attempt has failed, as they are now. */
+/** The other connected workers that fit the job at the provider of the failed attempt. */
 export interface Others {
-  /** Whether one may still take it: one that is well, or that only waits until it reaches its provider again. */
+  /** Whether one may still take it: a healthy one, or one that only waits until it reaches its provider again. */
   able: boolean;
-  /** Whether one is well on which this job has not failed yet. */
+  /** Whether there is a healthy one on which this job has not failed yet. */
   untried: boolean;
 }
 
 /**
- * - `next`      go to the next member of the chain.
- * - `wait`      stay in the lane until the provider's limit ends; no attempt is burnt.
+ * - `next`      the next member of the chain.
+ * - `wait`      stay in the lane until the provider's limit ends; no attempt is spent.
  * - `elsewhere` back to the lane at once: another worker takes it, or it waits until one can.
  * - `again`     the same provider, after a back-off.
  * - `fail`      nothing left to try.
  */
 export type Verdict = 'next' | 'wait' | 'elsewhere' | 'again' | 'fail';
 
-/** What a failed attempt is judged by, beside its error. */
+/** What decides about a failed attempt, besides its error. */
 export interface Situation {
   fault: Fault | null;
-  /** What the job met at this provider before this failure. */
+  /** The job's failures at this provider before this one. */
   tally: ProviderTally;
   rules: FailureRules;
-  /** Whether the routing has another member to go to. */
+  /** Whether the routing has another member. */
   hasNext: boolean;
   others: Others;
-  /** Whether every failure of the job at this provider was that of one worker. */
+  /** Whether all failures of the job at this provider were on one worker. */
   isOfOneWorker: boolean;
 }
 
@@ -310,8 +310,8 @@ export function verdictOn(errorClass: ErrorClass, situation: Situation): Verdict
 }
 
 /**
- * A job that has only failed on one worker gets up to as many attempts more while another one is well: it prefers that
- * one, and takes the first again only when the other has no free slot. With `max_attempts: 1` nothing is run twice.
+ * A job that has failed on only one worker gets up to as many attempts again while another one is healthy: it prefers
+ * that one, and returns to the first only when the other has no free slot. With `max_attempts: 1` nothing runs twice.
  */
 function mayTryAgain({ tally, rules: { maxAttempts }, others, isOfOneWorker }: Situation): boolean {
   const attempts = tally.transient + 1;

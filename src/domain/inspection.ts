@@ -1,36 +1,36 @@
 import type { MachineName } from './machine.ts';
 
-/** What an actor has done with one event, without anything that belongs to those who use the service. */
+/** An actor handling one event, without any user's data. */
 export interface Inspected {
   /** Epoch ms. */
   at: number;
   machine: MachineName;
-  /** Of the job or worker; the provider's name; `supervisor`. */
+  /** Id of the job or worker; the provider's name; `supervisor`. */
   actorId: string;
-  /** Its `type`, and of the rest what may be shown. */
+  /** Its `type`, and the fields that may be shown. */
   event: { type: string } & Record<string, unknown>;
-  /** Path of the state before; null when it is not known any more. */
+  /** Path of the state before; null when no longer known. */
   from: string | null;
   to: string;
-  /** Of its context what may be shown. */
+  /** The part of its context that may be shown. */
   context: Record<string, unknown>;
 }
 
-/** An actor that has done something lately. */
+/** An actor that was recently active. */
 export interface InspectedActor {
   machine: MachineName;
   actorId: string;
   state: string;
-  /** Events that it has handled while it was inspected. */
+  /** Events it has handled since the inspection began. */
   eventCount: number;
   updatedAt: number;
 }
 
 export interface Inspection {
-  /** Whether the coordinator was started to be inspected; nothing is there otherwise. */
+  /** Whether the coordinator was started with inspection; everything is empty otherwise. */
   isOn: boolean;
-  /** The last ones, the most recent first. */
+  /** The most recent first. */
   actors: InspectedActor[];
-  /** The last ones, oldest first. */
+  /** The last events, oldest first. */
   events: Inspected[];
 }

@@ -3,15 +3,14 @@ import type { Cost } from './money.ts';
 import type { JobState } from './states.ts';
 import type { Usage } from './usage.ts';
 
-/** One message of a chat, passed to the provider as it is. */
+/** One message of a chat, passed to the provider unchanged. */
 export interface Message {
   role: string;
   content: unknown;
 }
 
 /**
- * What the client asked for. Written once, at dispatch, and never changed.
- * Exactly one of `prompt` and `messages` is set.
+ * The client's request. Written once, at dispatch, and never changed. Exactly one of `prompt` and `messages` is set.
  */
 export interface JobRequest {
   prompt: string | null;
@@ -31,17 +30,17 @@ export interface JobRequest {
   notBefore: number | null;
 }
 
-/** The key that a job was made with, as it was called then. */
+/** The key that created a job, with its name at that time. */
 export interface JobCreator {
   keyId: string;
   name: string | null;
 }
 
-/** Where a job is to run: what narrows the workers that may take it. Jobs with equal targets share a lane. */
+/** Where a job may run: restricts the workers that may take it. Jobs with equal targets share a lane. */
 export interface Target {
   provider: string;
   model: string | null;
-  /** A worker's name that must run it. */
+  /** Name of the only worker that may run it. */
   worker: string | null;
   /** A tag that the worker must carry. */
   workerTag: string | null;
@@ -58,11 +57,11 @@ export type AttemptOutcome =
   | 'lost'
   | 'released';
 
-/** One execution of a job on one worker, known by its lease. */
+/** One execution of a job on one worker, identified by its lease. */
 export interface Attempt {
   /** 1, 2, 3 … within the job. */
   number: number;
-  /** Only rises within a job; fences every frame of the attempt. */
+  /** Rises within a job; fences every frame of the attempt. */
   lease: number;
   workerId: string;
   provider: string;
@@ -75,7 +74,7 @@ export interface Attempt {
   cost: Cost;
 }
 
-/** One decision of the routing, with its reason. */
+/** One routing decision, with its reason. */
 export interface RouteStep {
   provider: string;
   model: string | null;
@@ -87,29 +86,29 @@ export interface RouteStep {
 
 export interface JobResult {
   output: string;
-  /** Left out when the model called no tool. */
+  /** Absent when the model called no tool. */
   toolCalls?: ToolCall[];
   finishReason: string;
   provider: string;
   model: string | null;
   workerId: string;
   usage: Usage;
-  /** The provider's own form of it, as the worker told it; left out when it told none. */
+  /** The provider's own form of it, as reported by the worker; absent when not reported. */
   rawUsage?: unknown;
   latencyMs: number;
   firstTokenMs: number | null;
 }
 
-/** How the one of several candidates is picked when a job is handed out. */
+/** How one of several candidates is chosen when a job is assigned. */
 export type StrategyName = 'direct' | 'fallback' | 'round_robin' | 'least_busy' | 'cheapest' | 'fastest';
 
 /**
- * A change of state that the attempts do not tell: a delay and its end, a worker lost and found, a lease taken back, a
- * retry. What every job goes through is not written twice; `historyOf` puts both together.
+ * A change of state that the attempts do not record: a delay and its end, a worker lost and found, a lease taken back,
+ * a retry. What every job passes through is not stored twice; `historyOf` combines both.
  */
 export interface Turn {
   at: number;
-  /** The last lease given at that moment; 0 before the first. */
+  /** The last lease given by then; 0 before the first. */
   lease: number;
   event:
     | 'job.due'
@@ -121,7 +120,7 @@ export interface Turn {
   to: JobState;
 }
 
-/** Turns that a job remembers; the oldest go first. */
+/** Turns stored for a job; the oldest are dropped first. */
 export const turnsMax = 100;
 
 /** The context of the job machine: everything about a job that changes. Plain JSON. */
@@ -132,9 +131,9 @@ export interface JobLife {
   /** The other candidates, in order; empty when the provider was named. */
   chain: Target[];
   priority: string;
-  /** Epoch ms; the place in the queue counts from here. A requeued job keeps it. */
+  /** Epoch ms; its place in the queue. A requeued job keeps it. */
   enqueuedAt: number;
-  /** Epoch ms until which a delayed job waits; null when it does not. */
+  /** Epoch ms until which a delayed job waits; null when it is not delayed. */
   delayedUntil: number | null;
   /** The last lease given; 0 before the first. */
   lease: number;
@@ -145,36 +144,36 @@ export interface JobLife {
   /** POST retries. */
   retryCount: number;
   reapCount: number;
-  /** Times that workers gave it back, since the last POST retry. Absent before the first. */
+  /** How often workers gave it back since the last POST retry. Absent before the first time. */
   releaseCount?: number;
-  /** Begin of the attempt that runs or that ended the job; null while pending. */
+  /** Start of the attempt that runs or that ended the job; null while pending. */
   startedAt: number | null;
   finishedAt: number | null;
   updatedAt: number;
-  /** Oldest first. Left out while there are none, as in most jobs. */
+  /** Oldest first. Absent while there are none, as in most jobs. */
   turns?: Turn[];
   result: JobResult | null;
   error: Failure | null;
 }
 
-/** A job as the store keeps it: the immutable request and the persisted snapshot of its machine. */
+/** A stored job: the immutable request and the persisted snapshot of its machine. */
 export interface JobRecord {
   id: string;
-  /** Order of creation, given by the store: 1, 2, 3 … */
+  /** Order of creation, assigned by the store: 1, 2, 3 … */
   ordinal: number;
   /** Rises by one with every committed change. */
   version: number;
   createdAt: number;
-  /** null for a job that was made before this was recorded. */
+  /** null for a job created before this was recorded. */
   createdBy: JobCreator | null;
   request: JobRequest;
-  /** Version of the job machine that made `state` and `life`. */
+  /** Version of the job machine that wrote `state` and `life`. */
   machineVersion: number;
   state: JobState;
   life: JobLife;
 }
 
-/** A call of a tool that the model wants, in OpenAI's shape whatever the provider's is. */
+/** A tool call by the model, in OpenAI's shape whatever the provider's is. */
 export interface ToolCall {
   id: string;
   type: 'function';
@@ -182,7 +181,7 @@ export interface ToolCall {
   function: { name: string; arguments: string };
 }
 
-/** A live lease as frames name it. */
+/** A live lease as named in frames. */
 export interface LeaseRef {
   jobId: string;
   lease: number;
@@ -196,8 +195,8 @@ export function lastAttempt(life: JobLife): Attempt | undefined {
 const laneKeys = new WeakMap<Target, string>();
 
 /**
- * Equal strings, same target. Every step of a job asks for it; for targets that cannot change, which are those that the
- * stored jobs share, it is remembered: 30 ns instead of 400.
+ * Equal strings, same target. Every step of a job needs it; for immutable targets, which are those that stored jobs
+ * share, it is cached: 30 ns instead of 400.
  */
 export function laneKey(target: Target): string {
   const known = laneKeys.get(target);
@@ -207,12 +206,12 @@ export function laneKey(target: Target): string {
   return key;
 }
 
-/** Who may run a job, in order. */
+/** The targets that may run a job, in order. */
 export function candidatesOf({ target, chain }: Pick<JobLife, 'target' | 'chain'>): [Target, ...Target[]] {
   return [target, ...chain];
 }
 
-/** The lane a job waits in: equal strings, same candidates and same way to pick one of them. */
+/** The lane a job waits in: equal strings, same candidates and same strategy. */
 export function laneOf(life: Pick<JobLife, 'strategy' | 'target' | 'chain'>): string {
   if (life.chain.length === 0) return laneKey(life.target);
   return `${life.strategy} ${candidatesOf(life).map(laneKey).join(' ')}`;

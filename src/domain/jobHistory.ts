@@ -2,7 +2,7 @@ import { isOfRevokedKey } from './failure.ts';
 import { type Attempt, type AttemptOutcome, type JobRecord, type Turn, turnsMax } from './job.ts';
 import type { JobState } from './states.ts';
 
-/** A job came from one state to another. */
+/** One change of a job's state. */
 export interface HistoryEntry {
   /** Epoch ms. */
   at: number;
@@ -15,19 +15,19 @@ export interface HistoryEntry {
   attempt: number | null;
 }
 
-/** The states that a job went through, oldest first. The last entry leads to the state it is in. */
+/** The states of a job so far, oldest first. The last entry leads to its current state. */
 export interface JobHistory {
   entries: HistoryEntry[];
-  /** Whether some are missing: the job went through more than it remembers. */
+  /** Whether some are missing: there were more than the job stores. */
   isTruncated: boolean;
 }
 
-/** Entries that are told; of more the oldest are left out. */
+/** Entries that are returned; of more the oldest are dropped. */
 const entriesMax = 1_000;
 
 /**
- * The history of a job, put together from what is stored: its creation, its attempts, and the turns that these do not
- * tell. It is worked out when somebody asks, so dispatching and running a job cost nothing for it.
+ * The history of a job, built from what is stored: its creation, its attempts, and the turns that these do not record.
+ * It is computed on request, so dispatching and running a job cost nothing for it.
  */
 export function historyOf(job: JobRecord): JobHistory {
   const { createdAt, request, state, life } = job;
@@ -39,8 +39,8 @@ export function historyOf(job: JobRecord): JobHistory {
     const isLast = attempt === life.attempts.at(-1);
     trail.begin(attempt);
     for (const turn of turns.get(attempt.lease) ?? []) {
-      // A retry or the end of a delay comes after the attempt's end, which the attempt alone may tell. But for a retry of
-      // a stuck job: that is itself the end of the attempt, which counts as lost.
+      // A retry or the end of a delay follows the attempt's end, which perhaps only the attempt records. Except a retry
+      // of a stuck job: that itself ends the attempt, which counts as lost.
       if (turn.event === 'job.retried' && attempt.outcome !== 'lost') trail.end(attempt, 'failed');
       if (turn.event === 'job.due') trail.end(attempt, 'pending.delayed');
       trail.turn(turn);
@@ -56,9 +56,9 @@ export function historyOf(job: JobRecord): JobHistory {
   };
 }
 
-/** How an attempt ends by itself: the event, and the state when that does not depend on what came next. */
+/** How an attempt ends by itself: the event, and the state unless that depends on what followed. */
 const ends: Record<AttemptOutcome, { event: string; to: JobState | null } | null> = {
-  // A late result ends a job that is pending again, so the lease was taken back before.
+  // A late result completes a job that is pending again, so the lease was taken back before.
   completed: null,
   failed: { event: 'job.attemptFailed', to: null },
   rate_limited: { event: 'job.attemptFailed', to: null },
@@ -89,7 +89,7 @@ class Trail {
     this.move(at, event, to);
   }
 
-  /** @param next where an attempt has led whose end does not say it. Nothing happens when its end was told already. */
+  /** @param next where an attempt led whose end does not say it. Does nothing when its end is already recorded. */
   end({ outcome, error, finishedAt }: Attempt, next: JobState): void {
     const end = outcome === null ? null : isOfRevokedKey(error) ? keyRevoked : ends[outcome];
     if (end !== null && this.#state?.startsWith('running.')) this.move(finishedAt, end.event, end.to ?? next);

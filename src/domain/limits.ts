@@ -1,18 +1,18 @@
 /** Longest name of a worker, provider, model, key, tag or tier. */
 export const nameLengthMax = 200;
-/** Longest text that jobs are searched for; the work is that many times the length of the prompts, at worst. */
+/** Longest search text; at worst the work is that many times the length of the prompts. */
 export const searchLengthMax = 200;
-/** Most tags, and most entries of metadata, that a list of jobs is narrowed by. */
+/** Most tags, and most entries of metadata, in a filter of jobs. */
 export const filterTagsMax = 20;
-/** Most jobs that a worker may offer to run at a time. */
+/** Highest concurrency that a worker may declare. */
 export const concurrencyMax = 100_000;
-/** Most jobs that it is given at a time, whatever it offers and its key allows. */
+/** Most slots a worker gets, whatever it declares and its key allows. */
 export const slotsMax = 10_000;
-/** The same where neither its key nor an operator says how many: a real one has its own reasons to stay below. */
+/** The same where neither its key nor an operator sets it: a real worker has its own reasons to stay below. */
 export const slotsUnbound = 1_000;
-/** Ten thousand million: more than any model takes, and sums of it stay exact. */
+/** Ten thousand million: more than any model uses, and sums of it stay exact. */
 export const tokensMax = 1e10;
-/** Some thirty years; keeps Infinity out. */
+/** Some thirty years; excludes Infinity. */
 export const millisecondsMax = 1e12;
-/** Dollars that one attempt can cost; in nano-dollars it still is an exact number. */
+/** Most dollars one attempt can cost; in nano-dollars it still is an exact number. */
 export const costUsdMax = 1e6;

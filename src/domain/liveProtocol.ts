@@ -2,10 +2,10 @@ import { type Role, roleMay } from './key.ts';
 import type { JobStatus } from './states.ts';
 import type { WireJob } from './wire/job.ts';
 
-/** The frames of `/ws`, and of the event streams, as they stand on the wire. See docs/live-events.md. */
+/** The frames of `/ws`, and of the event streams. See docs/live-events.md. */
 
 export const liveSubprotocol = 'svc.v1';
-/** A ticket is offered as one more subprotocol, `ticket.<t>`, and never answered. */
+/** A ticket is offered as one more subprotocol, `ticket.<t>`, which the server never selects. */
 export const ticketPrefix = 'ticket.';
 /** Largest frame a client may send, bytes. */
 export const clientFrameBytesMax = 64 * 1024;
@@ -13,11 +13,11 @@ export const clientFrameBytesMax = 64 * 1024;
 export const plainTopics = ['stats', 'jobs', 'workers', 'providers', 'queue', 'machines', 'inspect'] as const;
 export type Topic = (typeof plainTopics)[number] | `job:${string}`;
 
-/** Longest id of a job that a topic may name. */
+/** Longest job id in a topic. */
 const jobIdLengthMax = 100;
 const jobPrefix = 'job:' as const;
 
-/** @returns null when there is no such topic; whether the job exists is not looked at. */
+/** @returns null when there is no such topic; does not check whether the job exists. */
 export function parseTopic(text: string): Topic | null {
   const plain = plainTopics.find((topic) => topic === text);
   if (plain !== undefined) return plain;
@@ -25,8 +25,8 @@ export function parseTopic(text: string): Topic | null {
   return id !== null && id !== '' && id.length <= jobIdLengthMax ? topicOfJob(id) : null;
 }
 
-/** Whether a key may hear a topic: what actors do in detail is for those who run the coordinator. */
-export function mayHear(role: Role, topic: Topic): boolean {
+/** Whether a role may subscribe to a topic: only operators of the coordinator see actors in detail. */
+export function maySubscribe(role: Role, topic: Topic): boolean {
   return roleMay(role, topic === 'inspect' ? 'admin' : 'viewer');
 }
 
@@ -39,7 +39,7 @@ export function topicOfJob(id: string): Topic {
   return `${jobPrefix}${id}`;
 }
 
-/** Everything a client may say. */
+/** Every frame a client may send. */
 export type LiveClientFrame =
   | { type: 'subscribe'; topics: Topic[]; since?: number | undefined; epoch?: string | undefined }
   | { type: 'unsubscribe'; topics: Topic[] }
@@ -49,7 +49,7 @@ export interface LiveHello {
   type: 'hello';
   server_time: string;
   role: string;
-  /** Of the newest event. */
+  /** Of the latest event. */
   seq: number;
   /** New at each start of the coordinator. */
   epoch: string;
@@ -70,7 +70,7 @@ export interface LivePong {
   server_time: string;
 }
 
-/** Something the client said was refused; what it has subscribed to goes on. */
+/** A refused frame of the client; its subscriptions remain. */
 export interface LiveError {
   type: 'error';
   code: string;
@@ -80,14 +80,14 @@ export interface LiveError {
 /** Snapshot of `jobs`. */
 export interface JobsSnapshot {
   counts: Record<JobStatus, number>;
-  /** Newest first, as lists show them. */
+  /** Newest first, as in lists. */
   latest: WireJob[];
 }
 
 /** Snapshot of `job:<id>`. */
 export interface JobSnapshot {
   job: WireJob;
-  /** What the running attempt has said so far; null when nothing is known of it. */
+  /** The output of the running attempt so far; null when none is known. */
   output: JobOutput | null;
 }
 

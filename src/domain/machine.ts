@@ -1,16 +1,19 @@
-/** The machines of the coordinator: every job, worker, fault of a worker and provider is an actor of one, and so is the whole. */
+/**
+ * The machines of the coordinator: every job, worker, fault of a worker and provider is an actor of one, and so is the
+ * coordinator itself.
+ */
 export const machineNames = ['job', 'worker', 'health', 'provider', 'supervisor'] as const;
 export type MachineName = (typeof machineNames)[number];
 
-/** A machine as data: what may happen, for pages and programs that show it. */
+/** A machine as data, for pages and programs that show it. */
 export interface MachineDefinition {
   name: MachineName;
   description: string;
-  /** Path of the state it begins in; null when it has regions that run side by side: it begins in all of them. */
+  /** Path of the initial state; null for a machine with parallel regions, all of which it starts in. */
   initial: string | null;
-  /** A state before those inside of it. */
+  /** Parents before their children. */
   states: StateDefinition[];
-  /** What may happen in every state. */
+  /** Transitions that apply in every state. */
   transitions: TransitionDefinition[];
 }
 
@@ -20,7 +23,7 @@ export interface StateDefinition {
   description: string;
   /** `compound` has states inside; `transient` is left at once; `final` ends the actor. */
   kind: 'atomic' | 'compound' | 'transient' | 'final';
-  /** Of a compound one: path of the state that is entered with it; else null. */
+  /** Of a compound state: path of its initial child; else null. */
   initial: string | null;
   tags: string[];
   transitions: TransitionDefinition[];
@@ -30,7 +33,7 @@ export interface StateDefinition {
 export interface TransitionDefinition {
   /** null: at once, without an event. */
   event: string | null;
-  /** Name of what must hold; null when nothing must. */
+  /** Name of the guard; null for none. */
   guard: string | null;
   /** Path of the next state; null when the state stays. */
   target: string | null;
@@ -39,5 +42,5 @@ export interface TransitionDefinition {
   description: string | null;
 }
 
-/** How many actors are in each state that they can rest in, by its path. */
+/** How many actors are in each state they can rest in, by path. */
 export type MachineCounts = Record<MachineName, Record<string, number>>;

@@ -4,7 +4,7 @@
  */
 export type NanoDollars = number;
 
-/** `none`: nothing was used; `partial`: some attempts have a known cost and some an unknown one. */
+/** `none`: nothing was used; `partial`: some costs are known and some unknown. */
 export type CostStatus = 'none' | 'known' | 'unknown' | 'partial';
 
 export interface Cost {
@@ -16,7 +16,7 @@ export interface Cost {
 export const noCost: Cost = { nanoDollars: null, status: 'none' };
 export const unknownCost: Cost = { nanoDollars: null, status: 'unknown' };
 
-/** Dollars as the wire shows them. */
+/** Dollars for the wire. */
 export function toDollars(nanoDollars: NanoDollars | null): number | null {
   return nanoDollars === null ? null : nanoDollars / 1e9;
 }

@@ -1,24 +1,24 @@
 import type { Failure } from './failure.ts';
 import type { ProviderStatus } from './states.ts';
 
-/** A provider as the API shows it: over all workers that serve it. */
+/** A provider in the API: over all workers that serve it. */
 export interface ProviderView {
   name: string;
-  /** Whether the configuration names it; else jobs or workers brought it. */
+  /** Whether the configuration names it; else jobs or workers named it. */
   isConfigured: boolean;
   status: ProviderStatus;
-  /** Epoch ms until which nothing is sent; null when it is not known or not so. */
+  /** Epoch ms until which no request is sent; null when unknown or not held. */
   until: number | null;
   /** Epoch ms; null before its first job. */
   changedAt: number | null;
-  /** Requests under way, and the ceiling of them; null for none. */
+  /** Running requests, and their ceiling; null for none. */
   running: number;
   maxConcurrent: number | null;
-  /** Mean time of its recent attempts that ended well, ms; null before the first. */
+  /** Mean duration of its recent successful attempts, ms; null before the first. */
   latencyMs: number | null;
-  /** The model of jobs that name none. */
+  /** The model for jobs that name none. */
   model: string | null;
-  /** null: a 429 fails the job, as no limit is configured. */
+  /** null: a 429 fails the job, because no limit is configured. */
   rateLimit: RateLimit | null;
   /** 429 answers without a success in between. */
   limitsInRow: number;
@@ -26,21 +26,21 @@ export interface ProviderView {
   fleet: ProviderFleet;
 }
 
-/** What holds a provider back, as it is stored: a limit, or an open breaker. Removed when it is available again. */
+/** A stored hold on a provider: a limit, or an open breaker. Removed when the provider is available again. */
 export interface ProviderHold {
   name: string;
   status: 'limited' | 'open';
-  /** Epoch ms until which nothing is sent. */
+  /** Epoch ms until which no request is sent. */
   until: number;
   /** Epoch ms. */
   changedAt: number;
   limitsInRow: number;
   opensInRow: number;
-  /** The failure with which its breaker opened last; null when it has not since something succeeded. */
+  /** The failure that last opened its breaker; null after a success. */
   cause: Failure | null;
 }
 
-/** How a provider's 429 is waited for. */
+/** How to wait after a provider's 429. */
 export interface RateLimit {
   /** null = no ceiling. */
   maxConcurrent: number | null;
@@ -59,13 +59,13 @@ export interface BreakerSettings {
   openSeconds: number;
 }
 
-/** The same, and how near it is to that. */
+/** The same, with how near it is to opening. */
 export interface BreakerView extends BreakerSettings {
-  /** Ends of attempts in the window now, and how many of them count against the provider. */
+  /** Attempts that ended in the current window, and how many of them count against the provider. */
   attempts: number;
   failed: number;
   opensInRow: number;
-  /** The failure with which it opened last; null when it has not, or something has succeeded since. */
+  /** The failure that last opened it; null when there was none, or after a success. */
   openedBy: Failure | null;
 }
 
@@ -73,8 +73,8 @@ export interface BreakerView extends BreakerSettings {
 export interface ProviderFleet {
   workers: number;
   slots: number;
-  /** Slots that a job could be given now: those of paused and silent workers are not. */
+  /** Slots that could take a job now: not those of paused and silent workers. */
   freeSlots: number;
-  /** Advertised for it, sorted. */
+  /** Advertised models, sorted. */
   models: string[];
 }

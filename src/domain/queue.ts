@@ -5,21 +5,21 @@ export interface QueueActor {
   name: string | null;
 }
 
-/** Whether ready jobs are handed out, and who decided that last. It is stored as it is here. */
+/** Whether ready jobs are assigned, and who decided that last. Stored in this form. */
 export interface QueueState {
   paused: boolean;
   /** Epoch ms of the last pause or resume; null before the first one. */
   since: number | null;
-  /** Who did that; null before the first one, and when nobody with a key did it. */
+  /** The key that did it; null before the first one, and without a key. */
   by: QueueActor | null;
-  /** Of a pause, for people; null when none was given. */
+  /** Of a pause; null when none was given. */
   reason: string | null;
 }
 
 /** Characters of a reason at most. */
 export const queueReasonMax = 500;
 
-/** A queue that nobody has paused yet. */
+/** A queue that was never paused. */
 export const untouchedQueue: QueueState = Object.freeze({
   paused: false,
   since: null,

@@ -1,23 +1,23 @@
 /**
  * The dictionary of states: one word per idea, the same in machines, store, JSON, dashboard and docs.
  *
- * A state of a machine is written as its path, `pending.ready`; the wire shows the top word, `pending`.
+ * A state of a machine is written as its path, `pending.ready`; the wire shows the first word, `pending`.
  */
 
 /**
- * - `pending`    POST /api/jobs puts a job here, and so does everything that gives one back: a failed attempt that
- *                may be tried again, a reaped or released lease, a retry. The dispatcher takes it out (assign), or a
- *                cancel. A crash leaves it here, in its place in the queue.
- *                - `pending.ready`    stands in its lane and can be claimed.
+ * - `pending`    POST /api/jobs puts a job here, and so does everything that returns one: a failed attempt that may
+ *                be retried, a reaped or released lease, a retry. The dispatcher takes it out (assign), or a cancel.
+ *                A crash leaves it here, in its place in the queue.
+ *                - `pending.ready`    is in its lane and can be claimed.
  *                - `pending.delayed`  waits for `not_before` or for a back-off; `job.due` moves it on.
- * - `running`    The dispatcher puts it here together with a lease; the worker's word takes it out, or a cancel, the
- *                job's timeout, or the reaper. A crash of the coordinator leaves it here: the worker goes on.
+ * - `running`    The dispatcher puts it here together with a lease; the worker's frames take it out, or a cancel, the
+ *                job's timeout, or the reaper. A crash of the coordinator leaves it here: the worker continues.
  *                - `running.active`   its worker is connected.
  *                - `running.stuck`    its worker crashed or lost the connection; ends when the worker returns with
  *                                     the lease, when it is reaped, or by POST retry.
- * - `completed`  The accepted result of exactly one attempt. Nothing takes it out.
+ * - `completed`  The accepted result of exactly one attempt. Final.
  * - `failed`     Nothing left to try; `error` says why. POST retry takes it back to `pending`.
- * - `cancelled`  A client ended it. Nothing takes it out.
+ * - `cancelled`  A client ended it. Final.
  */
 export const jobStatuses = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof jobStatuses)[number];
@@ -33,36 +33,36 @@ export const jobStates = [
 ] as const;
 export type JobState = (typeof jobStates)[number];
 
-/** The states that tell more than the status does. */
+/** The states that are more precise than the status. */
 export const innerStates = jobStates.filter((state) => state.includes('.'));
 
 /** States in which a job has ended; only `failed` can be left again, by a retry. */
 export const terminalStatuses: readonly JobStatus[] = ['completed', 'failed', 'cancelled'];
 
 /**
- * - `active`        connected and takes work (`active.late`: one heartbeat missed, no new work until it speaks).
- * - `paused`        connected, an operator said: no new work. Survives reconnect and restart, by name.
- * - `draining`      connected, the worker itself said: no new work, it finishes what runs.
- * - `disconnected`  known by name, not here.
+ * - `active`        connected and takes work (`active.late`: one heartbeat missed, no new work until the next frame).
+ * - `paused`        connected, an operator stopped new work. Survives reconnect and restart, by name.
+ * - `draining`      connected, the worker itself stopped new work and finishes what runs.
+ * - `disconnected`  known by name, not connected.
  */
 export const workerStatuses = ['active', 'paused', 'draining', 'disconnected'] as const;
 export type WorkerStatus = (typeof workerStatuses)[number];
 
 /**
- * - `available`  takes requests.
+ * - `available`  accepts requests.
  * - `limited`    answered 429: nothing is sent until a time.
  * - `open`       too many of its attempts failed: nothing is sent until a time.
- * - `probing`    one job is sent to see whether it is back.
+ * - `probing`    one job is sent to see whether it works again.
  */
 export const providerStatuses = ['available', 'limited', 'open', 'probing'] as const;
 export type ProviderStatus = (typeof providerStatuses)[number];
 
 /**
  * One fault of a worker, at a provider or at one of its models.
- * - `well`    nothing is held against it.
- * - `aside`   passed over until a time: other workers go first.
+ * - `well`    no fault.
+ * - `aside`   passed over until a time: other workers are preferred.
  * - `due`     its next job is a trial.
- * - `trying`  the trial is under way.
+ * - `trying`  the trial is running.
  */
 export const healthStatuses = ['well', 'aside', 'due', 'trying'] as const;
 
@@ -70,8 +70,8 @@ export const healthStatuses = ['well', 'aside', 'due', 'trying'] as const;
  * - `starting`    the process is up, the store is not open.
  * - `recovering`  the journal is replayed, leases get fresh grace; nothing is accepted.
  * - `accepting`   dispatch and assignments.
- * - `paused`      dispatch goes on, no assignments.
- * - `draining`    dispatch answers 503, no assignments, results are taken.
+ * - `paused`      dispatch continues, no assignments.
+ * - `draining`    dispatch answers 503, no assignments, results are accepted.
  * - `stopped`     the store is closed.
  */
 export const supervisorStatuses = [

@@ -7,17 +7,17 @@ export interface Stats {
   /** Epoch ms. */
   at: number;
   jobs: { total: number; byStatus: Record<JobStatus, number>; byState: Record<JobState, number> };
-  /** Ready jobs, the largest groups first; small ones beyond a bound are together as provider `other`. */
+  /** Ready jobs, the largest groups first; beyond a bound the small ones are merged as provider `other`. */
   pending: PendingGroup[];
   slots: { total: number; taken: number; workers: WorkerSlots[]; providers: ProviderSlots[] };
-  /** Workers that try to connect and are refused, the last one first; at most 10. */
+  /** Workers whose connections are refused, the latest first; at most 10. */
   refusedWorkers: RefusedWorker[];
   throughput: Record<'last1m' | 'last5m' | 'last15m', Throughput>;
   /** From being ready to the first attempt, of the last five minutes. */
   wait: Spread;
-  /** From the begin to the end of attempts that completed, of the last five minutes. */
+  /** Duration of attempts that completed, of the last five minutes. */
   run: Spread;
-  /** Mean of the last minute, as workers reported usage. */
+  /** Mean of the last minute, as reported by workers. */
   tokensPerSecond: { input: number; output: number };
   queue: QueueState;
   coordinator: {
@@ -29,7 +29,7 @@ export interface Stats {
   };
 }
 
-/** How far back a history goes: an hour in steps of 10 s, a day in steps of 1 min, a week in steps of 10 min. */
+/** The ranges of the history: an hour in steps of 10 s, a day in steps of 1 min, a week in steps of 10 min. */
 export const statsRanges = ['hour', 'day', 'week'] as const;
 export type StatsRange = (typeof statsRanges)[number];
 
@@ -39,7 +39,7 @@ export interface StatsHistory {
   points: StatsPoint[];
 }
 
-/** What happened in a step, and how things stood at its end. */
+/** What happened in a step, and the state at its end. */
 export interface StatsPoint {
   /** Epoch ms of the step's end. */
   at: number;
@@ -80,7 +80,7 @@ export interface ProviderSlots {
   free: number;
 }
 
-/** What happened to how many jobs. */
+/** Counts of jobs by what happened to them. */
 export type Throughput = Record<
   'created' | 'started' | 'requeued' | 'completed' | 'failed' | 'cancelled',
   number
@@ -93,9 +93,9 @@ export interface Spread {
   p95: number | null;
 }
 
-/** What the process says of itself; the coordinator asks it through a port. */
+/** Figures of the process; the coordinator reads them through a port. */
 export interface Vitals {
-  /** 99th percentile of how late the event loop was, over the last half minute or so. */
+  /** 99th percentile of the event loop's delay, over the last half minute or so. */
   eventLoopDelayP99Ms: number;
   rssBytes: number;
 }

@@ -1,20 +1,20 @@
-/** Tokens one attempt used, in billable units. */
+/** Tokens used by one attempt, in billable units. */
 export interface Usage {
-  /** Includes cached input, and input that was written to a cache. */
+  /** Includes cached input, and input written to a cache. */
   inputTokens: number;
   /** Includes reasoning. */
   outputTokens: number;
   /** Read from a cache. */
   cachedInputTokens: number;
-  /** The part of the input that was written to a cache at a price of its own; left out when nobody has said so. */
+  /** The part of the input written to a cache at its own price; absent when not reported. */
   cacheWriteTokens?: number;
   reasoningTokens: number;
   totalTokens: number;
-  /** Input or output is not known and stands as 0: then nobody knows what it cost. */
+  /** Input or output is unknown and stored as 0: the cost is then unknown. */
   isPartial?: true;
-  /** It is more than an attempt can have used: kept as it was said, and counted nowhere. */
+  /** More than an attempt can have used: stored as reported, but never counted. */
   isImplausible?: true;
-  /** What the provider says that it charged, whole nano-dollars; left out when it does not say. */
+  /** The cost that the provider reports, whole nano-dollars; absent when it reports none. */
   toldNanoDollars?: number;
 }
 
@@ -26,11 +26,11 @@ export interface WireUsage {
   cache_write_tokens?: number;
   reasoning_tokens: number;
   total_tokens: number;
-  /** What the provider says that it charged. Workers send it; clients read the cost of the attempt. */
+  /** The cost that the provider reports. Workers send it; clients read the cost of the attempt. */
   cost_usd?: number;
 }
 
-/** Fill what a worker left out: the missing total is the sum, everything else 0. */
+/** Complete a worker's report: the missing total is the sum, everything else 0. */
 export function usageFromWire(wire: Partial<WireUsage>): Usage {
   const inputTokens = wire.input_tokens ?? 0;
   const outputTokens = wire.output_tokens ?? 0;
@@ -56,7 +56,7 @@ export function usageToWire(usage: Usage): WireUsage {
   };
 }
 
-/** The usage, marked when one of its counts is beyond what an attempt can have used. @param tokensMax of one attempt. */
+/** The usage, marked when a count exceeds what an attempt can have used. @param tokensMax of one attempt. */
 export function judgedUsage(usage: Usage, tokensMax: number): Usage {
   const {
     inputTokens,

@@ -27,10 +27,10 @@ export type WaitingReason =
 
 export interface Waiting {
   reason: WaitingReason;
-  /** For people: what would end the wait, and what a provider was stopped by. */
+  /** For people: what would end the wait, and the failure that stopped a provider. */
   detail: string;
-  /** Epoch ms, when it is known. */
+  /** Epoch ms, when known. */
   until: number | null;
-  /** Jobs that go first in the same lane, plus one; null where it was not worked out. */
+  /** Place in its lane, from 1; null where it was not computed. */
   position: number | null;
 }

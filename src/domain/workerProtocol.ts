@@ -3,35 +3,35 @@ import type { Message, ToolCall } from './job.ts';
 import type { WireUsage } from './usage.ts';
 import type { WorkerKind } from './worker.ts';
 
-/** The frames of `/ws/worker`, as they stand on the wire: one JSON object a text frame. See docs/worker-protocol.md. */
+/** The frames of `/ws/worker`: one JSON object a text frame. See docs/worker-protocol.md. */
 
 export const workerSubprotocol = 'svc.worker.v1';
-/** Largest frame either side takes, bytes. */
+/** Largest frame either side accepts, bytes. */
 export const frameBytesMax = 16 * 1024 * 1024;
 /** Largest hello, characters. */
 export const helloLengthMax = 2 * 1024 * 1024;
-/** Levels of nesting in a frame; the usage as a provider tells it, which goes deepest, has some five. */
+/** Levels of nesting in a frame; the provider's own usage, the deepest part, has some five. */
 export const frameDepthMax = 100;
 /** Lists, objects and commas in a frame of a worker; a hello that lists `leasesMax` leases has 60,000. */
 export const frameMembersMax = 100_000;
 /** Characters of a frame outside of its strings. */
 export const framePlainMax = 1024 * 1024;
-/** Largest output of a job, bytes of UTF-8; calls of tools count too. Half a frame: the other half is for what JSON escapes. */
+/** Largest output of a job, bytes of UTF-8; tool calls count too. Half a frame: the other half is for JSON escapes. */
 export const outputBytesMax = 8 * 1024 * 1024;
-/** Piece of output that is shown while it is made, characters. */
+/** Characters of an output chunk. */
 export const chunkLengthMax = 256 * 1024;
 /** Providers of a worker. */
 export const providersMax = 100;
 /** Tags of a worker. */
 export const tagsMax = 100;
-/** Models of a worker, of all its providers together, and the characters of their names. */
+/** Models of a worker over all its providers, and the characters of their names. */
 export const modelsMax = 2_000;
 export const modelsLengthMax = 128 * 1024;
-/** Leases that a worker lists: twice the most that it can have, for outcomes that are not acknowledged yet. */
+/** Leases in a worker's list: twice the most that it can hold, for outcomes that are not acknowledged yet. */
 export const leasesMax = 20_000;
-/** Calls of tools in one answer. */
+/** Tool calls in one answer. */
 export const toolCallsMax = 1000;
-/** Message of a failure, characters; what is longer is cut. */
+/** Message of a failure, characters; a longer one is cut. */
 export const messageLengthMax = 8192;
 /** Of a failure, as HTTP has them. */
 export const statusMax = 999;
@@ -66,7 +66,7 @@ export interface HelloFrame {
   host?: string | undefined;
   instance?: string | undefined;
   running?: WireLease[] | undefined;
-  /** Those of `providers` that run on machines of one's own, and charge nothing. */
+  /** The members of `providers` that run on your own machines, and charge nothing. */
   free?: string[] | undefined;
 }
 
@@ -84,7 +84,7 @@ export interface ChunkFrame extends WireLease {
 
 export interface WireResult {
   output: string;
-  /** What the model wants to have called; whoever asked calls it, and asks again with the answer. */
+  /** The tool calls of the model; the client runs them, and sends a new job with the results. */
   tool_calls?: ToolCall[] | undefined;
   finish_reason: string;
   model: string | null;
@@ -111,22 +111,22 @@ export interface FailFrame extends WireLease {
   type: 'fail';
   error: WireFailure;
   usage?: Partial<WireUsage> | undefined;
-  /** The provider had begun to answer: it may charge for that, whatever the class says. */
+  /** The provider had begun to answer: it may charge for that, whatever the class. */
   begun?: boolean | undefined;
-  /** What the provider ran, or was asked to run. */
+  /** The model that the provider ran, or was requested to run. */
   model?: string | null | undefined;
 }
 
 export interface AbortedFrame extends WireLease {
   type: 'aborted';
   usage?: Partial<WireUsage> | undefined;
-  /** What the provider ran, or was asked to run. */
+  /** The model that the provider ran, or was requested to run. */
   model?: string | null | undefined;
 }
 
 export interface ReleaseFrame extends WireLease {
   type: 'release';
-  /** The provider had been asked: it may charge for that. */
+  /** The provider had received the request: it may charge for that. */
   begun?: boolean | undefined;
 }
 
@@ -134,7 +134,7 @@ export interface DrainFrame {
   type: 'drain';
 }
 
-/** Everything a worker may say. */
+/** Every frame a worker may send. */
 export type WorkerFrame =
   | HelloFrame
   | HeartbeatFrame
@@ -194,9 +194,9 @@ export interface SettingsFrame {
   concurrency?: number | undefined;
 }
 
-/** Why a hello is refused, beside what is wrong with its form. */
+/** Why a hello is refused, besides an invalid form. */
 export const refusalCodes = {
-  /** The name belongs to another key, also while its worker is away. */
+  /** The name belongs to another key, even while its worker is away. */
   nameTakenByKey: 'name_taken_by_key',
   /** The key is bound to other names, tags or providers. */
   keyNotAllowed: 'key_not_allowed',
@@ -208,7 +208,7 @@ export interface ErrorFrame {
   message: string;
 }
 
-/** Everything the coordinator may say. */
+/** Every frame the coordinator may send. */
 export type CoordinatorFrame =
   | WelcomeFrame
   | AssignFrame
@@ -218,7 +218,7 @@ export type CoordinatorFrame =
   | SettingsFrame
   | ErrorFrame;
 
-/** What counts as the output of a job: its text, and the arguments of the calls that the model wants. */
+/** The parts of a job's output: its text, and the arguments of the tool calls. */
 export function outputTexts(output: string, calls: readonly ToolCall[] = []): string[] {
   return [output, ...calls.map((call) => call.function.arguments)];
 }

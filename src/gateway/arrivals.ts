@@ -4,17 +4,20 @@ import type { ReadGate } from './readGate.ts';
 
 /** Bytes of a frame that may arrive without a place. Chunks, heartbeats and most outcomes are smaller. */
 const freeBytes = 64 * 1024;
-/** Bytes that a place of the first kind is good for; whoever needs more takes one of the second. */
+/** Bytes covered by a place of the first kind; larger frames need one of the second. */
 const smallBytes = 1024 * 1024;
-/** Frames of up to 1 MiB, and of up to 16 MiB, that may be under way at once: 256 MiB in all. */
+/** Frames of up to 1 MiB, and of up to 16 MiB, arriving at once: 256 MiB in all. */
 const smallPlaces = 128;
 const largePlaces = 8;
-/** How long a frame with a place may take to arrive, ms: three heartbeats of the default, after which the worker is silent. */
+/**
+ * How long a frame with a place may take to arrive, ms: three default heartbeats, after which the worker counts as
+ * silent.
+ */
 const arrivalMs = 30_000;
 
 /**
- * Bounds the memory of frames that have begun to arrive: a WebSocket keeps all of a frame until its end, 16 MiB for each worker
- * that sends slowly or not on. Beyond 64 KiB a frame needs a place; without one nothing is read of its worker.
+ * Bounds the memory of arriving frames: a WebSocket buffers a frame until its end, 16 MiB for each worker that sends
+ * slowly or stops. Beyond 64 KiB a frame needs a place; without one its worker is not read.
  */
 export class Arrivals {
   readonly #small = new Places(smallPlaces);
@@ -27,7 +30,7 @@ export class Arrivals {
 
   /**
    * One connection.
-   * @param options.onHeld called when it has to wait. @param options.onLate called when a frame took too long.
+   * @param options.onHeld called when it has to wait. @param options.onLate called when a frame takes too long.
    */
   connection(options: { keyId: string; gate: ReadGate; onHeld: () => void; onLate: () => void }): Arrival {
     return new Arrival(this.#clock, { small: this.#small, large: this.#large }, options);
@@ -36,7 +39,7 @@ export class Arrivals {
 
 type Kind = 'small' | 'large';
 
-/** The frame that is arriving over one connection. */
+/** The arriving frame of one connection. */
 class Arrival {
   readonly #clock: Clock;
   readonly #places: Record<Kind, Places>;
@@ -55,14 +58,14 @@ class Arrival {
     this.#options = options;
   }
 
-  /** Bytes have come. */
+  /** Bytes have arrived. */
   arrived(bytes: number): void {
     this.#bytes += bytes;
     const needed = this.#bytes > smallBytes ? 'large' : this.#bytes > freeBytes ? 'small' : null;
     if (needed !== null && needed !== this.#kind) this.#take(needed);
   }
 
-  /** A frame is there whole; or the connection has ended. */
+  /** The frame is complete; or the connection has ended. */
   ended(): void {
     this.#bytes = 0;
     this.#kind = null;

@@ -5,21 +5,22 @@ import { FrameCount } from '../lib/frameCount.ts';
 import type { ReadGate } from './readGate.ts';
 
 /**
- * Frames a second that are read of one worker. A frame costs some 15 µs, so no more than a fifth of the coordinator's
- * time goes to one worker that floods; 200 slots with 50 tokens a second each are 10,000.
+ * Frames a second read from one worker. A frame costs some 15 µs, so a flooding worker gets at most a fifth of the
+ * coordinator's time; 200 slots with 50 tokens a second each are 10,000.
  */
 const framesMax = 12_000;
 /** The same for their bytes: parsing 16 MiB of the worst shape takes some 60 ms. */
 const frameBytesPerSecond = 32 * 1024 * 1024;
 const frameWindowMs = 1_000;
-/** Pings and pongs; nobody needs more than one in ten seconds. ws itself cuts who leaves 100 pongs unread, without a word. */
+/** Pings and pongs; one in ten seconds is enough. ws itself silently cuts a client that leaves 100 pongs unread. */
 const controlFramesMax = 50;
 const controlWindowMs = 10_000;
 
 /**
- * Bounds what one worker's socket may ask of the coordinator.
- * - Too many frames, or too many bytes of them: the rest of the second nothing is read, so that TCP slows the worker. Nothing is lost.
- * - Too many pings: each would get a pong, at our cost. 1008.
+ * Bounds what one worker's socket can demand of the coordinator.
+ * - Too many frames, or too many bytes of them: it is not read for the rest of the second, so that TCP slows the
+ * worker. Nothing is lost.
+ * - Too many pings: each would cost us a pong. 1008.
  */
 export function guardFrames(
   socket: WebSocket,

@@ -20,24 +20,24 @@ import { frameReader } from '../lib/frames.ts';
 import { isLease, isPlainFrame, isToolCall } from './plainFrame.ts';
 
 /**
- * The form of every frame a worker may send. Fields that are not known are let through: a newer worker may say more. Texts of
- * an outcome may have any length here and are cut where they are taken (words.ts): a paid result is not refused for them.
+ * The form of every frame a worker may send. Unknown fields pass: the worker may be newer. Texts of an outcome may have
+ * any length here and are cut later (words.ts): a paid result is not refused for them.
  */
 
 const name = () => string().defined().min(1).max(nameLengthMax);
-/** Rules, logs and commands name it: a blank one, or one with a line break, could be neither seen nor asked for. */
+/** Used by rules, logs and commands: a blank one, or one with a line break, could be neither seen nor named. */
 const plainName = () =>
   string()
     .defined()
     .max(nameLengthMax)
     .test(
       'plain',
-      'must be neither blank nor have control characters',
+      'must not be blank or contain control characters',
       (text) => /\S/.test(text) && !/\p{Cc}/u.test(text),
     );
 const lease = { job_id: string().max(nameLengthMax).required(), lease: number().integer().min(1).required() };
 
-/** A list that is checked by hand, since yup takes 30 µs an item: told are its length, or the first item that is wrong. */
+/** A list that is checked by hand, because yup takes 30 µs an item: reports its length, or its first invalid item. */
 const longList = (max: number, isRight: (item: unknown) => boolean, what: string, isRequired = false) =>
   lazy((value: unknown) => {
     if (!Array.isArray(value)) return isRequired ? array().required() : array();
@@ -49,7 +49,7 @@ const longList = (max: number, isRight: (item: unknown) => boolean, what: string
   });
 const leases = (isRequired: boolean) =>
   longList(leasesMax, (item) => isFields(item) && isLease(item), 'a lease: {job_id, lease}', isRequired);
-/** One that is too long counts as none: the frame of an outcome is not refused for it. */
+/** One that is too long is ignored later: the frame of an outcome is not refused for it. */
 const modelName = () => string().nullable();
 const tokens = () => number().integer().min(0).max(tokensMax);
 const milliseconds = () => number().min(0).max(millisecondsMax);
@@ -67,10 +67,10 @@ const usage = object({
 const toolCalls = longList(
   toolCallsMax,
   isToolCall,
-  'a call of a tool: {id, type: "function", function: {name, arguments}}',
+  'a tool call: {id, type: "function", function: {name, arguments}}',
 );
 
-/** {provider: [model]}. What is wrong is found by hand, as in long lists. */
+/** {provider: [model]}. Checked by hand, like long lists. */
 const models = lazy((value: unknown) => {
   if (!isFields(value)) return object().optional();
   const fault = faultOfModels(Object.entries(value));
@@ -146,7 +146,7 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
   drain: object({}),
 };
 
-/** Read one text frame. @returns the frame, or in one sentence what is wrong with it. */
+/** Parse one text frame. @returns the frame, or one sentence about what is wrong with it. */
 export const parseFrame = frameReader<WorkerFrame>(schemas, {
   limits: { depth: frameDepthMax, members: frameMembersMax, plain: framePlainMax },
   isPlain: isPlainFrame,

@@ -4,8 +4,8 @@ interface Waiting {
 }
 
 /**
- * Places that connections take while they hold much memory, and of which one key gets at most half: whoever holds them for
- * long cannot keep out the workers of other keys.
+ * Places for connections that use much memory. One key gets at most half of them, so that it cannot block the workers
+ * of other keys for long.
  */
 export class Places {
   readonly #max: number;
@@ -20,9 +20,9 @@ export class Places {
   }
 
   /**
-   * Take a place, at once or as soon as there is one; those that have waited longest go first.
+   * Take a place, at once or as soon as there is one, in the order of the calls.
    * @param onTaken called once the place is taken, before this returns when one is free.
-   * @returns what gives it back, or ends the wait for it.
+   * @returns a function that returns the place, or ends the wait for it.
    */
   take(keyId: string, onTaken: () => void): () => void {
     let isTaken = false;

@@ -1,12 +1,12 @@
-/** What can be read of, or not. */
+/** A stream that can be paused. */
 interface Readable {
   pause(): void;
   resume(): void;
 }
 
 /**
- * Stops reading a socket for as long as anybody holds the gate, so that TCP slows the other side. Several may hold it at once,
- * each for a reason of its own; what is not read is not lost.
+ * Pauses reading of a socket while the gate is held, so that TCP slows the other side. Several callers may hold it at
+ * once, each for its own reason; unread data is not lost.
  */
 export class ReadGate {
   readonly #socket: Readable;
@@ -20,7 +20,7 @@ export class ReadGate {
     return this.#holders > 0;
   }
 
-  /** @returns what lets go of it; a second call does nothing. */
+  /** @returns a function that releases it; a second call does nothing. */
   hold(): () => void {
     this.#holders += 1;
     if (this.#holders === 1) this.#socket.pause();
@@ -34,5 +34,5 @@ export class ReadGate {
   }
 }
 
-/** A gate that nobody needs: frames come one by one, as in a test. */
+/** A gate without a socket: for frames that arrive one by one, as in a test. */
 export const openGate = new ReadGate({ pause() {}, resume() {} });

@@ -1,6 +1,6 @@
 import { openGate, type ReadGate } from './readGate.ts';
 
-/** Bytes of frames of one worker, and of all, whose outcome is not durable yet, until nothing more is read. */
+/** Bytes of frames, of one worker and of all, whose outcome is not durable yet; beyond them reading pauses. */
 const ofOneMax = 16 * 1024 * 1024;
 const ofAllMax = 256 * 1024 * 1024;
 
@@ -10,8 +10,8 @@ export class UnderWay {
 }
 
 /**
- * Bounds what one worker has under way: its outcomes are kept in memory until they are on disk, however often it says them.
- * Reading goes on when enough of them have ended.
+ * Bounds the frames of one worker that are being processed: outcomes stay in memory until they are on disk, even
+ * duplicates. Reading resumes when enough of them are done.
  */
 export class OwnUnderWay {
   readonly #gate: ReadGate;
@@ -24,7 +24,7 @@ export class OwnUnderWay {
     this.#all = all;
   }
 
-  /** Count a frame until `work` has ended. */
+  /** Count a frame until `work` has settled. */
   async during(bytes: number, work: Promise<void>): Promise<void> {
     this.#count(bytes);
     try {

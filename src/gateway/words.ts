@@ -14,12 +14,10 @@ import {
 import { cutText } from '../lib/cutText.ts';
 import { isLargerThan } from '../lib/utf8.ts';
 
-/*
- * What a worker says of an outcome, in the form that the coordinator keeps. Texts that are too long are cut, so that the job
- * ends all the same; only an output beyond its limit makes an attempt fail.
- */
+/* A worker's report about an outcome, in the coordinator's form. Long texts are cut, so that the job ends anyway; only
+   an output beyond its limit fails an attempt. */
 
-/** Bytes of JSON; the largest that a provider is known to send takes 1 KiB. */
+/** Bytes of JSON; the largest known of a provider is 1 KiB. */
 const rawUsageMax = 16 * 1024;
 
 export function failureFromWire(wire: WireFailure): ReportedFailure {
@@ -33,7 +31,10 @@ export function failureFromWire(wire: WireFailure): ReportedFailure {
   };
 }
 
-/** A result as an outcome: a failure when its output is larger than `outputBytesMax`, with the usage, since it was paid for. */
+/**
+ * A result as an outcome: a failure when its output is larger than `outputBytesMax`, with the usage, because it was
+ * paid for.
+ */
 export function outcomeFromWire(result: WireResult): Outcome {
   const { output, tool_calls, finish_reason, model, usage, raw_usage, latency_ms, first_token_ms } = result;
   if (isLargerThan(outputBytesMax, outputTexts(output, tool_calls))) {
@@ -52,17 +53,17 @@ export function outcomeFromWire(result: WireResult): Outcome {
   };
 }
 
-/** A piece of output, for those who watch. */
+/** A piece of output, for viewers. */
 export function keptChunk(text: string): string {
   return cutText(text, chunkLengthMax);
 }
 
-/** A provider's own form of the usage; one that is too large to be kept with every result is left out. */
+/** A provider's own form of the usage; omitted when it is too large to be stored with every result. */
 export function keptRawUsage(raw: unknown): unknown {
   return raw === undefined || raw === null || JSON.stringify(raw).length > rawUsageMax ? undefined : raw;
 }
 
-/** null when the worker says neither input, output nor price of what was used: that is not the same as none. */
+/** null when the worker reports neither input, output nor cost: that differs from 0. */
 export function usageOrNull(wire: Partial<WireUsage> | undefined): Usage | null {
   if (wire === undefined) return null;
   const { input_tokens: input, output_tokens: output, cost_usd: cost } = wire;
@@ -76,7 +77,7 @@ function cutMessage(message: string): string {
   return `${cutText(message, messageLengthMax)} … (cut; it had ${message.length} characters)`;
 }
 
-/** A text that is too long for a model's name is none: the model counts as not told then. */
+/** A text that is too long for a model's name counts as not reported. */
 export function keptModel(model: string | null): string | null {
   return model === null || model.length > nameLengthMax ? null : model;
 }

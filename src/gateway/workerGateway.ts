@@ -20,12 +20,12 @@ import { ReadGate } from './readGate.ts';
 import { OwnUnderWay, UnderWay } from './underWay.ts';
 import { WorkerSocket } from './workerSocket.ts';
 
-/** How long a worker may take to say hello, ms. */
+/** How long a worker may take to send hello, ms. */
 const helloMs = 10_000;
-/** How long it may take to answer a close before it is cut off, ms. */
+/** How long it may take to answer a close before it is cut, ms. */
 const closeMs = 5_000;
 
-/** `closeTimeout` is missing in the types of the library. */
+/** `closeTimeout` is missing in the library's types. */
 const socketOptions: ServerOptions & { closeTimeout: number } = {
   noServer: true,
   maxPayload: frameBytesMax,
@@ -35,7 +35,7 @@ const socketOptions: ServerOptions & { closeTimeout: number } = {
   handleProtocols: (offered) => (offered.has(workerSubprotocol) ? workerSubprotocol : false),
 };
 
-/** Takes the sockets of workers. Koa sees no upgrade, so every check that is a worker's own stands here. */
+/** Accepts the sockets of workers. Koa sees no upgrade, so a worker's own checks are here. */
 export class WorkerGateway {
   readonly #sockets = new WebSocketServer(socketOptions);
   readonly #coordinator: Coordinator;
@@ -49,7 +49,7 @@ export class WorkerGateway {
   readonly #underWay = new UnderWay();
   readonly #roleRefused: RoleRefused;
 
-  /** @param options.figures told when a worker reaches a bound. @param options.roleRefused for the audit log. */
+  /** @param options.figures counts workers that reach a bound. @param options.roleRefused for the audit log. */
   constructor(options: {
     coordinator: Coordinator;
     keys: KeyRing;
@@ -57,7 +57,7 @@ export class WorkerGateway {
     clock: Clock;
     logger: Logger;
     figures?: BoundFigures;
-    /** The address of whoever makes a request; that of the connection unless told. */
+    /** The address of a request; by default that of the connection. */
     addressOf?: (request: IncomingMessage) => string;
     roleRefused: RoleRefused;
   }) {
@@ -77,7 +77,7 @@ export class WorkerGateway {
     for (const socket of this.#sockets.clients) socket.terminate();
   }
 
-  /** Take the upgrade to `/ws/worker`. @returns null, or the error that refuses it. */
+  /** Handle the upgrade to `/ws/worker`. @returns null, or the error that refuses it. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): CoordinatorError | null {
     const principal = this.#principal(request);
     if (principal instanceof CoordinatorError) return principal;
@@ -109,7 +109,7 @@ export class WorkerGateway {
         (bounds) => worker.boundsChanged(bounds),
       );
       const cancelHello = this.#clock.after(helloMs, () => {
-        if (!worker.hasGreeted) worker.close(closeCodes.badFrame, 'no hello came');
+        if (!worker.hasGreeted) worker.close(closeCodes.badFrame, 'no hello received');
       });
       webSocket.once('close', () => {
         unwatch();
@@ -119,7 +119,7 @@ export class WorkerGateway {
     return null;
   }
 
-  /** See how much of a frame has come before it is there whole, which the library does not tell. */
+  /** Count the bytes of a frame before it is complete, which the library does not report. */
   #watchArrivals(webSocket: WebSocket, socket: Duplex, keyId: string, gate: ReadGate): void {
     const arrival = this.#arrivals.connection({
       keyId,
@@ -134,16 +134,16 @@ export class WorkerGateway {
         webSocket.terminate();
       },
     });
-    // Before the library sees it: the frame that it ends is then not counted for the next.
+    // Before the library sees it: then bytes of a completed frame are not counted for the next.
     socket.prependListener('data', (piece: Buffer) => arrival.arrived(piece.length));
     webSocket.on('message', () => arrival.ended());
     webSocket.once('close', () => arrival.ended());
   }
 
-  /** The error that refuses the upgrade, or whose key it is. */
+  /** The error that refuses the upgrade, or the principal. */
   #principal(request: IncomingMessage): CoordinatorError | Principal {
     const { headers } = request;
-    // Workers are no browsers: an Origin means that a web page tries to get in.
+    // Workers are not browsers: an Origin means that a web page is trying to connect.
     if (headers.origin !== undefined) return new CoordinatorError('forbidden', 'No browser may be a worker');
     const principal = this.#keys.authenticate(headers.authorization);
     if (typeof principal === 'string') {

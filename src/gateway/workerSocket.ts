@@ -22,19 +22,19 @@ import { openGate, type ReadGate } from './readGate.ts';
 import { OwnUnderWay } from './underWay.ts';
 import { failureFromWire, keptChunk, keptModel, outcomeFromWire, usageOrNull } from './words.ts';
 
-/** Faults of form that a connection survives. */
+/** Malformed frames before a connection is closed. */
 const faultsMax = 5;
-/** Frames that may wait while the hello is made durable. */
+/** Frames that may wait while the hello is persisted. */
 const waitingMax = 1000;
-/** After a frame of so many characters nothing more is read until then. */
+/** After a frame of this many characters reading pauses until then. */
 const waitingLengthMax = 64 * 1024;
-/** Bytes that may lie unread by the worker; then its connection is cut and its leases wait for its return. */
+/** Bytes that the worker may leave unread; beyond it its connection is cut and its leases wait for its return. */
 const unsentBytesMax = 64 * 1024 * 1024;
 
 /** Room for the frame around the jobs of an assign frame, bytes. */
 const assignFrameBytes = 64;
 
-/** One socket of one worker: text in, checked frames to the coordinator; frames out, as text. */
+/** One socket of one worker: text in, validated frames to the coordinator; frames out, as text. */
 export class WorkerSocket implements WorkerLink {
   readonly #socket: Socket;
   readonly #beforeSend: () => void;
@@ -44,18 +44,18 @@ export class WorkerSocket implements WorkerLink {
   readonly #gate: ReadGate;
   readonly #underWay: OwnUnderWay;
   #faults = 0;
-  /** It has broken the protocol for good; what it says until its socket is gone is not listened to. */
+  /** It has broken the protocol for good; frames that still arrive are ignored. */
   #isOut = false;
   #state: 'new' | 'joining' | 'ready' = 'new';
-  /** What came while the hello was made durable. */
+  /** Frames received while the hello is persisted. */
   #waiting: { frame: WorkerFrame; length: number }[] = [];
   #openAfterJoin: (() => void) | null = null;
 
   /**
-   * @param options.key the key that it came with. @param options.by for the audit log.
-   * @param options.gate stops reading of the socket. @param options.underWay what of it is not durable yet.
+   * @param options.key of the worker. @param options.by for the audit log.
+   * @param options.gate pauses reading of the socket. @param options.underWay its frames that are not durable yet.
    * @param options.beforeSend called before each frame; a network collects those of one turn.
-   * @param options.onEnded told when the coordinator ends the connection, and why.
+   * @param options.onEnded called when the coordinator ends the connection, and why.
    */
   constructor(options: {
     socket: Socket;
@@ -79,10 +79,10 @@ export class WorkerSocket implements WorkerLink {
     socket.on('message', (data, isBinary) => {
       try {
         if (this.#isOut) return;
-        if (isBinary) this.#fault('frames are text, this one is binary');
+        if (isBinary) this.#fault('frames must be text, this one is binary');
         else this.#receive(String(data));
       } catch (error) {
-        // A bug; one frame must not end the coordinator for everybody.
+        // A bug; one frame must not end the coordinator.
         logger.error({ err: error, worker_id: this.#connection.workerId }, 'frame could not be handled');
         this.#fault('the frame could not be handled');
       }
@@ -91,7 +91,7 @@ export class WorkerSocket implements WorkerLink {
     socket.on('close', (code) => coordinator.disconnect(this.#connection, code));
   }
 
-  /** Whether its hello has come. */
+  /** Whether its hello was received. */
   get hasGreeted(): boolean {
     return this.#state !== 'new';
   }
@@ -123,12 +123,12 @@ export class WorkerSocket implements WorkerLink {
     this.#socket.close(code, closeReason(reason));
   }
 
-  /** The key it came with is no longer taken. */
+  /** The key of the connection is no longer valid. */
   keyRefused(): void {
     this.#connection.keyRefused();
   }
 
-  /** The key it came with is bound otherwise now. */
+  /** The bounds of the key have changed. */
   boundsChanged(bounds: KeyBounds | null): void {
     this.#connection.boundsChanged(bounds);
   }
@@ -172,9 +172,9 @@ export class WorkerSocket implements WorkerLink {
     }
   }
 
-  /** Why a frame of good form may not come now; null when it may. */
+  /** Why a well-formed frame is not allowed now; null when it is. */
   #misplaced({ type }: WorkerFrame): string | null {
-    if (type === 'hello') return this.#state === 'new' ? null : 'hello comes once';
+    if (type === 'hello') return this.#state === 'new' ? null : 'hello must be sent only once';
     if (this.#state === 'new') return 'the first frame must be hello';
     return this.#state === 'joining' && this.#waiting.length >= waitingMax
       ? 'too many frames before the welcome'
@@ -187,7 +187,7 @@ export class WorkerSocket implements WorkerLink {
     const hello = {
       name,
       kind,
-      // Said twice is said once.
+      // Without duplicates.
       providers: [...new Set(providers)],
       concurrency,
       models: models ?? {},
@@ -260,7 +260,7 @@ export class WorkerSocket implements WorkerLink {
     }
   }
 
-  /** A frame that breaks the protocol: said once each, and the connection ends when it goes on. */
+  /** A frame that breaks the protocol: each is reported once, and too many close the connection. */
   #fault(message: string): void {
     this.#faults += 1;
     this.send({ type: 'error', code: 'bad_frame', message });

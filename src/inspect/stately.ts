@@ -22,8 +22,8 @@ const machines: Record<MachineName, AnyStateMachine> = {
 };
 
 const secretBytes = 16;
-/** Actors that the viewer was told of; it knows no end of them, so they are told anew when they are too many. */
-const toldMax = 500;
+/** Actors announced to the viewer; it has no event for their end, so beyond this they are announced again. */
+const announcedMax = 500;
 
 export interface StatelyView {
   /** The page to open in a browser on this machine. */
@@ -32,7 +32,7 @@ export interface StatelyView {
 }
 
 /**
- * Show what an inspector sees in the Stately inspector, through @statelyai/inspect. Its events have passed our own filter
+ * Show an inspector's events in the Stately inspector, through @statelyai/inspect. They have passed our own filter
  * before, and each job keeps one name however often it becomes an actor.
  * @throws Error when the package is not installed, as in an install without development dependencies.
  */
@@ -50,7 +50,7 @@ export async function showInStately(inspector: Inspector, random: Random): Promi
   const show = (inspected: Inspected): void => {
     for (const frame of frames.of(inspected)) stately.adapter.send(frame);
   };
-  // The coordinator itself and its providers were there before the viewer, and may have no event for days.
+  // The coordinator itself and its providers existed before the viewer, and may have no event for days.
   const { actors, events } = inspector.read();
   for (const event of events) show(event);
   for (const actor of actors) for (const frame of frames.ofActor(actor)) stately.adapter.send(frame);
@@ -65,7 +65,7 @@ export async function showInStately(inspector: Inspector, random: Random): Promi
   };
 }
 
-/** What we have seen in the words of the viewer: an actor before its first event, then each event and what came of it. */
+/** Our events in the viewer's form: an actor before its first event, then each event with its result. */
 class Frames {
   readonly #told = new Set<string>();
 
@@ -81,7 +81,7 @@ class Frames {
     ];
   }
 
-  /** An actor that is there; nothing when it was shown already. */
+  /** An actor; nothing when it was already announced. */
   ofActor({ machine, actorId, updatedAt, state }: InspectedActor): StatelyInspectionEvent[] {
     return this.#introduce(machine, actorId, updatedAt, state, {});
   }
@@ -95,7 +95,7 @@ class Frames {
   ): StatelyInspectionEvent[] {
     const base = baseOf(machine, actorId, at);
     if (this.#told.has(base.sessionId)) return [];
-    if (this.#told.size >= toldMax) this.#told.clear();
+    if (this.#told.size >= announcedMax) this.#told.clear();
     this.#told.add(base.sessionId);
     return [
       {
@@ -115,7 +115,7 @@ function baseOf(machine: MachineName, actorId: string, at: number) {
   return { sessionId, rootId: sessionId, createdAt: String(at), id: '', _version: '0.7.2' };
 }
 
-/** The machine as the viewer draws it. A combined guard is a function, which JSON would leave out: its name stands there. */
+/** The machine for the viewer. A combined guard is a function, which JSON would omit: its name replaces it. */
 function definitionOf(machine: AnyStateMachine): string {
   const { context: _context, ...config } = machine.config;
   return JSON.stringify(config, (_key, value: unknown) =>

@@ -3,25 +3,25 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 
-/** Where the viewer lives: there is none that could be served from here. */
+/** The viewer's address: it cannot be served from here. */
 const viewerOrigin = 'https://stately.ai';
-/** What is told again to a page that opens later, as in @statelyai/inspect's own server. */
+/** Messages repeated for a page that opens later, as in @statelyai/inspect's own server. */
 const messagesMax = 200;
 const messageBytesMax = 256 * 1024;
-/** Actors that a page that opens later is told of before anything else; jobs are the ones that are forgotten. */
+/** Actors announced to a page that opens later; beyond it jobs are forgotten. */
 const actorsMax = 200;
 const jobSession = 'job ';
 
-/** What is known of an actor: how it was introduced, and its newest state. */
+/** What is known about an actor: its announcement, and its newest state. */
 interface Known {
   actor: string;
   snapshot: string | null;
 }
 
 /**
- * Hands the frames of @statelyai/inspect to a page that shows them in the Stately inspector. The library's own server
- * listens on every address and takes every page's socket (0.7.2, dist/server.mjs); this one listens on the loopback
- * interface alone, takes frames from whoever knows a secret of this process, and tells them to its own page only.
+ * Passes the frames of @statelyai/inspect to a page that shows them in the Stately inspector. The library's own server
+ * listens on every address and accepts every page's socket (0.7.2, dist/server.mjs); this one only listens on the
+ * loopback interface, accepts frames only with a secret of this process, and sends them only to its own page.
  */
 export class StatelyBridge {
   readonly #secret: string;
@@ -57,26 +57,26 @@ export class StatelyBridge {
   }
 
   /**
-   * Resolves when the library's socket is open on its side too. One that is closed before that counts as broken there, and
-   * is opened again every 5 s for ever.
+   * Resolves when the library's socket is also open on its side. If it is closed before, the library treats it as
+   * broken, and reopens it every 5 s for ever.
    */
   get fed(): Promise<void> {
     return this.#fed.promise;
   }
 
-  /** For people: the page that frames the viewer. */
+  /** For people: the page with the viewer in a frame. */
   get pageUrl(): string {
     return `http://127.0.0.1:${this.#port}/${this.#secret}`;
   }
 
-  /** For the library: where it sends its frames. */
+  /** For the library: the address for its frames. */
   get inputUrl(): string {
     return `ws://127.0.0.1:${this.#port}/${this.#secret}/in`;
   }
 
   close(): void {
     for (const page of this.#pages) page.terminate();
-    // The library takes a broken socket for a reason to connect again for ever; one that is closed it leaves be.
+    // The library reconnects a broken socket for ever, but not one that is closed.
     for (const socket of this.#sockets.clients) socket.close();
     this.#sockets.close();
     this.#server.closeIdleConnections();
@@ -104,7 +104,7 @@ export class StatelyBridge {
     input.ping();
   }
 
-  /** Every actor with the state that it is in, then what has happened lately. */
+  /** Every actor with its state, then the recent events. */
   #welcome(page: WebSocket): void {
     this.#pages.add(page);
     page.on('close', () => this.#pages.delete(page));
@@ -134,7 +134,7 @@ export class StatelyBridge {
     if (this.#messages.length > messagesMax) this.#messages.shift();
   }
 
-  /** The job that was met first, or whatever was when there are none. */
+  /** The oldest job, or the oldest actor when there are none. */
   #forgetOne(): void {
     const sessions = [...this.#actors.keys()];
     const gone = sessions.find((sessionId) => sessionId.startsWith(jobSession)) ?? sessions[0];
@@ -150,7 +150,7 @@ function policy(nonce: string): Record<string, string> {
   };
 }
 
-/** The viewer says that it is there, and takes frames from then on. */
+/** The viewer announces itself, and accepts frames from then on. */
 function pageOf(secret: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -162,15 +162,15 @@ function pageOf(secret: string): string {
 const viewer = document.getElementById('viewer');
 const waiting = [];
 let isThere = false;
-const tell = (frame) => viewer.contentWindow.postMessage(frame, '${viewerOrigin}');
+const send = (frame) => viewer.contentWindow.postMessage(frame, '${viewerOrigin}');
 addEventListener('message', ({ origin, data }) => {
   if (origin !== '${viewerOrigin}' || data?.type !== '@statelyai.connected') return;
   isThere = true;
-  for (const frame of waiting.splice(0)) tell(frame);
+  for (const frame of waiting.splice(0)) send(frame);
 });
 new WebSocket('ws://' + location.host + location.pathname + '/out').addEventListener('message', ({ data }) => {
   const frame = JSON.parse(data);
-  if (isThere) tell(frame);
+  if (isThere) send(frame);
   else waiting.push(frame);
 });
 </script>

@@ -6,35 +6,35 @@ import { type BudgetRefusal, ByteBudget, type Holder } from './byteBudget.ts';
 import { heapLimitBytes } from './heapWatch.ts';
 import { holderOf } from './places.ts';
 
-/** Part of what V8 may use that unread answers get at most, whatever the configuration says: 64 MiB of 512. */
+/** The part of V8's heap limit that unread answers get at most, whatever the configuration says: 64 MiB of 512. */
 const heapPart = 1 / 8;
-/** Between two looks at who reads, ms. */
+/** Interval between two checks for slow readers, ms. */
 const lookMs = 5_000;
-/** Whoever takes less between two looks, while something lies there for it, is slow: 16 KiB a second. */
+/** A reader that takes less than this between two checks while data waits for it is slow: 16 KiB a second. */
 const slowBytes = (16 * 1024 * lookMs) / 1000;
-/** How long a client whose answer does not fit should wait, seconds: by then a look has found those that do not read. */
+/** How long a client whose answer does not fit should wait, seconds: by then a check has found the slow readers. */
 const retryAfterSeconds = 5;
 
-/** Held to no share: it fits whenever the total is not exceeded. */
+/** Has no share: fits whenever the total is not exceeded. */
 const everybody: Holder = { keyId: '', isPrivileged: true };
 
-/** Who reads what is held. */
+/** The reader of what is held. */
 export interface Reader {
-  /** Bytes that are held for it now. */
+  /** Bytes held for it now. */
   held(): number;
-  /** Bytes it has taken so far. */
+  /** Bytes it has read so far. */
   taken(): number;
-  /** End its connection: it is slow, and others need the room. */
+  /** End its connection: it is slow, and others need the memory. */
   cut(): void;
 }
 
-/** What is held for one reader. */
+/** The bytes held for one reader. */
 export class Hold {
   readonly holder: Holder;
   readonly #memory: AnswerMemory;
   readonly #reader: Reader;
   #bytes = 0;
-  /** At the last look. */
+  /** At the last check. */
   #takenThen = 0;
   #heldThen = false;
   #isSlow = false;
@@ -50,7 +50,7 @@ export class Hold {
     return this.#bytes;
   }
 
-  /** Whether it has had something to take since the look before last, and took next to nothing. */
+  /** Whether it had data to read since the check before last, and read next to nothing. */
   get isSlow(): boolean {
     return this.#isSlow && this.#bytes > 0;
   }
@@ -60,7 +60,7 @@ export class Hold {
     if (!this.#isOver) this.#count(this.#reader.held());
   }
 
-  /** Nothing is held any more. */
+  /** The reader holds nothing any more. */
   release(): void {
     this.#isOver = true;
     this.#count(0);
@@ -76,7 +76,7 @@ export class Hold {
     this.#heldThen = this.#bytes > 0;
   }
 
-  /** Called by the memory when others need the room. */
+  /** Called by the memory when others need it. */
   cut(): void {
     this.release();
     this.#reader.cut();
@@ -90,9 +90,9 @@ export class Hold {
 }
 
 /**
- * The memory for answers and live events that wait for their readers: so much in all (`http.answer_memory_bytes`, or an
- * eighth of the heap when that is less), and a share of it for each key. What is small is not counted. Where something
- * does not fit, those who read next to nothing lose theirs first.
+ * The memory for answers and live events that wait for their readers: a total (`http.answer_memory_bytes`, or an eighth
+ * of the heap when that is less) and a share of it for each key. Small answers are not counted. Where something does
+ * not fit, the slowest readers lose their connections first.
  */
 export class AnswerMemory {
   readonly #clock: Clock;
@@ -101,7 +101,7 @@ export class AnswerMemory {
   readonly #holds = new Set<Hold>();
   #cancelLook: (() => void) | null = null;
 
-  /** @param options.bytes, options.share asked each time: the configuration may change. */
+  /** @param options.bytes, options.share read at each call: the configuration may change. */
   constructor(options: { clock: Clock; bytes: () => number; share: () => number; figures: BoundFigures }) {
     const { clock, bytes, share, figures } = options;
     const most = heapPart * heapLimitBytes();
@@ -110,7 +110,7 @@ export class AnswerMemory {
     this.#budget = new ByteBudget(() => ({ bytes: Math.min(bytes(), most), share: share() }));
   }
 
-  /** Bytes that are held. */
+  /** Bytes held for all readers. */
   get held(): number {
     return this.#budget.held;
   }
@@ -119,7 +119,7 @@ export class AnswerMemory {
     this.#cancelLook?.();
   }
 
-  /** Begin to hold something for a reader: nothing yet. */
+  /** Start counting for a reader, from zero. */
   hold(principal: Principal, reader: Reader): Hold {
     const hold = new Hold(this, holderOf(principal), reader);
     this.#holds.add(hold);
@@ -127,14 +127,14 @@ export class AnswerMemory {
     return hold;
   }
 
-  /** Whether a key has its share, so that nothing more should be made for it. O(1) unless it has. */
+  /** Whether a key has used its share, so that no more answers should be built for it. O(1) unless it has. */
   refusalOfShare(principal: Principal): CoordinatorError | null {
     const holder = holderOf(principal);
     if (this.#lacks(holder, 1) !== 'share' || this.#makeRoom(holder, 1) !== 'share') return null;
     return this.#refusal('share', holder);
   }
 
-  /** Whether so many bytes fit, once those who do not read have been cut. @returns null, or why not. */
+  /** Whether this many bytes fit, after slow readers are cut. @returns null, or why not. */
   refusal(principal: Principal, bytes: number): CoordinatorError | null {
     const holder = holderOf(principal);
     const lack = this.#makeRoom(holder, bytes);
@@ -155,7 +155,7 @@ export class AnswerMemory {
     this.#cancelLook = null;
   }
 
-  /** One that is larger than a share, or than all there is, fits alone: it could be had at no time otherwise. */
+  /** An answer larger than a share, or than the total, fits when it is alone: otherwise nobody could ever get it. */
   #lacks(holder: Holder, bytes: number): BudgetRefusal | null {
     const lack = this.#budget.refusal(holder, bytes);
     if (lack === null || this.#budget.held === 0) return null;
@@ -163,14 +163,14 @@ export class AnswerMemory {
     return this.#budget.refusal({ ...holder, isPrivileged: true }, bytes);
   }
 
-  /** Cut slow readers until so much fits, those with the most first. @returns what is lacking still. */
+  /** Cut slow readers until the bytes fit, the largest first. @returns what still refuses them. */
   #makeRoom(holder: Holder, bytes: number): BudgetRefusal | null {
     let lack = this.#lacks(holder, bytes);
     if (lack === null) return null;
     const slow = [...this.#holds].filter(({ isSlow }) => isSlow).sort((a, b) => b.bytes - a.bytes);
     for (const hold of slow) {
       if (lack === null) return null;
-      // What others have makes no room in a share.
+      // What other keys hold frees nothing in this key's share.
       if (lack === 'share' && hold.holder.keyId !== holder.keyId) continue;
       this.#figures.connectionEnded('slow');
       hold.cut();
@@ -199,7 +199,7 @@ export class AnswerMemory {
     this.#cancelLook = this.#clock.after(lookMs, () => {
       this.#lookLater();
       for (const hold of this.#holds) hold.look();
-      // What was counted though it did not fit.
+      // Bytes that were counted although they did not fit.
       this.#makeRoom(everybody, 0);
     });
   }

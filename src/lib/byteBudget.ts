@@ -1,34 +1,34 @@
-/** Part of a budget that only privileged holders get: when others fill it, an operator must still get in. */
+/** Part of a budget reserved for privileged holders: when others fill it, an operator must still get in. */
 const reservedPart = 1 / 8;
 
-/** Whose bytes they are. */
+/** The owner of bytes. */
 export interface Holder {
   keyId: string;
-  /** Held to no share, and served out of the reserve (`isPrivileged` of the role). */
+  /** Has no share, and may use the reserve (`isPrivileged` of the role). */
   isPrivileged: boolean;
 }
 
 export interface BudgetBounds {
   /** Bytes in all, the reserve included. */
   bytes: number;
-  /** The part of them that one key may have, above 0 and at most 1. */
+  /** The part of them that one key may hold, above 0 and at most 1. */
   share: number;
 }
 
-/** What stands in the way: the share of the key, or that all of them together hold as much as there may be. */
+/** Which bound refuses: the share of the key, or the total. */
 export type BudgetRefusal = 'share' | 'all';
 
 /**
- * Counts bytes that are in memory for others, in all and for each key, against bounds that may change at any time.
- * Whoever takes bytes gives as many back. Both cost a lookup, whatever the number of keys.
+ * Counts bytes held in memory, in all and for each key, against bounds that may change at any time. Each caller gives
+ * back as many bytes as it took. Both cost a lookup, whatever the number of keys.
  */
 export class ByteBudget {
   readonly #bounds: () => BudgetBounds;
-  /** Only of keys that hold something. */
+  /** Only keys that hold something. */
   readonly #byKey = new Map<string, number>();
   #held = 0;
 
-  /** @param bounds asked each time. */
+  /** @param bounds read at each call. */
   constructor(bounds: () => BudgetBounds) {
     this.#bounds = bounds;
   }
@@ -43,13 +43,13 @@ export class ByteBudget {
     return this.#byKey.get(keyId) ?? 0;
   }
 
-  /** Bytes that the holder may have when nobody else has any. What is larger than this fits at no time. */
+  /** Bytes that the holder may have when nobody else holds any. Anything larger never fits. */
   most({ isPrivileged }: Holder): number {
     const bounds = this.#bounds();
     return isPrivileged ? bounds.bytes : mostOf(bounds);
   }
 
-  /** What stands in the way of so many more bytes; null when they fit. Nothing is taken. */
+  /** Which bound refuses this many more bytes; null when they fit. Takes nothing. */
   refusal(holder: Holder, bytes: number): BudgetRefusal | null {
     const bounds = this.#bounds();
     if (!holder.isPrivileged && this.heldBy(holder.keyId) + bytes > mostOf(bounds)) return 'share';
@@ -57,14 +57,14 @@ export class ByteBudget {
     return this.#held + bytes > most ? 'all' : null;
   }
 
-  /** Take bytes if they fit. @returns what stands in the way, with nothing taken; null when they were taken. */
+  /** Take bytes if they fit. @returns null when they were taken; else which bound refuses, with nothing taken. */
   take(holder: Holder, bytes: number): BudgetRefusal | null {
     const refusal = this.refusal(holder, bytes);
     if (refusal === null) this.add(holder, bytes);
     return refusal;
   }
 
-  /** Count bytes that are there whether they fit or not. */
+  /** Count bytes that exist whether they fit or not. */
   add({ keyId }: Holder, bytes: number): void {
     this.#held += bytes;
     this.#byKey.set(keyId, this.heldBy(keyId) + bytes);
@@ -79,7 +79,7 @@ export class ByteBudget {
   }
 }
 
-/** What one key may have that is not privileged. */
+/** What one key without privileges may have. */
 function mostOf({ bytes, share }: BudgetBounds): number {
   return Math.floor(bytes * Math.min(share, 1 - reservedPart));
 }

@@ -1,4 +1,4 @@
-/** JSON in which the order that an object's keys were written in does not show: equal data, equal text. */
+/** JSON that does not depend on the order of an object's keys: equal data, equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part) ? sorted(part) : part,

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { isIP, isIPv6 } from 'node:net';
 
 /**
- * Where a request comes from.
- * @param trustedProxies reverse proxies that stand before the service. Each adds whom it was asked by to
- * X-Forwarded-For, so the entry that the first of them has made is counted from the right: what stands left of it could
- * have been written by anybody. With fewer entries than proxies it is the connection that counts.
- * @returns an IP address; empty when the connection is gone already.
+ * The address a request comes from.
+ * @param trustedProxies reverse proxies in front of the service. Each appends its client's address to X-Forwarded-For,
+ * so the entry made by the first of them is counted from the right: anybody could have written what is left of it. With
+ * fewer entries than proxies the address of the connection counts.
+ * @returns an IP address; empty when the connection is already closed.
  */
 export function clientAddress({ headers, socket }: IncomingMessage, trustedProxies: number): string {
   const ownAddress = socket.remoteAddress ?? '';
@@ -16,11 +16,11 @@ export function clientAddress({ headers, socket }: IncomingMessage, trustedProxi
   return isIP(claimed) === 0 ? ownAddress : claimed;
 }
 
-/** Groups of an IPv6 address that name a network; the rest is the host's own choice. */
+/** Groups of an IPv6 address that name a network; the host chooses the rest. */
 const networkGroups = 4;
 const groupsOfAddress = 8;
 
-/** Who is counted as one: an IPv4 address, or the /64 of an IPv6 address, all of which one host has to itself. */
+/** What counts as one source: an IPv4 address, or the /64 of an IPv6 address, because one host has all of it. */
 export function networkOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
   if (!isIPv6(plain)) return plain;

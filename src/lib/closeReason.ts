@@ -6,7 +6,7 @@ export function closeReason(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= reasonBytesMax) return text;
   let end = reasonBytesMax;
-  // Bytes that begin with 10 go on with a character that began before them.
+  // Bytes that begin with 10 continue a character.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return bytes.toString('utf8', 0, end);
 }

@@ -15,19 +15,19 @@ import type { BoundFigures } from './boundFigures.ts';
 import { networkOf } from './clientAddress.ts';
 import { Places } from './places.ts';
 
-/** Between two looks at who does not read, ms; a timeout that is shorter is looked after as often as it is long. */
+/** Interval between two checks for slow readers, ms; a shorter timeout is checked at its own interval. */
 const lookMsMax = 5_000;
-/** Requests that one connection may have sent before the answer to an earlier one is there. */
+/** Requests that one connection may have sent before an earlier one is answered. */
 const waitingMax = 100;
 
-/** What Node answers to a request that it cannot take; anything else that it cannot read is a 400. */
+/** What Node answers to a request that it rejects; anything else that it cannot parse is a 400. */
 const statuses: Record<string, number> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   HPE_HEADER_OVERFLOW: 431,
 };
 
-/** What the answer says of each. */
+/** The body of each of these answers. */
 const broken: Record<number, { code: string; detail: string }> = {
   400: { code: 'invalid_request', detail: 'The request is not HTTP/1.1 that can be read' },
   408: {
@@ -41,59 +41,60 @@ const broken: Record<number, { code: string; detail: string }> = {
     detail: 'The head of the request is larger than 16 KiB, or has more than 2,000 fields',
   },
 };
-/** How long what is still sent is read after an answer, so that the client gets that: a reset would take it away. */
+/** How long the service reads on after such an answer, so that the client receives it: a reset would discard it. */
 const lingerMs = 1_000;
 
-/** A request under way. */
+/** A running request. */
 export interface Exchange {
   readonly principal: Principal;
-  /** Whether all of the answer has left. */
+  /** Whether the whole answer was sent. */
   readonly isOver: boolean;
-  /** End it now: the key is no longer taken. */
+  /** End it now: its key is no longer valid. */
   refuse(): void;
 }
 
-/** What is known of a connection. */
+/** What is known about a connection. */
 interface Peer {
   socket: Socket;
-  /** The network it comes from. */
+  /** Its network. */
   source: string;
-  /** Whose place it has; null as long as no key was accepted on it. */
+  /** The principal whose place it takes; null until a key is accepted on it. */
   owner: Principal | null;
   /** The newest request with a key. */
   exchange: Exchange | null;
-  /** Requests that wait for the answers before theirs. */
+  /** Requests that wait for the answers to earlier ones. */
   waiting: number;
 }
 
 export interface ConnectionsOptions {
   clock: Clock;
   max: () => number;
-  /** The part of `max` that one key, or the strangers of one address, may have. */
+  /** The part of `max` for one key, or for all connections without a key from one address. */
   share: () => number;
-  /** How long a client may take nothing at all, asked at every look. */
+  /** How long a client may read nothing at all; read at every check. */
   unreadMs: () => number;
   figures: BoundFigures;
 }
 
 /**
  * Bounds what the TCP connections of a server can hold: their number, in all and for each key, and answers that nobody
- * reads. Node bounds the time of a request and the size of its head by itself, which is counted here; but an answer lies
- * in memory for as long as its client takes nothing of it.
+ * reads. Node itself bounds the time of a request and the size of its head, which is only counted here; but an answer
+ * stays in memory for as long as its client does not read it.
  *
- * A connection is its key's from the first request that is accepted on it, and a stranger's before. Keys have places in
- * shares, with a reserve for operators and admins. Strangers have what is left: when all places are taken, the one that
- * came first goes, so a new connection always has the time to show its key.
+ * A connection belongs to a key from the first request that is accepted on it, and to a stranger before. Keys have
+ * places in shares, with a reserve for operators and admins. Strangers get what is left: when all places are taken, the
+ * oldest stranger is cut, so a new connection always has the time to present its key.
  *
- * Costs a request one lookup. A look every five seconds finds who has something unread, and only those get a timeout.
+ * A request costs one lookup. A check every five seconds finds the connections with unread data, and only those get a
+ * timeout.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #places: Places;
   readonly #peers = new Map<Duplex, Peer>();
-  /** Those without an owner by their network, the oldest first. */
+  /** Connections without an owner by network, the oldest first. */
   readonly #strangers = new Map<string, Set<Socket>>();
-  /** All of them, the oldest first. */
+  /** All connections without an owner, the oldest first. */
   readonly #allStrangers = new Set<Socket>();
   #cancelLook: () => void = () => {};
 
@@ -108,7 +109,7 @@ export class Connections {
     this.#lookLater();
   }
 
-  /** Look after the connections of a server from now on. */
+  /** Start to bound the connections of a server. */
   watch(server: Server): void {
     const { figures } = this.#options;
     server.on('connection', (socket: Socket) => this.#opened(socket));
@@ -117,7 +118,7 @@ export class Connections {
       if (status !== null) figures.requestBroken(status);
       refuse(socket, status ?? 400);
     });
-    // Node asks its listeners to end the connection, also one that was kept open for a next request.
+    // Node emits this on the server, also for an idle kept-alive connection.
     server.on('timeout', (socket: Socket) => {
       if (socket.writableLength > 0) figures.connectionUnread();
       socket.destroy();
@@ -133,8 +134,8 @@ export class Connections {
   }
 
   /**
-   * The listener of a server for requests. What a client sends before it has an answer is handled when that has left, so
-   * that no connection has two answers in memory; one that sends more than 100 such requests is cut.
+   * Wraps a request listener: requests that a client sends before it has an answer wait until that answer was sent, so
+   * that no connection has two answers in memory. A client that sends more than 100 such requests is cut.
    */
   inTurn(listener: RequestListener): RequestListener {
     return (request, response) => {
@@ -143,7 +144,9 @@ export class Connections {
     };
   }
 
-  /** A key was accepted on a connection, which is now the key's. @returns null, or why it may have no more of them. */
+  /**
+   * A key was accepted on a connection, which now belongs to that key. @returns null, or why the key may have no more.
+   */
   claim(socket: Duplex, principal: Principal): CoordinatorError | null {
     const peer = this.#peers.get(socket);
     if (peer === undefined || peer.owner?.keyId === principal.keyId) return null;
@@ -155,13 +158,13 @@ export class Connections {
     return null;
   }
 
-  /** A request with a key is under way on a connection. It replaces the one before, which is over. */
+  /** A request with a key has started on a connection. It replaces the previous one, which is over. */
   begin(socket: Duplex, exchange: Exchange): void {
     const peer = this.#peers.get(socket);
     if (peer !== undefined) peer.exchange = exchange;
   }
 
-  /** Keys may have ended: end what is under way with them. Sockets and event streams see to themselves. */
+  /** Keys may have become invalid: end the requests running with them. Sockets and event streams do this themselves. */
   endRefused(isTaken: (principal: Principal) => boolean): void {
     for (const peer of this.#peers.values()) {
       const { owner, exchange } = peer;
@@ -239,15 +242,15 @@ export class Connections {
   }
 
   /**
-   * The timer of a socket starts again whenever the system takes some of what is unread (Node looks at the queue of the
-   * write under way too), so one that reads slowly is never cut.
+   * The timer of a socket restarts whenever the system accepts some unread data (Node also looks at the queue of the
+   * write in progress), so a slow reader is never cut.
    */
   #look(): void {
     const unreadMs = this.#options.unreadMs();
     for (const { socket } of this.#peers.values()) {
       const isUnread = socket.writableLength > 0;
       if (isUnread && socket.timeout !== unreadMs) socket.setTimeout(unreadMs);
-      // An event stream that has caught up may be quiet for as long as it likes.
+      // An event stream that has caught up may be idle for as long as it likes.
       if (!isUnread && socket.timeout === unreadMs) socket.setTimeout(0);
     }
   }
@@ -261,9 +264,9 @@ export class Connections {
   }
 }
 
-/** Answer a request that cannot be taken with a problem, and end its connection. */
+/** Answer an invalid request with a problem document, and end its connection. */
 function refuse(socket: Duplex, status: number): void {
-  // Node tells of each part that comes after the first fault, and one answer is enough.
+  // Node reports each part that follows the first fault; one answer is enough.
   if (socket.writableEnded && !socket.destroyed) return;
   if (!socket.writable || isAnswering(socket)) {
     socket.destroy();
@@ -288,8 +291,8 @@ function refuse(socket: Duplex, status: number): void {
 }
 
 /**
- * Whether an answer has begun, into which nothing may be said. Where Node keeps it has no public name; a test (floods)
- * notices when it has another one.
+ * Whether an answer has begun, so that nothing else may be written. Node keeps this in a private field; a test (floods)
+ * notices when its name changes.
  */
 function isAnswering(socket: Duplex): boolean {
   const answer = '_httpMessage' in socket ? socket._httpMessage : null;

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 
 /**
- * Collect what is written to `raw` in one turn of the event loop, so that it leaves in one write: 200 acks then cost one
+ * Collect what is written to `raw` in one turn of the event loop and send it in one write: 200 acks then cost one
  * system call.
  * @returns call it before each write.
  */

@@ -1,6 +1,6 @@
 /**
- * The first `max` characters of a text, as a text of its own: a slice would keep the whole of a long one in memory. Half of
- * a surrogate pair at the end is left out.
+ * The first `max` characters of a text, copied: a slice would keep the whole of a long text in memory. Half of a
+ * surrogate pair at the end is dropped.
  */
 export function cutText(text: string, max: number): string {
   if (text.length <= max) return text;

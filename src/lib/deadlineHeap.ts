@@ -5,8 +5,8 @@ export interface HeapNode {
 }
 
 /**
- * A binary heap, smallest `at` first, from which any element can be taken out: O(log n) each. Deadlines are mostly taken
- * out before their time; a heap that only marked them would keep every job of the last timeout in memory.
+ * A binary heap, smallest `at` first, from which any element can be removed: O(log n) each. Most deadlines are removed
+ * before they are due; a heap that only marked them would keep every job of the last timeout in memory.
  */
 export class DeadlineHeap<T extends HeapNode> {
   readonly #nodes: T[] = [];
@@ -21,7 +21,7 @@ export class DeadlineHeap<T extends HeapNode> {
     this.#up(node);
   }
 
-  /** Take `node` out; nothing happens when it is in no heap. */
+  /** Remove `node`; does nothing when it is in no heap. */
   remove(node: T): void {
     const { index } = node;
     if (index < 0) return;

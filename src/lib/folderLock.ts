@@ -3,7 +3,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-/** How often, and after how many ms, a socket that is in use is tried again; see `listenPatiently`. */
+/** How often, and after how many ms, a socket that is in use is tried again; see `listenWithRetries`. */
 const tries = 10;
 const retryMs = 25;
 
@@ -17,27 +17,29 @@ export class FolderLocked extends Error {
   }
 }
 
-/** What holds a folder; `release` lets go of it and may be called once. */
+/** A held folder; `release` may be called once. */
 export interface FolderLock {
   release(): Promise<void>;
 }
 
 /**
- * Hold a folder against every other process of this machine, until `release` or the end of this process, kill -9
- * included: the lock is a listening socket, which the kernel closes with its process. A pid file would lie in containers.
+ * Hold a folder against every other process of this machine until `release` or the end of this process, kill -9
+ * included: the lock is a listening socket, which the kernel closes with its process. A pid file would be wrong in
+ * containers.
  *
- * Two sockets, because each alone has a hole. An abstract one (Linux) is taken atomically but only seen in its own
- * network namespace, so two containers on one volume would both get it. A socket file is seen by all that see the
- * folder, but after a kill -9 it stays behind and is taken over by a probe, which two processes could do at once.
- * The name is the folder's device and inode, so one folder under two paths is one, and `/data` in two containers two.
+ * There are two sockets because each alone has a hole. An abstract one (Linux) is taken atomically but only visible in
+ * its own network namespace, so two containers on one volume would both get it. A socket file is visible to everyone
+ * who sees the folder, but after a kill -9 it is left behind and taken over after a probe, which two processes could do
+ * at once. The name is the folder's device and inode, so one folder under two paths is one, and `/data` in two
+ * containers is two.
  * @throws FolderLocked
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const { dev, ino } = await stat(folder, { bigint: true });
   const held: Server[] = [];
   const name = `svc-folder-${dev}-${ino}`;
-  if (process.platform === 'linux') held.push(await listenPatiently(`\0${name}`, folder));
-  if (process.platform === 'win32') held.push(await listenPatiently(`\\\\.\\pipe\\${name}`, folder));
+  if (process.platform === 'linux') held.push(await listenWithRetries(`\0${name}`, folder));
+  if (process.platform === 'win32') held.push(await listenWithRetries(`\\\\.\\pipe\\${name}`, folder));
   try {
     const file = socketFileOf(folder);
     if (file !== null) {
@@ -60,16 +62,16 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   };
 }
 
-/** Where its socket file stands; null when no name for it is short enough (a socket's path has 108 bytes, 104 on macOS). */
+/** The path of its socket file; null when no name is short enough (a socket's path has 108 bytes, 104 on macOS). */
 function socketFileOf(folder: string): string | null {
-  // Windows has named pipes instead, which end with their process and which every process sees.
+  // Windows has named pipes instead: they end with their process, and every process sees them.
   if (process.platform === 'win32') return null;
   const absolute = join(folder, 'lock.sock');
   const names = [absolute, relative(process.cwd(), absolute)];
   return names.find((name) => name !== '' && Buffer.byteLength(name) < 100) ?? null;
 }
 
-/** Some file systems (vfat, a few network ones) hold no sockets: there the abstract one has to do. */
+/** Some file systems (vfat, a few network ones) have no sockets: there only the abstract one locks. */
 function hasNoSockets(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   return code === 'EPERM' || code === 'ENOTSUP' || code === 'EOPNOTSUPP';
@@ -77,9 +79,9 @@ function hasNoSockets(error: unknown): boolean {
 
 /**
  * A process that starts another shares its sockets with it from fork to exec, so a lock may outlive its release by some
- * milliseconds. A quarter of a second of patience also helps a restart whose predecessor is just ending.
+ * milliseconds. A quarter of a second of retries also helps a restart whose predecessor is just ending.
  */
-async function listenPatiently(path: string, folder: string): Promise<Server> {
+async function listenWithRetries(path: string, folder: string): Promise<Server> {
   for (let left = tries; ; left -= 1) {
     try {
       return await listen(path, folder);
@@ -103,7 +105,7 @@ function listen(path: string, folder: string): Promise<Server> {
   });
 }
 
-/** Whether somebody listens there; a file that a dead process left refuses the connection. */
+/** Whether a process listens there; a file left by a dead process refuses the connection. */
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path });

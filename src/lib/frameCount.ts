@@ -1,4 +1,4 @@
-/** Counts frames in windows of time: a bound that costs two numbers. */
+/** Counts frames in windows of time: a bound that needs only two numbers. */
 export class FrameCount {
   readonly #max: number;
   readonly #windowMs: number;
@@ -11,7 +11,9 @@ export class FrameCount {
     this.#windowMs = windowMs;
   }
 
-  /** Count one more, or so many of something else. @param now monotonic ms. @returns whether that is too many. */
+  /**
+   * Count one more, or `count` of something else. @param now monotonic ms. @returns whether that exceeds the maximum.
+   */
   isOver(now: number, count = 1): boolean {
     if (now - this.#from >= this.#windowMs) {
       this.#from = now;
@@ -21,7 +23,7 @@ export class FrameCount {
     return this.#count > this.#max;
   }
 
-  /** Until a new window begins, ms. */
+  /** Until the next window begins, ms. */
   restMs(now: number): number {
     return Math.max(0, this.#from + this.#windowMs - now);
   }

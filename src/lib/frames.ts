@@ -4,8 +4,8 @@ import { type Fields, parseFields } from './fields.ts';
 import { exceededLimit, type JsonLimits } from './jsonLimits.ts';
 
 /**
- * Characters. Of a longer frame only the first fault is told: yup keeps some 3 KB of each, and a long list may have
- * a hundred thousand.
+ * Characters. For a longer frame only the first fault is reported: yup keeps some 3 KB for each, and a long list may
+ * have a hundred thousand.
  */
 const longFrame = 4096;
 
@@ -16,10 +16,10 @@ const exceededTexts: Record<keyof JsonLimits, (max: number) => string> = {
 };
 
 /**
- * Reads the text frames of a socket by their `type`. What exceeds `limits` is refused before it is parsed. Fields that a schema does not name are let through: the other side
- * may be newer and say more.
- * @param isPlain whether a frame of a known type is right without any doubt; all others are shown to the schemas.
- * @returns the frame, or in one sentence what is wrong with it; the sentence names no value.
+ * Reads the text frames of a socket by their `type`. A frame that exceeds `limits` is refused before it is parsed.
+ * Fields that a schema does not name pass: the other side may be newer.
+ * @param isPlain whether a frame of a known type is certainly valid; all others are checked by the schemas.
+ * @returns the frame, or one sentence about what is wrong with it; the sentence quotes no value.
  */
 export function frameReader<F extends { type: string }>(
   schemas: Record<F['type'], Schema>,

@@ -1,18 +1,19 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
-/** Share of the limit that may be in use after a full collection: the rest is for the work of the moment. */
+/** Share of the limit that may be in use after a full collection: the rest is for short-lived objects. */
 const keptShareMax = 0.85;
 
 export interface HeapWatch {
-  /** Whether what the last full collection left in use leaves room for more to be kept. */
+  /** Whether the last full collection left enough free memory to keep more. */
   hasRoom(): boolean;
   close(): void;
 }
 
 /**
- * Begin to watch this process. V8 ends a process that goes past its limit, and a start on the same data would go there too.
- * @param onChange told when there is no room any more, and when there is again.
+ * Watch the heap of this process. V8 aborts a process that exceeds its limit, and a restart on the same data would
+ * abort too.
+ * @param onChange called with false when memory becomes short, and with true when it recovers.
  */
 export function watchHeap(onChange: (hasRoom: boolean) => void): HeapWatch {
   let hasRoom = true;
@@ -36,8 +37,8 @@ function isFullCollection(entry: object): boolean {
 }
 
 /**
- * What may be kept. V8's own figure has the young space in it too: little by default, and the most of a heap that was told to be
- * small.
+ * The memory for long-lived data. V8's own figure includes the young space: a small part by default, but most of a heap
+ * that is configured small.
  */
 export function heapLimitBytes(): number {
   const options = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ');

@@ -4,8 +4,8 @@ import { isIP } from 'node:net';
 const loopback = ['localhost', '127.0.0.1', '[::1]', '::1'];
 
 /**
- * Whether a request says once where it goes. Of two Host headers Node gives the first, and a proxy in front may go by the
- * second: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 wants such a request refused.
+ * Whether a request has exactly one Host header. Of two, Node returns the first and a proxy in front may use the
+ * second: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 requires refusing such a request.
  */
 export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   let count = 0;
@@ -16,11 +16,11 @@ export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   return count < 2;
 }
 
-/** By what names a service can be reached. */
+/** The names under which a service can be reached. */
 export interface OwnNames {
-  /** What it binds. */
+  /** The address it binds. */
   host: string;
-  /** What the world knows it by; null when nobody said. */
+  /** Its public address; null when not configured. */
   publicUrl: string | null;
   http: { allowedHosts: readonly string[] };
 }
@@ -30,22 +30,22 @@ export function isLoopback(host: string): boolean {
   return loopback.includes(host) || /^127\.[\d.]+$/.test(host);
 }
 
-/** Whether to bind it is to listen on every address of the machine. */
+/** Whether binding it means listening on every address of the machine. */
 export function isEveryAddress(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
 
-/** Where a service that binds `host` is reached from its own machine: every address is none that a browser can open. */
+/** The address of a service that binds `host`, as seen from its own machine: a browser cannot open "every address". */
 export function nearUrl(host: string, port: number): string {
   const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${near.includes(':') ? `[${near}]` : near}:${port}`;
 }
 
 /**
- * Whether a host is one's own machine or in its network: loopback, link-local and private addresses (RFC 1918, RFC 4193),
- * and names that no public DNS has: without a dot, such as that of a container, or under `localhost` (RFC 6761), `local`
- * (RFC 6762), `home.arpa` (RFC 8375) or `internal` (ICANN, 2024).
- * @param hostname as `URL.hostname` gives it: in small letters, an IPv6 address in brackets.
+ * Whether a host is this machine or in its network: loopback, link-local and private addresses (RFC 1918, RFC 4193),
+ * and names that no public DNS has: without a dot, such as that of a container, or under `localhost` (RFC 6761),
+ * `local` (RFC 6762), `home.arpa` (RFC 8375) or `internal` (ICANN, 2024).
+ * @param hostname as `URL.hostname` gives it: in lower case, an IPv6 address in brackets.
  */
 export function isOwnHost(hostname: string): boolean {
   return (
@@ -56,13 +56,13 @@ export function isOwnHost(hostname: string): boolean {
   );
 }
 
-/** What can be a host and a port. `URL` alone would also take `somebody@host` and `host/path`. */
+/** A host with an optional port. `URL` alone would also accept `somebody@host` and `host/path`. */
 const hostPattern = /^[\w.:[\]-]+$/;
 
 /**
  * Whether a Host header names this service. A page that rebinds its own name to this address (DNS rebinding) sends its
- * own name, so an address in numbers is always good: nobody can rebind that. Bound beyond loopback without `public_url`
- * and `http.allowed_hosts`, any name may be ours, and only the key decides.
+ * own name, so a numeric address is always fine: nobody can rebind that. Bound beyond loopback without `public_url` and
+ * `http.allowed_hosts`, any name may be ours, and only the key decides.
  */
 export function isKnownHost(header: string | undefined, own: OwnNames): boolean {
   if (header === undefined || !hostPattern.test(header) || !URL.canParse(`http://${header}`)) return false;
@@ -76,8 +76,8 @@ export function isKnownHost(header: string | undefined, own: OwnNames): boolean 
 }
 
 /**
- * Whether an Origin header is that of a page this service has served: the host and port that the request itself goes to,
- * or `public_url`. The scheme is left out, since a proxy may have ended TLS.
+ * Whether an Origin header is that of a page served by this service: the host and port that the request itself goes to,
+ * or `public_url`. The scheme is ignored, since a proxy may have terminated TLS.
  */
 export function isOwnOrigin(
   origin: string,

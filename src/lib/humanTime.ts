@@ -2,7 +2,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** A span of time for people, two units at most: `40 ms`, `2.5 s`, `3 min 20 s`, `5 h 2 min`, `3 d 4 h`. */
+/** A duration for people, two units at most: `40 ms`, `2.5 s`, `3 min 20 s`, `5 h 2 min`, `3 d 4 h`. */
 export function humanDuration(ms: number): string {
   const span = Math.max(0, ms);
   if (span < 1000) return `${Math.round(span)} ms`;
@@ -21,7 +21,7 @@ function twoUnits(span: number, large: number, largeName: string, small: number,
   return rest === 0 ? first : `${first} ${rest} ${smallName}`;
 }
 
-/** How long ago, or how soon: `just now`, `12 s ago`, `in 5 min`. One unit: it is a glance, not a measure. */
+/** How long ago, or how soon: `just now`, `12 s ago`, `in 5 min`. One unit: it is for a glance. */
 export function relativeTime(at: number, now: number): string {
   const span = Math.abs(now - at);
   if (span < 1000) return 'just now';

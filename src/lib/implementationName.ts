@@ -1,6 +1,6 @@
 /**
- * The name of a guard or an action of a machine, as XState holds it: a name, or a name with parameters. Guards that are
- * combined by `and`, `or` and `not` are functions that hold on to their parts: `isOpen or isLate`.
+ * The name of a guard or an action of a machine, as XState holds it: a name, or a name with parameters. Guards combined
+ * by `and`, `or` and `not` are functions that keep their parts: `isOpen or isLate`.
  */
 export function implementationName(named: unknown): string {
   if (typeof named === 'object' && named !== null && 'type' in named) return String(named.type);

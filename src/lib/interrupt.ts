@@ -1,8 +1,8 @@
 import { onStopSignal } from './stopSignal.ts';
 
-/** What aborts the signal of `interruptSignal`. */
+/** The reason with which the signal of `interruptSignal` aborts. */
 export class Interrupted extends Error {
-  /** 128 + SIGINT, as shells tell it. */
+  /** 128 + SIGINT, as in shells. */
   readonly exitCode = 130;
 
   constructor() {
@@ -18,7 +18,7 @@ export function interruptSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** Resolves when the signal is aborted; at once when it was. */
+/** Resolves when the signal is aborted; at once if it already is. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

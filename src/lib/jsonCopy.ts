@@ -1,10 +1,10 @@
-/** What a value is that JSON would change or leave out. */
+/** Marks a value that JSON would change or omit. */
 const notJson = Symbol('not JSON');
 
 /**
- * A copy that shares nothing but strings with the value, equal to what `JSON.parse(JSON.stringify(value))` gives. For
- * short objects with long strings in them it takes half the time: strings cannot change, so they are not copied.
- * @returns null when JSON would not carry the value as it is (undefined, NaN, −0, dates, classes, …): ask JSON then.
+ * A copy that shares nothing but strings with the value, equal to `JSON.parse(JSON.stringify(value))`. It takes half
+ * the time for short objects with long strings: strings are immutable, so they are not copied.
+ * @returns null when JSON would change the value (undefined, NaN, −0, dates, classes, …): use JSON then.
  */
 export function jsonCopy<T extends object>(value: T): T | null {
   const copy = copyOf(value);
@@ -38,10 +38,10 @@ function copyOfList(list: readonly unknown[]): unknown[] | typeof notJson {
 
 function copyOfObject(object: object): object | typeof notJson {
   if (Object.getPrototypeOf(object) !== Object.prototype || 'toJSON' in object) return notJson;
-  // All members at once: one by one, each would be a step to another shape of object.
+  // All members at once: one by one, each would change the shape of the object.
   const copy: Record<string, unknown> = { ...object };
   for (const key in copy) {
-    // To set it would set the prototype.
+    // Setting it would set the prototype.
     if (key === '__proto__') return notJson;
     const member = copy[key];
     if (typeof member === 'string') continue;

@@ -1,10 +1,10 @@
 import { JsonScan } from './jsonScan.ts';
 
-/** A text in a buffer, byte offsets, the end exclusive; and what `JsonScan` says of it. */
+/** A text in a buffer (byte offsets, the end exclusive), and what `JsonScan` found in it. */
 export interface Item {
   start: number;
   end: number;
-  /** Its place among the items; of a line its place among all lines. */
+  /** Its index among the items; for a line, among all lines. */
   index: number;
   deepest: number;
   members: number;
@@ -17,9 +17,9 @@ const colon = 0x3a;
 const comma = 0x2c;
 const newline = 0x0a;
 const openingBracket = 0x5b;
-/** After this many bytes there is a pause, in which the caller may give way: some 0.3 ms. */
+/** Pause after this many bytes, some 0.3 ms, so that the caller can yield. */
 const partBytes = 256 * 1024;
-/** What may stand outside of the list, blanks left out: far more than a name that is wrong. */
+/** Bytes allowed outside of the list, without blanks: far more than a wrong name needs. */
 const outsideBytesMax = 64 * 1024;
 
 const isSpace = (byte: number | undefined): boolean =>
@@ -27,11 +27,11 @@ const isSpace = (byte: number | undefined): boolean =>
 
 /**
  * Find the items of the list that is the member `name` of a JSON object, without parsing them, so that a caller can
- * parse one after the other and give way in between. What it yields are the texts between the commas, and null for a
- * pause: whether each is JSON shows when it is parsed, and so does whether the rest is. Each byte is looked at once.
- * @returns the text with that list left empty and blanks left out; JSON.parse of it says what else is there and whether
- * it is well formed. What was not found, or stands there a second time, is still in it. null when it is longer than
- * 64 KiB.
+ * parse one after the other and yield in between. It yields the texts between the commas, and null for a pause; whether
+ * each is JSON, and whether the rest is, shows when it is parsed. It looks at each byte once.
+ * @returns the text with that list emptied and blanks removed; JSON.parse of it shows what else is there and whether it
+ * is well formed. A list that was not found, or is there a second time, is still in it. null when the text is longer
+ * than 64 KiB.
  */
 export function* jsonItems(bytes: Buffer, name: string): Generator<Item | null, string | null> {
   const before = yield* outside(bytes, 0, JSON.stringify(name));
@@ -59,7 +59,7 @@ export function* jsonItems(bytes: Buffer, name: string): Generator<Item | null, 
   return after === null ? null : before.text + after.text;
 }
 
-/** The lines of a text, without those that are blank, and null for a pause; each byte is looked at once. */
+/** The lines of a text without the blank ones, and null for a pause; it looks at each byte once. */
 export function* lines(bytes: Buffer): Generator<Item | null, undefined> {
   const scan = new JsonScan();
   let index = 0;
@@ -86,8 +86,8 @@ function itemOf({ deepest, members, values }: JsonScan, start: number, end: numb
 }
 
 /**
- * Copy what stands outside of the list, from `from` to the `[` of the member `key` of the outermost object or to the end.
- * @param key with its quotes; null looks for none. @returns null when it is too much.
+ * Copy the text outside of the list, from `from` to the `[` of the member `key` of the outermost object or to the end.
+ * @param key with its quotes; null to look for none. @returns null when it is too long.
  */
 function* outside(
   bytes: Buffer,
@@ -120,7 +120,7 @@ function* outside(
   return { text, end: at, isList: false };
 }
 
-/** The offset behind the quote that ends the string which begins at `start`, or behind as much as is copied. */
+/** The offset after the quote that ends the string starting at `start`, or after the part that is copied. */
 function endOfString(bytes: Buffer, start: number): number {
   const last = Math.min(bytes.length, start + outsideBytesMax + 1);
   for (let at = start + 1; at < last; at += 1) {

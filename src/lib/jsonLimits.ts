@@ -1,20 +1,20 @@
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** What a JSON text may have at most. */
+/** The limits of a JSON text. */
 export interface JsonLimits {
   /** Levels of nesting. */
   depth: number;
-  /** Lists, objects and the commas in them. `JSON.parse` makes 20 bytes and more of each, in some 0.2 µs. */
+  /** Lists, objects and the commas in them. `JSON.parse` needs at least 20 bytes and some 0.2 µs for each. */
   members: number;
   /** Characters outside of strings: blanks, and the digits of numbers. */
   plain: number;
 }
 
 /**
- * Which limit a JSON text exceeds, looked at before anything is made of it: `JSON.parse` takes 16 MiB of `{},{},…` or of
- * distinct keys without a word and needs seconds and gigabytes for them. One pass, at most 20 ms for 16 MiB: it ends at the
- * first limit, and skips strings.
+ * Which limit a JSON text exceeds, checked before it is parsed: `JSON.parse` accepts 16 MiB of `{},{},…` or of distinct
+ * keys and needs seconds and gigabytes for them. One pass, at most 20 ms for 16 MiB: it ends at the first limit, and
+ * skips strings.
  */
 export function exceededLimit(text: string, limits: JsonLimits): keyof JsonLimits | null {
   let depth = 0;
@@ -58,8 +58,8 @@ export function isDeeperThan(text: string, max: number): boolean {
 }
 
 /**
- * The index of the quote that ends the string which begins at `start`; the end of the text when none does. A string without
- * escapes is skipped at once, one with escapes is walked through from the first of them.
+ * The index of the quote that ends the string starting at `start`; the end of the text when there is none. It skips a
+ * string without escapes at once, and walks through one with escapes from the first of them.
  */
 function endOfString(text: string, start: number): number {
   const end = text.indexOf('"', start + 1);

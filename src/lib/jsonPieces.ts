@@ -1,10 +1,10 @@
-/** Characters of a value that is written in one go: 16 Ki of them take some 20 µs. */
+/** Characters of a value written in one piece: 16 Ki of them take some 20 µs. */
 const pieceCharacters = 16 * 1024;
 
 /**
- * The JSON of a value of any size, as `JSON.stringify` writes it, in pieces of some 16 Ki characters; escapes can make one
- * six times as long. No piece ends within a character, so each can be turned into UTF-8 by itself.
- * @param root plain JSON, as it comes from `JSON.parse`; members that are undefined are left out.
+ * The JSON of a value of any size, as `JSON.stringify` writes it, in pieces of some 16 Ki characters; escapes can make
+ * a piece six times as long. No piece ends within a character, so each can be encoded as UTF-8 by itself.
+ * @param root plain JSON, as `JSON.parse` returns it; undefined members are omitted.
  */
 export function* jsonPieces(root: unknown): Generator<string> {
   const open: Container[] = [];
@@ -92,12 +92,12 @@ function* stringPieces(text: string): Generator<string> {
   }
 }
 
-/** Whether a value is that short that it is written as one piece. Looks at no more of it than that takes. */
+/** Whether a value is short enough to be written as one piece. Looks no further than that takes. */
 export function isShort(value: unknown): boolean {
   return roomBeside(value, pieceCharacters) >= 0;
 }
 
-/** What is left of `room` characters when a value is written; negative when it does not fit, by whatever much. */
+/** The room left of `room` characters after a value is written; negative, by any amount, when it does not fit. */
 function roomBeside(value: unknown, room: number): number {
   if (typeof value === 'string') return room - value.length - 2;
   if (typeof value !== 'object' || value === null) return room - 8;

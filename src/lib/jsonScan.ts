@@ -6,26 +6,26 @@ const backslash = 0x5c;
 const closingBracket = 0x5d;
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
-/** Bytes of a string that are looked at one by one before `indexOf` is asked, which costs some 60 ns a call. */
+/** Bytes of a string to look at one by one before `indexOf` is called, which costs some 60 ns. */
 const nearBytes = 48;
 
 /**
- * Measures a JSON text before anybody parses it: how deep it nests, and how many members and values it has. It takes the
- * bytes in parts, as they arrive, goes over each byte once (1 to 5 ns, of long strings 0.1) and keeps nothing of
- * them. Whether the text is well formed does not matter here, and does not show.
+ * Measures a JSON text before it is parsed: how deep it nests, and how many members and values it has. It takes the
+ * bytes in parts, as they arrive, passes over each byte once (1 to 5 ns, of long strings 0.1) and keeps nothing of
+ * them. It does not check whether the text is well formed.
  */
 export class JsonScan {
   /** Levels of brackets. */
   deepest = 0;
-  /** Members of all objects, equal names counted each time: its colons. */
+  /** Members of all objects, duplicates included: its colons. */
   members = 0;
-  /** Values of all lists and objects, no fewer than JSON.parse would make: its commas and opening brackets. */
+  /** Values of all lists and objects, at least as many as JSON.parse would create: its commas and opening brackets. */
   values = 0;
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
 
-  /** Begin with another text. */
+  /** Start with another text. */
   reset(): void {
     this.deepest = 0;
     this.members = 0;
@@ -35,14 +35,15 @@ export class JsonScan {
     this.#isEscaped = false;
   }
 
-  /** Take in the next bytes of the text. */
+  /** Scan the next bytes of the text. */
   feed(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; at += 1) at = this.next(bytes, at);
   }
 
   /**
-   * Take in bytes until the value is over: a comma or a closing bracket that is not its own.
-   * @returns where that stands, which counts for nothing; the length of `bytes` when the value goes on in the next part.
+   * Scan bytes until the value is over: a comma or a closing bracket that is not its own.
+   * @returns the offset of that byte, which is not counted; the length of `bytes` when the value continues in the next
+   * part.
    */
   next(bytes: Buffer, from: number): number {
     const { length } = bytes;
@@ -75,7 +76,10 @@ export class JsonScan {
     return Math.min(at, length);
   }
 
-  /** @returns the offset of the quote that ends the string; the length of `bytes` when the string goes on in the next part. */
+  /**
+   * @returns the offset of the quote that ends the string; the length of `bytes` when the string continues in the next
+   * part.
+   */
   #endOfString(bytes: Buffer, from: number): number {
     const { length } = bytes;
     let at = this.#isEscaped ? from + 1 : from;
@@ -96,7 +100,7 @@ export class JsonScan {
       const stop = found < 0 ? length : found;
       let slashes = 0;
       while (stop - slashes > at && bytes[stop - 1 - slashes] === backslash) slashes += 1;
-      // A quote, or the begin of the next part, behind an odd number of them is escaped.
+      // A quote, or the start of the next part, after an odd number of them is escaped.
       at = stop + (slashes % 2);
       if (found >= 0 && slashes % 2 === 0) {
         this.#isInString = false;

@@ -2,12 +2,12 @@ import type { JsonScan } from './jsonScan.ts';
 
 /** Levels of nesting; JSON schemas of tools have some twenty. Everything that walks a value recurses. */
 const depthMax = 200;
-/** JSON.parse takes up to 0.6 µs for a name that it has not seen, 30 ms for so many. */
+/** JSON.parse takes up to 0.6 µs for a new name, 30 ms for this many. */
 const membersMax = 50_000;
 /** Values of one text. */
 const valuesMax = 100_000;
 
-/** What is wrong with the shape of a text that was scanned, or of its part so far; null when it may be parsed. */
+/** What is wrong with the shape of a scanned text, or of the part scanned so far; null when it may be parsed. */
 export function shapeFault({
   deepest,
   members,
@@ -19,8 +19,8 @@ export function shapeFault({
 }
 
 /**
- * Whether an object in a value has a member `__proto__`, which would change the prototype of what it is copied to. The
- * value is walked, not its text: the name can be written in many ways, and a search in a text of escapes takes 3 ns a byte.
+ * Whether an object in a value has a member `__proto__`, which would change the prototype of its copy. It walks the
+ * value, not the text: the name can be escaped in many ways, and searching a text full of escapes takes 3 ns a byte.
  */
 export function hasPrototypeKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
@@ -29,7 +29,7 @@ export function hasPrototypeKey(value: unknown): boolean {
   return false;
 }
 
-/** Members of objects in all levels of a value, counted up to `max` + 1. */
+/** Members of objects on all levels of a value, counted up to `max` + 1. */
 export function countMembers(value: unknown, max: number): number {
   if (typeof value !== 'object' || value === null) return 0;
   const inner: unknown[] = Object.values(value);

@@ -1,9 +1,9 @@
-/** Runs tasks of the same key one after the other, and those of different keys side by side. */
+/** Runs tasks of the same key one after the other, and those of different keys concurrently. */
 export class KeyedQueue {
-  /** By key: the end of the task that was queued last. */
+  /** By key: the end of the last queued task. */
   readonly #tails = new Map<string, Promise<void>>();
 
-  /** Run `task` when every earlier one of `key` has ended, well or not. @returns what it returned or threw. */
+  /** Run `task` when every earlier one of `key` has settled. @returns what it returned or threw. */
   async run<T>(key: string, task: () => Promise<T>): Promise<T> {
     const ahead = this.#tails.get(key);
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,20 +1,20 @@
 /** One line of a file, without its newline. */
 export interface Line {
   bytes: Buffer;
-  /** Of its first byte in the file. */
+  /** Offset of its first byte in the file. */
   offset: number;
   /** False for the last bytes of a file that does not end with a newline. */
   isWhole: boolean;
 }
 
-/** 1 MiB: one read carries some hundreds of lines, so the cost of a turn is spread over them. */
+/** 1 MiB: one read contains some hundreds of lines, so the cost of a turn is spread over them. */
 const chunkBytes = 1024 * 1024;
 const newline = 0x0a;
 
 /**
- * Read a file as lines, in batches, without ever holding more than a chunk and one line: a file may be larger than
- * V8's longest string (512 MiB) and than memory.
- * @param read fills `into` from `position` on and says how many bytes it got; 0 at the end of the file.
+ * Read a file as lines, in batches, without ever holding more than a chunk and one line: a file may be larger than V8's
+ * longest string (512 MiB) and than memory.
+ * @param read fills `into` from `position` on and returns how many bytes it read; 0 at the end of the file.
  */
 export async function* readLines(
   read: (into: Buffer, position: number) => Promise<number>,

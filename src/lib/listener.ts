@@ -1,11 +1,11 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 
-/** Seconds after which a client asks again while the service starts. */
+/** Seconds after which a client should retry while the service starts. */
 const startingSeconds = 1;
 
 /**
- * An HTTP server that listens before there is anything to serve, so that a taken port is found before the start leaves
- * traces. Until `open` it answers every request with 503 and closes the connection.
+ * An HTTP server that listens before there is anything to serve, so that a port in use is found before the start
+ * changes anything. Until `open` it answers every request with 503 and closes the connection.
  */
 export class Listener {
   readonly server: Server;
@@ -22,12 +22,12 @@ export class Listener {
     this.server = createServer(options, (request, response) => this.#answer(request, response));
   }
 
-  /** Serve from now on. */
+  /** Start to serve. */
   open(answer: RequestListener): void {
     this.#answer = answer;
   }
 
-  /** Take no more connections and cut those there are. */
+  /** Accept no more connections and cut the open ones. */
   close(): void {
     this.server.close();
     this.server.closeAllConnections();

@@ -5,9 +5,9 @@ import { readableLine } from './logLine.ts';
 export type { Logger };
 
 /**
- * A logger on standard output: JSON, or lines for people where that is a terminal. Callers pass names, ids, counts and
- * durations; never a prompt, an input, an output or a key. The redaction is a second net under that rule. An error is
- * passed as `err`, whole: `loggedError` takes from it what may be logged.
+ * A logger on standard output: JSON, or lines for people on a terminal. Callers log names, ids, counts and durations;
+ * never a prompt, an input, an output or a key. The redaction is a second net under that rule. Pass an error as `err`,
+ * whole: `loggedError` picks what may be logged.
  */
 export function createLogger(level: string): Logger {
   const options = {
@@ -38,5 +38,5 @@ function forPeople(stream: NodeJS.WriteStream): DestinationStream {
   return { write: (json) => void stream.write(`${readableLine(json, stream.hasColors())}\n`) };
 }
 
-/** Says nothing: for tests and for parts that run inside another program. */
+/** Logs nothing: for tests and for parts that run inside another program. */
 export const silent: Logger = pino({ level: 'silent' });

@@ -3,12 +3,12 @@ import { pino } from 'pino';
 import { isFields, parseFields } from './fields.ts';
 import { plainLine } from './plainText.ts';
 
-/** What a line begins with has its own place; the rest follows as `name=value`. */
+/** Fields with a place of their own; the rest follows as `name=value`. */
 const placed: readonly string[] = ['level', 'time', 'msg', 'err'];
 
 /**
- * A line of the JSON log as a person reads it: `09:30:12 warn  jobs fill the memory  pending=12`.
- * @param json one record. A text that is no record comes back as it is, made safe for a terminal.
+ * A line of the JSON log for people: `09:30:12 warn  jobs fill the memory  pending=12`.
+ * @param json one record. A text that is not a record is returned as it is, made safe for a terminal.
  */
 export function readableLine(json: string, hasColour: boolean): string {
   const record = parseFields(json);

@@ -1,9 +1,9 @@
 import { StoreUnavailable } from '../domain/errors.ts';
 
-/** Causes of causes that are followed. */
+/** How many causes are followed. */
 const causesMax = 5;
 
-/** An error as a log line has it. */
+/** An error in a log line. */
 export interface LoggedError {
   type: string;
   code?: string;
@@ -14,9 +14,9 @@ export interface LoggedError {
 }
 
 /**
- * What a log may know of anything thrown: its class, its code and where it was thrown. The message is left out, since it may
- * quote what somebody sent: a SyntaxError of JSON or of an expression does. It stays where it cannot: errors of the
- * operating system name a file or an address, and the store tells them on.
+ * What a log may contain of anything thrown: its class, its code and where it was thrown. The message is omitted
+ * because it may quote content: a SyntaxError of JSON or of an expression does. It is kept where it cannot: errors of
+ * the operating system name a file or an address, and the store passes them on.
  */
 export function loggedError(thrown: unknown, depth = 0): LoggedError {
   if (!(thrown instanceof Error)) return { type: typeof thrown };
@@ -30,7 +30,7 @@ export function loggedError(thrown: unknown, depth = 0): LoggedError {
   };
 }
 
-/** Whether its message can quote nothing that was sent. What the store says may end with the message of its cause. */
+/** Whether its message never quotes content. A message of the store may end with the message of its cause. */
 function isShowable(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   if ('syscall' in thrown && typeof thrown.syscall === 'string') return true;

@@ -24,12 +24,12 @@ function at(row: readonly number[], index: number): number {
   return row[index] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Longer words than this are nobody's typing error. */
+/** A longer word than this is not a typing error. */
 const wordLengthMax = 64;
 
 /**
- * The candidate that was most likely meant by `word`; null when none is near. Near is a third of the word's length,
- * at least one edit: further away a hint misleads more often than it helps. Case and `-` for `_` cost nothing.
+ * The candidate that `word` most likely means; null when none is near. Near is a third of the word's length, at least
+ * one edit: beyond that a hint misleads more often than it helps. Case and `-` for `_` cost nothing.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
   if (word.length > wordLengthMax) return null;

@@ -1,4 +1,4 @@
-/** Resolves in the next turn of the event loop: timers and sockets get their share of a long piece of work. */
+/** Resolves in the next turn of the event loop: timers and sockets get their share during long work. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
@@ -8,8 +8,8 @@ export function nextTurn(): Promise<void> {
 const waiting: (() => void)[] = [];
 
 /**
- * As `nextTurn`, but of all that wait here only one goes on in each turn, in the order they came. For work that a request
- * can make long: a hundred searches at once hold up the others no longer in one turn than a single one does.
+ * As `nextTurn`, but each turn continues only one of all callers, in order. For work that a request can make long: a
+ * hundred searches at once then block others no longer per turn than one does.
  */
 export function ownTurn(): Promise<void> {
   return new Promise((resolve) => {

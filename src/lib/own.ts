@@ -1,6 +1,5 @@
 /**
- * What a record holds under a key that came from outside. Plain objects also answer to `constructor` and the like; those
- * are not the record's own.
+ * The record's own value under a key from outside. Plain objects also have `constructor` and the like, which are not.
  */
 export function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;

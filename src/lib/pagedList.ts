@@ -1,4 +1,4 @@
-/** Items a page holds: one item that stays where all others are gone keeps 2 KiB. */
+/** Items a page holds: an item that outlives all others keeps 2 KiB. */
 const pageSize = 256;
 
 interface Page<T> {
@@ -7,9 +7,8 @@ interface Page<T> {
 }
 
 /**
- * Items by a number that only rises, in an order that is theirs for ever, while older ones go. A page whose items are
- * all gone is given back: an array would keep 8 bytes for everything there ever was, a map costs five times that for
- * what there is.
+ * Items by a number that only rises, in a fixed order, while older ones are removed. A page whose items are all removed
+ * is freed: an array would keep 8 bytes for everything it ever held, a map costs five times that for each item.
  */
 export class PagedList<T> {
   readonly #pages = new Map<number, Page<T>>();
@@ -24,7 +23,7 @@ export class PagedList<T> {
     return this.#pages.get(Math.floor(index / pageSize))?.items[index % pageSize];
   }
 
-  /** Put an item there, or another one in its place. */
+  /** Set or replace an item. */
   set(index: number, item: T): void {
     const number = Math.floor(index / pageSize);
     let page = this.#pages.get(number);
@@ -40,7 +39,7 @@ export class PagedList<T> {
     page.items[place] = item;
   }
 
-  /** Take an item out. @returns whether it was there. */
+  /** Remove an item. @returns whether it was there. */
   delete(index: number): boolean {
     const number = Math.floor(index / pageSize);
     const page = this.#pages.get(number);
@@ -53,7 +52,7 @@ export class PagedList<T> {
     return true;
   }
 
-  /** All items; in ascending order when no page was begun after one that comes after it. */
+  /** All items; in ascending order unless a page was started after a later one. */
   *[Symbol.iterator](): Generator<T> {
     for (const { items } of this.#pages.values()) {
       for (const item of items) if (item !== undefined) yield item;

@@ -2,21 +2,23 @@ import { CoordinatorError } from '../domain/errors.ts';
 import { isPrivileged, type Principal } from '../domain/key.ts';
 import { ByteBudget, type Holder } from './byteBudget.ts';
 
-/** How long a key that finds no place should wait, seconds. */
+/** How long a key without a place should wait, seconds. */
 const retryAfterSeconds = 5;
 
 export interface PlacesOptions {
   /** What takes a place, in the plural, for the texts of refusals. */
   things: string;
-  /** Names of the settings, for the same. */
+  /** Names of the settings, for the same texts. */
   settings: { max: string; share: string };
-  /** Places in all, asked each time. */
+  /** Places in all, read at each call. */
   max: () => number;
   /** The part of them that one key may have, above 0 and at most 1; one place at least. */
   share: () => number;
 }
 
-/** Places that all keys share, one for each connection or subscriber: counted in all and for each key, with a reserve. */
+/**
+ * Places shared by all keys, one for each connection or subscriber: counted in all and for each key, with a reserve.
+ */
 export class Places {
   readonly #options: PlacesOptions;
   readonly #budget: ByteBudget;
@@ -25,7 +27,7 @@ export class Places {
     this.#options = options;
     this.#budget = new ByteBudget(() => {
       const max = options.max();
-      // Half a place more, so that no rounding takes one away.
+      // Half a place more, so that rounding never takes one away.
       return { bytes: max, share: (Math.max(1, Math.round(max * options.share())) + 0.5) / Math.max(1, max) };
     });
   }
@@ -37,7 +39,7 @@ export class Places {
     return refusal;
   }
 
-  /** What `enter` would answer now; no place is taken. */
+  /** What `enter` would return now; takes no place. */
   refusal(principal: Principal): CoordinatorError | null {
     const { things, settings, max } = this.#options;
     switch (this.#budget.refusal(holderOf(principal), 1)) {
@@ -64,7 +66,7 @@ export class Places {
   }
 }
 
-/** Who holds something of a budget. */
+/** The principal as a holder of a budget. */
 export function holderOf({ keyId, role }: Principal): Holder {
   return { keyId, isPrivileged: isPrivileged(role) };
 }

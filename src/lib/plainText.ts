@@ -1,16 +1,16 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /**
- * Text that cannot drive a terminal: no escape sequence and no control character is left but line ends and tabs.
- * What a model or a stranger wrote could else move the cursor, retitle the window or fill the clipboard.
+ * Text that cannot control a terminal: no escape sequence, and no control character except line ends and tabs. What a
+ * model or a stranger wrote could otherwise move the cursor, retitle the window or fill the clipboard.
  */
 export function plainText(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/[^\P{Cc}\n\t]/gu, '');
 }
 
-/** The same on one line, for cells and status lines; also without marks that turn the direction of what follows. */
+/** The same on one line, for cells and status lines; also without marks that change the direction of text. */
 export function plainLine(text: string): string {
-  // White space first: a carriage return must leave a gap between the words it parted.
+  // White space first: a carriage return must leave a gap between two words.
   return plainText(text.replaceAll(/\s+/g, ' '))
     .replaceAll(/\p{Bidi_Control}/gu, '')
     .replaceAll(/\s+/g, ' ')

@@ -1,11 +1,11 @@
-/** Sources that are remembered at once; beyond it the one that has been quiet for longest is forgotten. */
+/** Sources remembered at once; beyond it the one idle for longest is forgotten. */
 const sourcesMax = 10_000;
 const secondMs = 1000;
 
 /**
- * A token bucket for each source: one second's worth of requests may come at once, at least one, and then as many a
- * second as `perSecond` says. Kept as the moment at which a source has its whole bucket back (the generic cell rate
- * algorithm, ITU-T I.371), so that a source that is quiet costs nothing and one that is not costs a number.
+ * A token bucket for each source: one second's worth of requests may arrive at once, at least one, and then `perSecond`
+ * a second. Stored as the time at which a source has its full bucket again (the generic cell rate algorithm, ITU-T
+ * I.371), so that an idle source costs nothing and an active one a number.
  */
 export class RateLimiter {
   readonly #fullAt = new Map<string, number>();
@@ -18,8 +18,8 @@ export class RateLimiter {
 
   /**
    * Count a request.
-   * @param perSecond above 0; another one than last time gives every source its whole bucket. @param now monotonic ms.
-   * @returns 0 when it may pass, else in how many ms the next one may. One that may not pass costs its source nothing.
+   * @param perSecond above 0; a changed value gives every source a full bucket. @param now monotonic ms.
+   * @returns 0 when it may pass, else in how many ms the next one may. A refused request costs its source nothing.
    */
   take(source: string, perSecond: number, now: number): number {
     if (perSecond !== this.#perSecond) {
@@ -30,9 +30,9 @@ export class RateLimiter {
     const bucketMs = Math.max(secondMs, costMs);
     const fullAt = Math.max(now, this.#fullAt.get(source) ?? now) + costMs;
     const waitMs = fullAt - bucketMs - now;
-    // Times are sums of fractions: a microsecond is no reason to refuse.
+    // Times are sums of fractions: do not refuse for a microsecond.
     if (waitMs > 1e-3) return waitMs;
-    // The one that came last stands last.
+    // Keeps the map in the order of the last request.
     this.#fullAt.delete(source);
     this.#fullAt.set(source, fullAt);
     const [quietest] = this.#fullAt.size > sourcesMax ? this.#fullAt.keys() : [];

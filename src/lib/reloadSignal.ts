@@ -1,8 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 
 /**
- * Call `reload` at every SIGHUP. A terminal that is closed sends one too, and there it means what it always meant: the
- * process is asked to stop, as by SIGTERM.
+ * Call `reload` at every SIGHUP. A closing terminal sends one too, with its traditional meaning: stop, as with SIGTERM.
  */
 export function onReloadSignal(reload: () => void): void {
   const hadTerminal = hasTerminal();
@@ -12,7 +11,7 @@ export function onReloadSignal(reload: () => void): void {
   });
 }
 
-/** Whether the process has a terminal that is still there: a daemon has none, and a closed one cannot be opened. */
+/** Whether the process has a terminal that still exists: a daemon has none, and a closed one cannot be opened. */
 function hasTerminal(): boolean {
   try {
     closeSync(openSync('/dev/tty', 'r'));

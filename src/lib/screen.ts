@@ -10,7 +10,7 @@ export interface TextStream {
 
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan';
 
-/** A stream as a place for people: how wide it is and whether it has colours. */
+/** A stream for people: its width and whether it has colours. */
 export interface Screen {
   readonly isTerminal: boolean;
   /** Columns now; Infinity where there is no terminal. */
@@ -20,7 +20,7 @@ export interface Screen {
   /** Write one line. */
   line(text?: string): void;
   lines(texts: readonly string[]): void;
-  /** The text in this colour; as it is where colours are not wanted. */
+  /** The text in this colour; unchanged where colours are off. */
   paint(colour: Colour, text: string): string;
 }
 
@@ -43,18 +43,18 @@ export function createScreen(stream: TextStream, env: NodeJS.ProcessEnv): Screen
     write: (text) => void stream.write(text),
     line: (text = '') => void stream.write(`${text}\n`),
     lines: (texts) => void stream.write(texts.map((text) => `${text}\n`).join('')),
-    // Whether to colour was decided above; styleText would ask process.stdout and FORCE_COLOR again.
+    // The decision about colours is made above; styleText would check process.stdout and FORCE_COLOR again.
     paint: (colour, text) => (hasColour ? styleText(colour, text, { validateStream: false }) : text),
   };
 }
 
 const sequence = '\u001b[';
 
-/** What moves the cursor and clears. Only for screens that are terminals. */
+/** Move the cursor and clear. Only for terminals. */
 export const screenControls = {
-  /** To the begin of the line, and clear it. */
+  /** To the start of the line, and clear it. */
   clearLine: `\r${sequence}K`,
-  /** Another page, without cursor; `leave` brings the old one back as it was. */
+  /** Another page, without cursor; `leave` restores the old one. */
   enter: `${sequence}?1049h${sequence}?25l`,
   leave: `${sequence}?25h${sequence}?1049l`,
   home: `${sequence}H`,

@@ -1,18 +1,18 @@
-/** Steps of a tenth: an answer is at most 5 % away from the true one. */
+/** Buckets grow by a tenth: a result is at most 5 % off. */
 const growth = 1.1;
 const logGrowth = Math.log(growth);
-/** Up to growth^240 ms, some 97 days; what is above counts as that. */
+/** Up to growth^240 ms, some 97 days; larger values count as that. */
 const bucketsMax = 240;
 
 /**
- * Quantiles of the last minutes, in fixed memory and at the same cost whatever comes (0.1 µs): counts in buckets that
- * grow by a tenth, in slices of time that are forgotten whole.
+ * Quantiles of the last minutes, in fixed memory and at a constant cost (0.1 µs): counts in buckets that grow by a
+ * tenth, in slices of time that are dropped whole.
  */
 export class SlidingQuantiles {
   readonly #sliceMs: number;
   readonly #slices: { at: number; counts: Uint32Array }[];
 
-  /** @param windowMs that it looks back. @param slices that the window is made of; it is right to one of them. */
+  /** @param windowMs it covers. @param slices of the window; it is exact to one of them. */
   constructor(windowMs: number, slices: number) {
     this.#sliceMs = windowMs / slices;
     this.#slices = Array.from({ length: slices }, () => ({
@@ -34,7 +34,7 @@ export class SlidingQuantiles {
     slice.counts[bucket] = (slice.counts[bucket] ?? 0) + 1;
   }
 
-  /** How many there were, and the asked quantiles, 0..1; null when there were none. */
+  /** How many values there were, and the requested quantiles, 0..1; null when there were none. */
   read(nowMs: number, quantiles: readonly number[]): { count: number; values: (number | null)[] } {
     const newest = Math.floor(nowMs / this.#sliceMs);
     const totals = new Float64Array(bucketsMax);

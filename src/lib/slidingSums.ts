@@ -1,15 +1,15 @@
 /**
- * Sums over the last seconds, of several things at once: a ring with one row a second, so that adding costs the same
- * whatever comes and the memory is fixed. The second that runs counts as a whole one.
+ * Sums over the last seconds, of several things at once: a ring with one row a second, so that adding has a constant
+ * cost and the memory is fixed. The current second counts as a whole one.
  */
 export class SlidingSums<Name extends string> {
   readonly #names: readonly Name[];
   readonly #seconds: number;
   readonly #rows: Float64Array;
-  /** The second that the newest row is for. */
+  /** The second of the newest row. */
   #newest = Number.NEGATIVE_INFINITY;
 
-  /** @param seconds that it looks back at most. */
+  /** @param seconds it covers at most. */
   constructor(names: readonly Name[], seconds: number) {
     this.#names = names;
     this.#seconds = seconds;
@@ -23,7 +23,7 @@ export class SlidingSums<Name extends string> {
     this.#rows[place] = (this.#rows[place] ?? 0) + amount;
   }
 
-  /** @param seconds to look back; no more than it was made for. */
+  /** @param seconds to sum; no more than it covers. */
   sums(nowMs: number, seconds: number): Record<Name, number> {
     const last = this.#turn(nowMs);
     const sums = new Float64Array(this.#names.length);
@@ -38,7 +38,7 @@ export class SlidingSums<Name extends string> {
     >;
   }
 
-  /** Empty the rows of the seconds that have passed since the newest. @returns the second that runs. */
+  /** Clear the rows of the seconds that have passed since the newest. @returns the current second. */
   #turn(nowMs: number): number {
     const second = Math.floor(nowMs / 1000);
     if (second - this.#newest >= this.#seconds) this.#rows.fill(0);

@@ -1,13 +1,15 @@
-/** What is used of a WebSocket, so that both ends of one can also be parts of a simulation. One of `ws` satisfies it. */
+/**
+ * The part of a WebSocket that is used, so that both ends can also run in a simulation. The one of `ws` satisfies it.
+ */
 export interface Socket {
-  /** `socketStates`. */
+  /** One of `socketStates`. */
   readonly readyState: number;
-  /** Bytes that were sent and that the network has not taken yet. */
+  /** Bytes that were sent but not yet accepted by the network. */
   readonly bufferedAmount: number;
   send(text: string): void;
-  /** The closing handshake; what was sent before it still arrives. */
+  /** Start the closing handshake; what was sent before still arrives. */
   close(code: number, reason: string): void;
-  /** The end at once, without a word to the other side. */
+  /** End it at once, without notice to the other side. */
   terminate(): void;
   on(event: 'open' | 'ping', listener: () => void): unknown;
   on(event: 'message', listener: (data: unknown, isBinary: boolean) => void): unknown;

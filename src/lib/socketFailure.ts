@@ -1,8 +1,8 @@
 const untrusted =
-  'this machine does not trust who signed its certificate: NODE_EXTRA_CA_CERTS can name a file with that authority';
-const noTls = 'it does not speak TLS: should the address begin with http://';
+  'this machine does not trust the authority that signed its certificate; set NODE_EXTRA_CA_CERTS to a file with that authority';
+const noTls = 'it does not use TLS: should the address begin with http://';
 
-/** What is wrong with an address, a certificate or a clock: nobody who waits sees it mended. */
+/** Faults of an address, a certificate or a clock: waiting does not fix them. */
 const settings: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no such host',
   EPROTO: noTls,
@@ -21,16 +21,16 @@ const passing: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection broke off',
   EAI_AGAIN: 'the name of the host cannot be looked up',
-  ETIMEDOUT: 'the connection was not answered',
+  ETIMEDOUT: 'the connection attempt timed out',
   EPIPE: 'the connection broke off',
 };
 
-/** What the system's code of a failed connection says of settings that somebody has to mend; null for any other. */
+/** The system's code of a failed connection as a fault in settings; null for any other. */
 export function settingAtFault(code: string): string | null {
   return settings[code] ?? null;
 }
 
-/** The system's code of a failed connection in words that help; null for one that has none here. */
+/** The system's code of a failed connection in words that help; null for codes without any. */
 export function socketWords(code: string): string | null {
   return settings[code] ?? passing[code] ?? null;
 }

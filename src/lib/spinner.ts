@@ -3,11 +3,11 @@ import { type Screen, screenControls } from './screen.ts';
 import { cutToWidth } from './textWidth.ts';
 
 export interface Spinner {
-  /** What stands beside it from now on. */
+  /** Replace its text. */
   say(text: string): void;
-  /** Make place for a line of somebody else; it comes back below that. */
+  /** Clear it to make room for another line; it reappears below that. */
   clear(): void;
-  /** Take the line away. Nothing is written afterwards, not by another `stop` either. */
+  /** Remove the line. Nothing is written afterwards, not even by another `stop`. */
   stop(): void;
 }
 
@@ -15,7 +15,7 @@ const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const frameMs = 90;
 const { clearLine } = screenControls;
 
-/** A line that is alive while something is waited for. On anything but a terminal it writes nothing at all. */
+/** An animated line while something runs. Writes nothing unless the screen is a terminal. */
 export function startSpinner(screen: Screen, text: string): Spinner {
   if (!screen.isTerminal) return { say: () => {}, clear: () => {}, stop: () => {} };
   let said = text;
@@ -27,7 +27,7 @@ export function startSpinner(screen: Screen, text: string): Spinner {
     frame++;
   };
   draw();
-  // Unref'd: what is waited for keeps the process alive, not its decoration.
+  // Unref'd: the work keeps the process alive, not its decoration.
   const timer = setInterval(draw, frameMs).unref();
   return {
     say: (next) => {

@@ -1,14 +1,14 @@
 /**
- * A terminal sends Ctrl-C to npm and to the process below it, and npm passes it on: one key stroke can come twice. Only a
- * SIGINT after this time is a second one. SIGTERM comes from programs, and every one counts.
+ * A terminal sends Ctrl-C to npm and to the process below it, and npm passes it on: one key stroke can arrive twice.
+ * Only a SIGINT after this time is a second one. SIGTERM is sent by programs, and every one counts.
  */
 const sameKeyMs = 500;
 
 /**
  * Call `stop` at the first SIGTERM or SIGINT; a second one ends the process at once, with 128 plus the signal's number
- * as shells have it.
- * @param options.hangup SIGHUP stops too: a terminal that is closed sends it, once or more often, and each of them is
- * only a first one.
+ * as in shells.
+ * @param options.hangup SIGHUP stops too: a closing terminal sends it, perhaps repeatedly, and none counts as a second
+ * signal.
  */
 export function onStopSignal(stop: () => void, { hangup = false } = {}): void {
   let firstAt: number | null = null;

@@ -15,7 +15,7 @@ const after: Clock['after'] = (delayMs, task) => {
 /** The clock of this machine. */
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now(), after };
 
-/** Random bytes are drawn in blocks: one draw of 8 KiB costs as much as one of 16 bytes. */
+/** Random bytes are drawn in blocks: 8 KiB cost as much as 16 bytes. */
 const poolSize = 8192;
 
 /** Randomness fit for secrets, from the operating system. */

@@ -3,17 +3,17 @@ import { cutToWidth, textWidth } from './textWidth.ts';
 
 export interface Column<Row> {
   header: string;
-  /** May hold anything; it is made safe and put on one line. */
+  /** May return anything; it is made safe and put on one line. */
   value: (row: Row) => string;
   align?: 'left' | 'right';
-  /** Columns down to which it may be narrowed when the table is too wide; absent: never. */
+  /** Columns to which it may be narrowed when the table is too wide; absent: never. */
   shrinkTo?: number;
   /** Colours the finished cell; must not change its width. */
   paint?: (text: string, row: Row) => string;
 }
 
 export interface TableStyle {
-  /** Columns of the terminal; Infinity where there is none, and nothing is cut then. */
+  /** Columns of the terminal; Infinity where there is none, and nothing is cut. */
   width: number;
   paintHeader?: (text: string) => string;
 }
@@ -44,7 +44,7 @@ export function tableLines<Row>(
   ];
 }
 
-/** Narrow the columns that may be narrowed, the widest first, until the table fits or nothing is left to give. */
+/** Narrow the columns that may be narrowed, the widest first, until the table fits or none can shrink further. */
 function shrink<Row>(columns: readonly Column<Row>[], natural: readonly number[], width: number): number[] {
   const widths = [...natural];
   let excess = widths.reduce((sum, one) => sum + one, 0) + gap.length * (columns.length - 1) - width;
@@ -68,7 +68,7 @@ function pad<Row>({ align }: Column<Row>, text: string, width: number): string {
   return align === 'right' ? space + cell : cell + space;
 }
 
-/** Paint only what fits: an escape sequence cut in half would colour the rest of the screen. */
+/** Paint only after cutting: an escape sequence cut in half would colour the rest of the screen. */
 function join<Row>(
   columns: readonly Column<Row>[],
   texts: readonly string[],

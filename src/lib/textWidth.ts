@@ -1,6 +1,6 @@
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** Characters that a terminal draws over two columns: East Asian wide ones (UAX #11) and emoji. */
+/** Characters that take two columns on a terminal: East Asian wide ones (UAX #11) and emoji. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
 const zero = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
@@ -14,7 +14,7 @@ export function textWidth(text: string): number {
   return width;
 }
 
-/** Cut a line to `max` columns; what is cut ends with `…`. */
+/** Cut a line to `max` columns; a cut line ends with `…`. */
 export function cutToWidth(text: string, max: number): string {
   if (max <= 0) return '';
   if (text.length <= max && ascii.test(text)) return text;

@@ -1,6 +1,6 @@
 /**
- * Gives pieces of long work their turns: one of them in each turn of the event loop, whoever asks. With `nextTurn` ten
- * batches that each work for 5 ms would together hold up everybody else for 50.
+ * Schedules pieces of long work: one in each turn of the event loop, over all callers. With `nextTurn`, ten batches of
+ * 5 ms each would together block all others for 50.
  */
 export class Turns {
   readonly #waiting: (() => void)[] = [];

@@ -5,8 +5,8 @@ import { hasOneHost, isKnownHost, type OwnNames } from './hosts.ts';
 import type { Logger } from './log.ts';
 
 /**
- * Says of a refused key that it is the key, also where the status is 429 since its address had too many of them refused: a
- * worker that is being slowed down learns of its key all the same. RFC 6750, 3.1.
+ * Marks a refused key, even when the status is 429 because its address sent too many refused keys: a throttled worker
+ * learns that its key is wrong all the same. RFC 6750, 3.1.
  */
 const refusedKeyChallenge = 'Bearer error="invalid_token"';
 
@@ -17,7 +17,7 @@ export type UpgradeHandler = (
   head: Buffer,
 ) => CoordinatorError | null;
 
-/** A refusal as it is answered. */
+/** The answer to a refused upgrade. */
 export interface UpgradeRefusal {
   status: number;
   /** A problem document. */
@@ -25,10 +25,11 @@ export interface UpgradeRefusal {
 }
 
 /**
- * The one listener for upgrades on `server`: by path to whoever takes them there. No middleware sees an upgrade, so the
- * checks that all share stand here: there is one Host (400), the path is known (404), the Host is ours (403). Handlers check the rest.
- * @param options.own asked anew at every upgrade: the configuration may change.
- * @param options.failedLogin told of each key that is refused; resolves with 0, or with the seconds for which it is a 429.
+ * The one listener for upgrades on `server`: it passes each to the handler of its path. No middleware sees an upgrade,
+ * so the shared checks are here: there is one Host (400), the path is known (404), the Host is ours (403). Handlers
+ * check the rest.
+ * @param options.own read at every upgrade: the configuration may change.
+ * @param options.failedLogin called for each refused key; resolves with 0, or with the seconds for which it is a 429.
  * @param options.present turns an error into an answer.
  */
 export function routeUpgrades(
@@ -61,7 +62,7 @@ export function routeUpgrades(
   });
 }
 
-/** What is wrong with an upgrade whoever takes it; null for nothing. */
+/** What is wrong with an upgrade before any handler sees it; null for nothing. */
 function faultOf(
   request: IncomingMessage,
   handler: UpgradeHandler | undefined,
@@ -75,7 +76,7 @@ function faultOf(
     : new CoordinatorError('forbidden', 'The Host header names another service');
 }
 
-/** The answer to a refused key whose address had too many of them refused. It says why the key is refused all the same. */
+/** The answer to a refused key whose address sent too many refused keys. It also says why the key is refused. */
 export function slowedDown(refusal: CoordinatorError, waitSeconds: number): CoordinatorError {
   return new CoordinatorError(
     'rate_limited',
@@ -84,13 +85,13 @@ export function slowedDown(refusal: CoordinatorError, waitSeconds: number): Coor
   );
 }
 
-/** What is answered by upgrades and by routes where a key is refused. */
+/** The challenge that upgrades and routes send with a refused key. */
 export function challengeOf({ code, details }: CoordinatorError): string | null {
   if (details.isKeyRefused === true) return refusedKeyChallenge;
   return code === 'authentication_failed' ? 'Bearer' : null;
 }
 
-/** Node no longer looks after this connection: one whose client does not end its own side would stay for ever. */
+/** Node no longer manages this connection: if its client does not end its side, it would stay open for ever. */
 function refuse(socket: Duplex, error: CoordinatorError, { status, body }: UpgradeRefusal): void {
   const { retryAfterSeconds } = error.details;
   const challenge = challengeOf(error);

@@ -1,18 +1,18 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Vitals } from '../domain/stats.ts';
 
-/** How often the event loop is looked at; a delay is what comes on top of it. */
+/** Sampling interval of the event loop; a delay is the time beyond it. */
 const resolutionMs = 10;
-/** A figure is made of one to two of these spans. */
+/** A figure covers one to two of these spans. */
 const spanMs = 15_000;
 
-/** Watches this process. Closed, it watches no more. */
+/** Watches this process until closed. */
 export interface VitalsWatch {
   read(): Vitals;
   close(): void;
 }
 
-/** Begin to watch. Costs a timer every 10 ms, inside of Node and without a turn of the event loop. */
+/** Start to watch. Costs a timer every 10 ms, inside of Node and without a turn of the event loop. */
 export function watchVitals(): VitalsWatch {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();

@@ -1,5 +1,5 @@
 /**
- * Whether a text is of a pattern in which `*` stands for any text, also none. Linear in the text for each part of the pattern:
+ * Whether a text matches a pattern in which `*` is any text, or none. Linear in the text for each part of the pattern;
  * a regular expression of many `.*` would not be.
  */
 export function isLike(text: string, pattern: string): boolean {

@@ -1,8 +1,8 @@
 import { open, rename, rm, stat } from 'node:fs/promises';
 
 /**
- * Replace a file, or make it: whoever reads it sees the old text or the new one, also after a crash. Keeps its mode.
- * @throws as node:fs does; the old file is untouched then.
+ * Replace or create a file atomically: a reader sees the old text or the new one, also after a crash. Keeps its mode.
+ * @throws as node:fs does; the old file is unchanged then.
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const mode = await stat(path).then(

@@ -3,8 +3,7 @@ import { setLocale } from 'yup';
 const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a');
 
 /**
- * What yup says of a fault: never the value itself, which may be content, and which may be so deep that printing it
- * overflows the stack.
+ * yup's messages. They never quote the value, which may be content, or so deep that printing it overflows the stack.
  */
 setLocale({
   mixed: {
@@ -24,7 +23,7 @@ setLocale({
     integer: 'must be a whole number',
   },
   array: {
-    min: ({ min }) => `must have at least ${min} items`,
+    min: ({ min }) => `must have at least ${min} ${min === 1 ? 'item' : 'items'}`,
     max: ({ max }) => `must have at most ${max} items`,
   },
   object: { noUnknown: 'is not known' },

@@ -3,10 +3,10 @@ import { type LiveClientFrame, parseTopic } from '../domain/liveProtocol.ts';
 import { boundedList } from '../lib/boundedList.ts';
 import { frameReader } from '../lib/frames.ts';
 
-/** Topics that one frame may name, and that one connection may have. */
+/** Topics of one frame, and of one connection. */
 export const topicsMax = 100;
 const epochLengthMax = 100;
-/** Levels of nesting: an object with a list. The rest is bounded by the size of the frame. */
+/** Levels of nesting: an object with a list. The size of the frame bounds the rest. */
 const limits = { depth: 4, members: 64 * 1024, plain: 64 * 1024 };
 
 const topics = boundedList(
@@ -15,7 +15,7 @@ const topics = boundedList(
     .of(
       string()
         .required()
-        .test('topic', 'is no topic', (text) => typeof text === 'string' && parseTopic(text) !== null),
+        .test('topic', 'is not a topic', (text) => typeof text === 'string' && parseTopic(text) !== null),
     )
     .min(1)
     .required(),
@@ -31,5 +31,5 @@ const schemas: Record<LiveClientFrame['type'], Schema> = {
   ping: object({}),
 };
 
-/** Read one text frame. @returns the frame, or in one sentence what is wrong with it. */
+/** Parse one text frame. @returns the frame, or one sentence about what is wrong with it. */
 export const parseClientFrame = frameReader<LiveClientFrame>(schemas, { limits });

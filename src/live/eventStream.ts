@@ -10,11 +10,11 @@ import { closeCodes } from '../domain/workerProtocol.ts';
 import { eventStreamEvent, unnumberedEvent } from './encoding.ts';
 import type { Live } from './live.ts';
 import type { Outlet } from './outlet.ts';
-import { assertMayHear } from './topics.ts';
+import { assertMaySubscribe } from './topics.ts';
 
-/** How long a browser waits before it connects again, ms. */
+/** How long a browser waits before it reconnects, ms. */
 const retryMs = 2_000;
-/** How long the rest of a stream may take to be read once it has ended, ms. */
+/** How long a client may take to read the rest of an ended stream, ms. */
 const endMs = 1_000;
 
 /** One event stream as an outlet. */
@@ -29,7 +29,7 @@ class EventStream implements Outlet {
     this.#clock = clock;
     response.writeHead(200, {
       'Content-Type': 'text/event-stream',
-      // A proxy must neither keep nor gather it.
+      // A proxy must neither cache nor buffer it.
       'Cache-Control': 'no-store, no-transform',
       'X-Accel-Buffering': 'no',
     });
@@ -44,11 +44,11 @@ class EventStream implements Outlet {
     this.#response.write(bytes);
   }
 
-  onTaken(done: () => void): void {
+  onDrained(done: () => void): void {
     this.#response.once('drain', done);
   }
 
-  /** A comment: it keeps proxies from taking the connection for dead, and tells us when it is. */
+  /** A comment: it keeps proxies from closing an idle connection, and shows us when it is dead. */
   ping(): void {
     this.#response.write(': ping\n\n');
   }
@@ -56,7 +56,7 @@ class EventStream implements Outlet {
   end(): void {
     const response = this.#response;
     response.end();
-    // Whoever does not read would hold the connection for ever.
+    // A client that does not read would keep the connection open for ever.
     const cancel = this.#clock.after(endMs, () => response.destroy());
     response.once('close', cancel);
   }
@@ -64,17 +64,17 @@ class EventStream implements Outlet {
 
 export interface StreamRequest {
   principal: Principal;
-  /** The last event the client has; null for none. */
+  /** The last event the client received; null for none. */
   since: number | null;
 }
 
 /**
- * Turns an answer that has not begun into an event stream.
- * @throws CoordinatorError share_exceeded or rate_limited when there is no place for one more subscriber; draining.
+ * Turns a response that has not begun into an event stream.
+ * @throws CoordinatorError share_exceeded or rate_limited when there is no place for another subscriber; draining.
  */
 export type StartStream = (response: ServerResponse) => void;
 
-/** The event streams of the API. What can be refused is refused before a stream begins. */
+/** The event streams of the API. Every refusal happens before a stream begins. */
 export class EventStreams {
   readonly #live: Live;
   readonly #coordinator: Coordinator;
@@ -90,17 +90,17 @@ export class EventStreams {
 
   /**
    * The same events as on the WebSocket.
-   * @throws CoordinatorError job_not_found; forbidden for a topic that the key may not hear.
+   * @throws CoordinatorError job_not_found; forbidden for a topic that the role may not subscribe to.
    */
   async all(request: StreamRequest & { topics: readonly Topic[] }): Promise<StartStream> {
-    assertMayHear(request.principal.role, request.topics);
+    assertMaySubscribe(request.principal.role, request.topics);
     await this.#live.snapshots.assertKnown(request.topics);
     return this.#start(request, null);
   }
 
   /**
    * One job, to its end.
-   * @returns null when the client has its end already: a browser is told not to come again.
+   * @returns null when the client already has its end: the browser should not reconnect.
    * @throws CoordinatorError job_not_found.
    */
   async job(request: StreamRequest & { jobId: string }): Promise<StartStream | null> {
@@ -116,7 +116,7 @@ export class EventStreams {
     return this.#start({ ...request, topics: [topic] }, jobId);
   }
 
-  /** Why a live connection would be refused now, for people; null when there is room. */
+  /** Why a live connection would be refused now, for people; null when there is a place. */
   refusal(principal: Principal): string | null {
     return this.#live.refusal(principal)?.message ?? null;
   }
@@ -133,7 +133,7 @@ export class EventStreams {
       if (refusal !== null) throw refusal;
       const subscriber = this.#live.join(new EventStream(response, this.#clock), principal, endsWith);
       const unwatch = this.#keys.watch(principal, () => {
-        subscriber.end(closeCodes.keyRefused, 'the key is no longer taken');
+        subscriber.end(closeCodes.keyRefused, 'the key is no longer valid');
       });
       response.once('close', () => {
         unwatch();

@@ -1,27 +1,27 @@
 import type { Clock, Random } from '../domain/clock.ts';
-import { Entry } from './entry.ts';
+import { NumberedEvent } from './numberedEvent.ts';
 
-/** What the feed remembers for those who come back: at most so many events, of so many bytes. */
+/** Limits of what the feed keeps for clients that reconnect: events, and bytes. */
 const keptMax = 4_096;
 const keptBytesMax = 16 * 1024 * 1024;
-/** Numbers a start leaves to the one before it: a thousand events for every millisecond that passed. */
+/** Numbers reserved for the previous start: a thousand events for every millisecond that passed. */
 const numbersPerMs = 1_000;
 const epochBytes = 8;
 
 /**
- * Numbers every event and remembers the last ones. The numbers begin at the time of the start, so that they rise over
- * restarts too: a number of an earlier life is older than all that is remembered, never taken for one of this life.
+ * Numbers every event and keeps the last ones. The numbers start at the time of the start, so that they also rise over
+ * restarts: a number of an earlier start is older than everything kept, and never mistaken for one of this start.
  */
 export class Feed {
   /** New at each start. */
   readonly epoch: string;
-  /** Oldest first; what is forgotten is undefined. */
-  readonly #kept: (Entry | undefined)[] = [];
+  /** Oldest first; dropped entries are undefined. */
+  readonly #kept: (NumberedEvent | undefined)[] = [];
   /** Index of the oldest. */
   #first = 0;
   #bytes = 0;
   #seq: number;
-  /** The newest number that is not remembered any more. */
+  /** The newest number that is no longer kept. */
   #forgotten: number;
   readonly #onGrown = (bytes: number): void => {
     this.#bytes += bytes;
@@ -39,32 +39,32 @@ export class Feed {
     return this.#seq;
   }
 
-  /** Bytes of what is remembered, at most 16 MiB. */
+  /** Bytes of what is kept, at most 16 MiB. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /** Number an event. */
-  number(event: ConstructorParameters<typeof Entry>[1]): Entry {
+  number(event: ConstructorParameters<typeof NumberedEvent>[1]): NumberedEvent {
     this.#seq += 1;
-    return new Entry(this.#seq, event);
+    return new NumberedEvent(this.#seq, event);
   }
 
-  /** Remember an event that was just numbered. */
-  keep(entry: Entry): void {
+  /** Keep an event that was just numbered. */
+  keep(entry: NumberedEvent): void {
     entry.onGrown = this.#onGrown;
     this.#kept.push(entry);
     this.#bytes += entry.weight;
     this.#trim();
   }
 
-  /** Whether every event after `seq` that was to be kept still is. */
+  /** Whether every event after `seq` that was kept still is. */
   covers(seq: number): boolean {
     return seq >= this.#forgotten && seq <= this.#seq;
   }
 
-  /** What is remembered of the events after `seq`, oldest first. */
-  after(seq: number): Entry[] {
+  /** The kept events after `seq`, oldest first. */
+  after(seq: number): NumberedEvent[] {
     let low = this.#first;
     let high = this.#kept.length;
     while (low < high) {
@@ -85,7 +85,7 @@ export class Feed {
       this.#bytes -= oldest.weight;
       this.#forgotten = oldest.seq;
     }
-    // Cut off in large pieces: a cut moves everything that stays.
+    // Cut off in large pieces: a cut moves all remaining entries.
     if (this.#first >= keptMax) {
       this.#kept.splice(0, this.#first);
       this.#first = 0;

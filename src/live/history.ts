@@ -1,9 +1,9 @@
 import { jobOfTopic } from '../domain/liveProtocol.ts';
-import type { Entry } from './entry.ts';
 import type { Feed } from './feed.ts';
+import type { NumberedEvent } from './numberedEvent.ts';
 import type { Outputs } from './outputs.ts';
 
-/** What can be told again of each topic: events of the feed, and the output of jobs that run. */
+/** What can be sent again for each topic: events of the feed, and the output of running jobs. */
 export class History {
   readonly #feed: Feed;
   readonly #outputs: Outputs;
@@ -14,18 +14,18 @@ export class History {
   }
 
   /**
-   * Whether everything that happened to a topic after `seq` can be told.
-   * @param isWhole whether nothing of what is never remembered can be missing: `seq` is of this very moment.
+   * Whether everything that happened to a topic after `seq` can be sent again.
+   * @param isWhole whether no unkept event can be missing: nothing was numbered since `seq`.
    */
   covers(topic: string, seq: number, isWhole: boolean): boolean {
-    // Transitions and what is inspected are too many to be remembered, and of the figures only the newest count.
+    // Transitions and inspected events are too many to be kept, and of the figures only the newest matter.
     if (topic === 'machines' || topic === 'inspect' || topic === 'stats') return isWhole;
     const jobId = jobOfTopic(topic);
     return this.#feed.covers(seq) && (jobId === null || this.#outputs.covers(jobId, seq));
   }
 
   /** What happened to each topic after its number, oldest first, each event once. */
-  after(positions: ReadonlyMap<string, number>): Entry[] {
+  after(positions: ReadonlyMap<string, number>): NumberedEvent[] {
     if (positions.size === 0) return [];
     const entries = this.#feed
       .after(Math.min(...positions.values()))
@@ -37,9 +37,9 @@ export class History {
     return chunks.length === 0 ? entries : [...entries, ...chunks].sort((a, b) => a.seq - b.seq);
   }
 
-  /** The newest event of each job after `seq`, of what is remembered, oldest first. */
-  newestOfJobs(topics: ReadonlySet<string>, seq: number): Entry[] {
-    const newest = new Map<string, Entry>();
+  /** The newest kept event of each job after `seq`, oldest first. */
+  newestOfJobs(topics: ReadonlySet<string>, seq: number): NumberedEvent[] {
+    const newest = new Map<string, NumberedEvent>();
     for (const entry of this.#feed.after(seq)) {
       if (entry.jobId === null || !entry.topics.some((topic) => topics.has(topic))) continue;
       newest.delete(entry.jobId);

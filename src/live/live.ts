@@ -13,9 +13,9 @@ import type { Logger } from '../lib/log.ts';
 import { Places } from '../lib/places.ts';
 import { presentInspected } from '../present/inspection.ts';
 import { presentStats } from '../present/stats.ts';
-import type { Entry } from './entry.ts';
 import { Feed } from './feed.ts';
 import { History } from './history.ts';
+import type { NumberedEvent } from './numberedEvent.ts';
 import type { Outlet } from './outlet.ts';
 import { Outputs } from './outputs.ts';
 import { Pace } from './pace.ts';
@@ -24,19 +24,19 @@ import { Snapshots } from './snapshots.ts';
 import { Subscriber } from './subscriber.ts';
 import { topicsOf } from './topics.ts';
 
-/** Between two looks at whether subscribers are alive, ms. */
+/** Interval of the pings to subscribers, ms. */
 const pingMs = 20_000;
 const statsMs = 1_000;
 
 /**
- * Live events, from the coordinator's bus to whoever subscribes. What nobody subscribes to is numbered and remembered,
- * and neither presented nor serialised; what many subscribe to is serialised once, and leaves in one write each.
+ * Live events, from the coordinator's bus to the subscribers. An event without subscribers is numbered and kept, but
+ * neither presented nor serialised; an event with many is serialised once, and written once to each.
  */
 export class Live {
   readonly feed: Feed;
   readonly history: History;
   readonly snapshots: Snapshots;
-  /** Told when a subscriber is refused or ended. */
+  /** Counts subscribers that are refused or ended. */
   readonly figures: BoundFigures;
   readonly #outputs = new Outputs();
   readonly #coordinator: Coordinator;
@@ -46,16 +46,16 @@ export class Live {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #subscribers = new Set<Subscriber>();
-  /** How many listen to each topic. */
-  readonly #listeners = new Map<string, number>();
+  /** The number of subscribers of each topic. */
+  readonly #subscriptions = new Map<string, number>();
   readonly #pace = new Pace(() => this.flush());
-  #batch: Entry[] = [];
+  #batch: NumberedEvent[] = [];
   #isOpen = true;
   #stopPings: (() => void) | null = null;
   #stopStats: (() => void) | null = null;
   #stopMachines: (() => void) | null = null;
   #stopInspecting: (() => void) | null = null;
-  readonly #stopHearing: () => void;
+  readonly #unsubscribe: () => void;
 
   constructor(options: {
     coordinator: Coordinator;
@@ -81,7 +81,7 @@ export class Live {
     this.feed = new Feed({ clock, random });
     this.history = new History(this.feed, this.#outputs);
     this.snapshots = new Snapshots({ coordinator, feed: this.feed, outputs: this.#outputs });
-    this.#stopHearing = coordinator.bus.subscribe((event) => this.#hear(event));
+    this.#unsubscribe = coordinator.bus.subscribe((event) => this.#publish(event));
   }
 
   get isOpen(): boolean {
@@ -89,7 +89,7 @@ export class Live {
   }
 
   /**
-   * Take a place for a subscriber; whoever gets one gives it back with `release`.
+   * Take a place for a subscriber; return it with `release`.
    * @returns null, or the refusal, which is counted: share_exceeded, rate_limited, draining.
    */
   admit(principal: Principal): CoordinatorError | null {
@@ -99,12 +99,12 @@ export class Live {
     return refusal;
   }
 
-  /** What `admit` would answer now; no place is taken and nothing is counted. */
+  /** What `admit` would return now; takes no place and counts nothing. */
   refusal(principal: Principal): CoordinatorError | null {
     return this.#isOpen ? this.#places.refusal(principal) : closing();
   }
 
-  /** Give the place of a subscriber back. */
+  /** Return the place of a subscriber. */
   release(principal: Principal): void {
     this.#places.leave(principal);
   }
@@ -113,22 +113,22 @@ export class Live {
     return this.#subscribers.size;
   }
 
-  /** Characters of the output of running attempts that are remembered. */
+  /** Characters of the kept output of running attempts. */
   get outputSize(): number {
     return this.#outputs.weight;
   }
 
-  /** Bytes of the events that are remembered. */
-  get rememberedBytes(): number {
+  /** Bytes of the kept events. */
+  get keptBytes(): number {
     return this.feed.bytes;
   }
 
-  /** Bytes that were handed over and that nobody has taken yet. */
+  /** Bytes that were written and not yet accepted by the network. */
   get unsentBytes(): number {
     return [...this.#subscribers].reduce((sum, { outlet }) => sum + outlet.unsentBytes, 0);
   }
 
-  /** @param endsWith the job with whose end the connection ends too. */
+  /** @param endsWith the job whose end also ends the connection. */
   join(outlet: Outlet, principal: Principal, endsWith: string | null = null): Subscriber {
     const subscriber = new Subscriber({ outlet, principal, live: this, clock: this.#clock, endsWith });
     this.#subscribers.add(subscriber);
@@ -144,30 +144,30 @@ export class Live {
     this.#stopPings = null;
   }
 
-  /** Called by a subscriber: one more listens to a topic. */
-  listen(topic: string): void {
-    const count = (this.#listeners.get(topic) ?? 0) + 1;
-    this.#listeners.set(topic, count);
+  /** Called by a subscriber of a topic. */
+  addSubscription(topic: string): void {
+    const count = (this.#subscriptions.get(topic) ?? 0) + 1;
+    this.#subscriptions.set(topic, count);
     if (count > 1) return;
     if (topic === 'stats') this.#statsLater();
     if (topic === 'machines') this.#stopMachines = this.#coordinator.bus.watchMachines();
     if (topic === 'inspect') this.#stopInspecting = this.#inspect();
   }
 
-  /** Called by a subscriber: one less. */
-  unlisten(topic: string): void {
-    const count = (this.#listeners.get(topic) ?? 0) - 1;
+  /** Called by a subscriber that no longer needs a topic. */
+  removeSubscription(topic: string): void {
+    const count = (this.#subscriptions.get(topic) ?? 0) - 1;
     if (count > 0) {
-      this.#listeners.set(topic, count);
+      this.#subscriptions.set(topic, count);
       return;
     }
-    this.#listeners.delete(topic);
+    this.#subscriptions.delete(topic);
     if (topic === 'stats') this.#stopStats?.();
     if (topic === 'machines') this.#stopMachines?.();
     if (topic === 'inspect') this.#stopInspecting?.();
   }
 
-  /** Send what has gathered. */
+  /** Send the events collected so far. */
   flush(): void {
     const batch = this.#batch;
     if (batch.length === 0) return;
@@ -178,38 +178,38 @@ export class Live {
       try {
         subscriber.take(batch, shared);
       } catch (error) {
-        // An event that cannot be shown is a bug; it must not end the coordinator.
+        // An event that cannot be presented is a bug; it must not end the coordinator.
         this.failed(error);
-        subscriber.end(closeCodes.tryAgainLater, 'an event could not be told');
+        subscriber.end(closeCodes.tryAgainLater, 'an event could not be sent');
       }
     }
     for (const entry of batch) if (entry.onGrown === null) entry.release();
   }
 
-  /** Something went wrong that is nobody's fault outside. */
+  /** Log an error of our own. */
   failed(error: unknown): void {
     if (error instanceof CoordinatorError && error.code !== 'internal_error') return;
     this.#logger.error({ err: error }, 'a live subscriber could not be served');
   }
 
-  /** Send everybody away; nobody is taken any more. */
+  /** End all subscribers and accept no more. */
   close(): void {
     this.flush();
     this.#isOpen = false;
-    this.#stopHearing();
+    this.#unsubscribe();
     this.#pace.close();
     for (const subscriber of [...this.#subscribers]) {
-      subscriber.end(closeCodes.goingAway, 'the coordinator stops');
+      subscriber.end(closeCodes.goingAway, 'the coordinator is stopping');
     }
   }
 
-  #hear(event: LiveEvent): void {
+  #publish(event: LiveEvent): void {
     const { type, at } = event;
     const topics = topicsOf(event);
     const data = () => presentEvent(event, (job) => this.#coordinator.view(job));
     if (event.type === 'job.progress') {
       const { jobId, lease, seq, text } = event;
-      if (this.#outputs.hasHeard(jobId, lease, seq)) return;
+      if (this.#outputs.has(jobId, lease, seq)) return;
       const entry = this.feed.number({ type, at, topics, data });
       this.#outputs.add(jobId, lease, { seq, text, entry });
       this.#offer(entry);
@@ -222,14 +222,14 @@ export class Live {
       data,
       ...('job' in event ? aboutJob(event.job) : {}),
     });
-    // A job's events are the ends and beginnings of its attempts, but for those of a worker that is away for a while.
-    const goesOn = type === 'job.stuck' || type === 'job.resumed';
-    if (entry.jobId !== null && !goesOn) this.#outputs.end(entry.jobId);
+    // A job's events are the starts and ends of its attempts, except those about a worker that is temporarily away.
+    const isSameAttempt = type === 'job.stuck' || type === 'job.resumed';
+    if (entry.jobId !== null && !isSameAttempt) this.#outputs.end(entry.jobId);
     if (type !== 'transition') this.feed.keep(entry);
     this.#offer(entry);
   }
 
-  /** Tell what the actors do, from now on; nothing when the coordinator was not started to be inspected. */
+  /** Publish what the actors do from now on; null when the coordinator was not started with inspection. */
   #inspect(): (() => void) | null {
     const { inspector } = this.#coordinator;
     if (inspector === null) return null;
@@ -239,9 +239,11 @@ export class Live {
     });
   }
 
-  #offer(entry: Entry): void {
-    // Mostly nobody listens, and to look up the topics of a job takes longer than all else that is done for its event.
-    if (this.#listeners.size === 0 || !entry.topics.some((topic) => this.#listeners.has(topic))) return;
+  #offer(entry: NumberedEvent): void {
+    // Mostly there are no subscribers, and looking up the topics of a job takes longer than everything else done for
+    // its event.
+    if (this.#subscriptions.size === 0 || !entry.topics.some((topic) => this.#subscriptions.has(topic)))
+      return;
     this.#batch.push(entry);
     this.#pace.soon();
   }
@@ -256,11 +258,11 @@ export class Live {
   #statsLater(): void {
     this.#stopStats = this.#clock.after(statsMs, () => {
       this.#statsLater();
-      void this.#tellStats();
+      void this.#publishStats();
     });
   }
 
-  async #tellStats(): Promise<void> {
+  async #publishStats(): Promise<void> {
     try {
       const stats = presentStats(await this.#coordinator.stats());
       const at = this.#clock.now();

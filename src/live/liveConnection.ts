@@ -13,21 +13,21 @@ import { webSocketFrame } from './encoding.ts';
 import type { Live } from './live.ts';
 import type { Outlet } from './outlet.ts';
 import type { Subscriber } from './subscriber.ts';
-import { assertMayHear } from './topics.ts';
+import { assertMaySubscribe } from './topics.ts';
 
-/** Faults that a connection survives. */
+/** Faults before a connection is closed. */
 const faultsMax = 5;
 /** Frames a client may send within `rateWindowMs`. */
 const framesMax = 100;
-/** Pings and pongs in the same time. ws itself cuts who leaves 100 pongs unread, without a word. */
+/** Pings and pongs in the same time. ws itself silently cuts a client that leaves 100 pongs unread. */
 const controlFramesMax = 50;
 const rateWindowMs = 10_000;
 /** Pings that may go unanswered. */
 const missedMax = 2;
-/** How long a client has to answer a close before it is cut off, ms. */
+/** How long a client has to answer a close before it is cut, ms. */
 const closeMs = 1_000;
 
-/** One WebSocket of a dashboard: checked frames in, events out. */
+/** One WebSocket of a dashboard: validated frames in, events out. */
 export class LiveConnection implements Outlet {
   readonly encoding = webSocketFrame;
   readonly unnumbered = webSocketFrame;
@@ -37,16 +37,16 @@ export class LiveConnection implements Outlet {
   readonly #clock: Clock;
   readonly #subscriber: Subscriber;
   readonly #principal: Principal;
-  /** The end of the last frame being handled: they are handled one after the other. */
+  /** The end of the last frame in the queue: frames are handled one after the other. */
   #tail: Promise<void> = Promise.resolve();
   #faults = 0;
   readonly #frames = new FrameCount(framesMax, rateWindowMs);
   readonly #controls = new FrameCount(controlFramesMax, rateWindowMs);
   #missed = 0;
-  /** It was sent away; what it says until its socket is gone is not listened to. */
+  /** It was closed; frames that still arrive are ignored. */
   #isOut = false;
 
-  /** @param socket the one below the WebSocket: many frames leave it in one write. */
+  /** @param socket the one below the WebSocket: many frames fit in one write to it. */
   constructor(options: {
     webSocket: WebSocket;
     socket: Duplex;
@@ -64,17 +64,17 @@ export class LiveConnection implements Outlet {
       try {
         if (!this.#isOut) this.#receive(isBinary ? null : String(data));
       } catch (error) {
-        // A bug; one frame must not end the coordinator for everybody.
+        // A bug; one frame must not end the coordinator.
         this.#refused(error);
       }
     });
     this.#webSocket.on('pong', () => {
       this.#missed = 0;
-      this.#heardControl();
+      this.#countControlFrame();
     });
-    // Each ping is answered, at our cost.
-    this.#webSocket.on('ping', () => this.#heardControl());
-    // A frame that is too large or no frame at all; the library closes with the code that says so.
+    // Each ping costs us an answer.
+    this.#webSocket.on('ping', () => this.#countControlFrame());
+    // A frame that is too large or malformed; the library closes with the matching code.
     this.#webSocket.on('error', () => {});
     this.#webSocket.on('close', () => this.#subscriber.left());
     this.#subscriber.greet(options.principal.role, iso(this.#clock.now()));
@@ -88,7 +88,7 @@ export class LiveConnection implements Outlet {
     if (this.#webSocket.readyState === this.#webSocket.OPEN) this.#socket.write(bytes);
   }
 
-  onTaken(done: () => void): void {
+  onDrained(done: () => void): void {
     this.#socket.once('drain', done);
   }
 
@@ -108,9 +108,9 @@ export class LiveConnection implements Outlet {
     this.#webSocket.once('close', cancel);
   }
 
-  /** The key it came with is no longer taken. */
+  /** The key of the connection is no longer valid. */
   keyRefused(): void {
-    this.#subscriber.end(closeCodes.keyRefused, 'the key is no longer taken');
+    this.#subscriber.end(closeCodes.keyRefused, 'the key is no longer valid');
   }
 
   /** @param text null when the frame is binary. */
@@ -119,7 +119,7 @@ export class LiveConnection implements Outlet {
       this.#subscriber.end(closeCodes.policyViolation, 'too many frames');
       return;
     }
-    const frame = text === null ? 'frames are text, this one is binary' : parseClientFrame(text);
+    const frame = text === null ? 'frames must be text, this one is binary' : parseClientFrame(text);
     if (typeof frame === 'string') {
       this.#fault('bad_frame', frame);
       return;
@@ -127,24 +127,24 @@ export class LiveConnection implements Outlet {
     this.#tail = this.#tail.then(() => this.#handle(frame)).catch((error: unknown) => this.#refused(error));
   }
 
-  #heardControl(): void {
+  #countControlFrame(): void {
     if (!this.#controls.isOver(this.#clock.monotonic())) return;
     this.#subscriber.end(closeCodes.policyViolation, 'too many pings');
   }
 
-  /** @throws CoordinatorError job_not_found; forbidden for a topic that the key may not hear. */
+  /** @throws CoordinatorError job_not_found; forbidden for a topic that the role may not subscribe to. */
   async #handle(frame: LiveClientFrame): Promise<void> {
     const subscriber = this.#subscriber;
     if (frame.type === 'ping') {
-      subscriber.say({ type: 'pong', server_time: iso(this.#clock.now()) });
+      subscriber.sendFrame({ type: 'pong', server_time: iso(this.#clock.now()) });
     } else if (frame.type === 'unsubscribe') {
       subscriber.unsubscribe(frame.topics);
     } else if (new Set([...subscriber.topics, ...frame.topics]).size > topicsMax) {
       this.#fault('too_many_topics', `a connection may have ${topicsMax} topics; unsubscribe from some`);
     } else {
-      // A number of another life of the coordinator says nothing about this one.
+      // A number of an earlier start of the coordinator means nothing in this one.
       const isForeign = frame.epoch !== undefined && frame.epoch !== this.#live.feed.epoch;
-      assertMayHear(this.#principal.role, frame.topics);
+      assertMaySubscribe(this.#principal.role, frame.topics);
       const since = frame.since === undefined ? null : isForeign ? 0 : frame.since;
       await subscriber.subscribe(frame.topics, since);
     }
@@ -153,14 +153,14 @@ export class LiveConnection implements Outlet {
   #refused(error: unknown): void {
     this.#live.failed(error);
     const isOurs = error instanceof CoordinatorError && error.code !== 'internal_error';
-    if (isOurs) this.#subscriber.say({ type: 'error', code: error.code, message: error.message });
+    if (isOurs) this.#subscriber.sendFrame({ type: 'error', code: error.code, message: error.message });
     else this.#subscriber.end(closeCodes.tryAgainLater, 'the frame could not be handled');
   }
 
-  /** A frame that breaks the protocol: told each time, and the connection ends when it goes on. */
+  /** A frame that breaks the protocol: each is reported, and too many close the connection. */
   #fault(code: string, message: string): void {
     this.#faults += 1;
-    this.#subscriber.say({ type: 'error', code, message });
+    this.#subscriber.sendFrame({ type: 'error', code, message });
     if (this.#faults >= faultsMax) {
       this.#subscriber.end(closeCodes.policyViolation, 'too many bad frames');
     }

@@ -14,10 +14,10 @@ import { isOwnOrigin } from '../lib/hosts.ts';
 import type { Live } from './live.ts';
 import { LiveConnection } from './liveConnection.ts';
 
-/** Fragments of one message: a client has no reason to send many. */
+/** Fragments of one message: no real client sends many. */
 const fragmentsMax = 16;
 
-/** Takes the sockets of dashboards. Koa sees no upgrade, so every check that is theirs stands here. */
+/** Accepts the sockets of dashboards. Koa sees no upgrade, so their own checks are here. */
 export class LiveSocket {
   readonly #sockets = new WebSocketServer({
     noServer: true,
@@ -54,13 +54,13 @@ export class LiveSocket {
     this.#roleRefused = options.roleRefused;
   }
 
-  /** Take the upgrade to `/ws`. @returns null, or the error that refuses it. */
+  /** Handle the upgrade to `/ws`. @returns null, or the error that refuses it. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): CoordinatorError | null {
     const principal = this.#principal(request);
     if (principal instanceof CoordinatorError) return principal;
     if (!roleMay(principal.role, 'viewer')) {
       this.#roleRefused(request, principal, { path: '/ws', needs: 'viewer' });
-      const message = `A key with the role ${principal.role} may not hear live events; it needs viewer`;
+      const message = `A key with the role ${principal.role} may not receive live events; it needs viewer`;
       return new CoordinatorError('forbidden', message);
     }
     const refusal = this.#connections.claim(socket, principal) ?? this.#live.admit(principal);
@@ -80,28 +80,28 @@ export class LiveSocket {
     return null;
   }
 
-  /** Cut whatever is still there. */
+  /** Cut all open sockets. */
   close(): void {
     for (const socket of this.#sockets.clients) socket.terminate();
   }
 
   /**
-   * Who comes, or the error that refuses them. A browser sends an Origin, which must be our own, and a ticket, since it
-   * can set no header; a program sends its key. A ticket without an Origin is of a page that hides where it is from.
+   * The principal, or the error that refuses it. A browser sends an Origin, which must be our own, and a ticket, since
+   * it can set no header; a program sends its key. A ticket without an Origin is from a page that hides its origin.
    */
   #principal({ headers }: IncomingMessage): Principal | CoordinatorError {
     const { origin, authorization, host = '' } = headers;
     const ticket = offeredTicket(headers['sec-websocket-protocol']);
     const isForeign = origin !== undefined && !isOwnOrigin(origin, host, this.#config());
     if (isForeign || (origin === undefined && authorization === undefined && ticket !== null)) {
-      return new CoordinatorError('forbidden', 'A browser may connect from the page of this service alone');
+      return new CoordinatorError('forbidden', 'A browser may connect only from the page of this service');
     }
     if (authorization !== undefined || ticket === null) {
       const principal = this.#keys.authenticate(authorization);
       return typeof principal === 'string' ? notAuthenticated(principal) : principal;
     }
     const principal = this.#tickets.redeem(ticket);
-    // The key may have been taken back since the ticket was issued.
+    // The key may have been revoked since the ticket was issued.
     if (principal !== null && this.#keys.isValid(principal)) return principal;
     return notAuthenticated('the ticket is unknown, was used already, or is older than 30 seconds');
   }
@@ -111,7 +111,7 @@ function notAuthenticated(why: string): CoordinatorError {
   return new CoordinatorError('authentication_failed', `Authentication failed: ${why}`);
 }
 
-/** The ticket among the subprotocols that are offered, `svc.v1, ticket.<t>`. */
+/** The ticket among the offered subprotocols, `svc.v1, ticket.<t>`. */
 function offeredTicket(protocols: string | undefined): string | null {
   const offered = (protocols ?? '').split(',').map((protocol) => protocol.trim());
   return offered.find((protocol) => protocol.startsWith(ticketPrefix))?.slice(ticketPrefix.length) ?? null;

@@ -1,17 +1,17 @@
 import type { JobOutput } from '../domain/liveProtocol.ts';
-import type { Entry } from './entry.ts';
+import type { NumberedEvent } from './numberedEvent.ts';
 
-/** Of one job: the newest characters are kept. */
+/** For one job: the newest characters are kept. */
 const jobCharactersMax = 256 * 1024;
-/** Of all jobs: those that have been quiet for longest lose theirs first. */
+/** For all jobs: the ones idle for longest lose theirs first. */
 const charactersMax = 64 * 1024 * 1024;
-/** What a chunk weighs besides its text. */
+/** Memory of a chunk besides its text. */
 const chunkWeight = 256;
 
 interface Chunk {
   readonly seq: number;
   readonly text: string;
-  readonly entry: Entry;
+  readonly entry: NumberedEvent;
 }
 
 interface Output {
@@ -24,7 +24,7 @@ interface Output {
   droppedSeq: number;
 }
 
-/** What running attempts have said so far, so that a late viewer sees it too. It goes when the attempt ends. */
+/** The output of running attempts so far, for viewers who join late. Dropped when the attempt ends. */
 export class Outputs {
   readonly #byJob = new Map<string, Output>();
   #weight = 0;
@@ -33,7 +33,7 @@ export class Outputs {
     return this.#byJob.size;
   }
 
-  /** Characters that are kept, of all jobs, with what the chunks weigh besides. */
+  /** Kept characters of all jobs, with the chunks' own memory. */
   get weight(): number {
     return this.#weight;
   }
@@ -44,7 +44,7 @@ export class Outputs {
     const isSame = known?.lease === lease;
     if (!isSame) this.end(jobId);
     const output = isSame ? known : { lease, chunks: [], weight: 0, lastSeq: chunk.seq - 1, droppedSeq: 0 };
-    // Set anew each time: the map is in the order of the last chunk.
+    // Set again each time: the map is ordered by the last chunk.
     this.#byJob.delete(jobId);
     this.#byJob.set(jobId, output);
     output.chunks.push(chunk);
@@ -57,8 +57,8 @@ export class Outputs {
     }
   }
 
-  /** Whether the chunk was heard before: a worker that has connected again may repeat itself. */
-  hasHeard(jobId: string, lease: number, seq: number): boolean {
+  /** Whether the chunk is a duplicate: a worker that has reconnected may repeat itself. */
+  has(jobId: string, lease: number, seq: number): boolean {
     const known = this.#byJob.get(jobId);
     return known?.lease === lease && seq <= known.lastSeq;
   }
@@ -85,8 +85,8 @@ export class Outputs {
     return (this.#byJob.get(jobId)?.droppedSeq ?? 0) <= seq;
   }
 
-  /** The chunks told after event `seq`. */
-  after(jobId: string, seq: number): Entry[] {
+  /** The chunks sent after event `seq`. */
+  after(jobId: string, seq: number): NumberedEvent[] {
     const chunks = this.#byJob.get(jobId)?.chunks ?? [];
     return chunks.flatMap(({ entry }) => (entry.seq > seq ? [entry] : []));
   }

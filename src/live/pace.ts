@@ -1,7 +1,7 @@
-/** Events that follow within this time of others leave together with them: the eye sees no difference, the sockets do. */
+/** Events within this time are sent together: the eye sees no difference, the sockets do. */
 const paceMs = 25;
 
-/** Calls `run` soon, and again at most forty times a second. Only how often is its business, so it needs no clock. */
+/** Calls `run` soon, and at most forty times a second. Only its pace depends on time, so it needs no clock. */
 export class Pace {
   readonly #run: () => void;
   #ranAt = Number.NEGATIVE_INFINITY;
@@ -12,14 +12,14 @@ export class Pace {
     this.#run = run;
   }
 
-  /** There is something to do. */
+  /** Request a run. */
   soon(): void {
     if (this.#timer !== null || this.#isClosed) return;
     const waitMs = Math.max(0, this.#ranAt + paceMs - performance.now());
     this.#timer = setTimeout(() => this.#run(), waitMs);
   }
 
-  /** It was done, by `run` or before its time. */
+  /** A run has happened, by `run` or earlier. */
   done(): void {
     this.#ranAt = performance.now();
     if (this.#timer !== null) clearTimeout(this.#timer);

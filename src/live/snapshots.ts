@@ -21,7 +21,7 @@ import type { Outputs } from './outputs.ts';
 /** Newest jobs in the snapshot of `jobs`. */
 const latestMax = 50;
 
-/** The state of a topic. Every event up to `seq` is in it, and perhaps some that came later. */
+/** The state of a topic. It contains every event up to `seq`, and perhaps some later ones. */
 export class Snapshot {
   readonly topic: Topic;
   readonly seq: number;
@@ -37,7 +37,7 @@ export class Snapshot {
     this.#data = data;
   }
 
-  /** @param isAfterGap whether it makes up for events that were lost. */
+  /** @param isAfterGap whether it replaces events that were lost. */
   message(isAfterGap: boolean): Message {
     if (this.#message === null) {
       const { topic, seq } = this;
@@ -48,12 +48,12 @@ export class Snapshot {
   }
 }
 
-/** Reads what a subscriber must know before the first event of a topic makes sense. */
+/** Reads the state that a subscriber needs before the first event of a topic. */
 export class Snapshots {
   readonly #coordinator: Coordinator;
   readonly #feed: Feed;
   readonly #outputs: Outputs;
-  /** The last ones, shared by all who come before anything has happened. */
+  /** The last ones, shared by all subscribers until the next event. */
   readonly #last = new Map<Topic, Promise<Snapshot>>();
   #lastSeq = 0;
 
@@ -71,14 +71,14 @@ export class Snapshots {
     const known = this.#last.get(topic);
     if (known !== undefined) return known;
     const read = this.#read(topic, seq);
-    // Jobs are many, and a second viewer of the same one is rare.
+    // Jobs are many, and it is rare that one has two viewers.
     if (topic !== 'jobs' && topic !== 'workers' && topic !== 'providers') return read;
     this.#last.set(topic, read);
     read.catch(() => this.#last.delete(topic));
     return read;
   }
 
-  /** @throws CoordinatorError job_not_found when one of the topics is of no job. Keeps none of them. */
+  /** @throws CoordinatorError job_not_found when the job of a topic does not exist. Keeps no snapshot. */
   async assertKnown(topics: readonly Topic[]): Promise<void> {
     for (const topic of topics) {
       const jobId = jobOfTopic(topic);

@@ -2,25 +2,25 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { BodyRefusal, BoundFigures, ConnectionEnd, EndReason } from '../lib/boundFigures.ts';
 
-/** What is asked at a scrape. */
+/** Read at a scrape. */
 export interface BoundLevels {
   connections(): number;
   subscribers(): number;
-  /** Bytes of request bodies that are being read or parsed. */
+  /** Bytes of request bodies being read or parsed. */
   bodyBytes(): number;
-  /** Bytes of answers and live events that wait for their readers. */
+  /** Bytes of answers and live events waiting for their readers. */
   answerBytes(): number;
-  /** Bytes for live subscribers that nobody has taken yet. */
+  /** Unread bytes of live subscribers. */
   unsentBytes(): number;
-  /** Characters of running attempts that are remembered for late viewers. */
+  /** Kept output of running attempts for late viewers, characters. */
   outputSize(): number;
-  /** Bytes of events that are remembered for subscribers who come back. */
-  rememberedBytes(): number;
-  /** Tickets that were issued and have not been used. */
+  /** Bytes of events kept for subscribers that reconnect. */
+  keptBytes(): number;
+  /** Issued and unused tickets. */
   tickets(): number;
 }
 
-/** How near everything that is bounded is to its bound, and what was refused or ended at it. */
+/** The levels of everything that is bounded, and what was refused or ended at the bounds. */
 export class BoundMetrics implements BoundFigures {
   readonly #requests;
   readonly #connectionsRefused;
@@ -49,77 +49,65 @@ export class BoundMetrics implements BoundFigures {
         },
       });
     };
-    gauge('svc_connections', 'TCP connections, those of workers and dashboards with them.', (levels) =>
+    gauge('svc_connections', 'TCP connections, including those of workers and dashboards.', (levels) =>
       levels.connections(),
     );
-    gauge('svc_live_subscribers', 'Dashboards and event streams that listen.', (levels) =>
+    gauge('svc_live_subscribers', 'Connected dashboards and event streams.', (levels) =>
       levels.subscribers(),
     );
-    gauge('svc_body_bytes', 'Bytes of request bodies that are being read or parsed.', (levels) =>
-      levels.bodyBytes(),
-    );
-    gauge('svc_answer_bytes', 'Large answers and live events that wait for their readers.', (levels) =>
+    gauge('svc_body_bytes', 'Bytes of request bodies being read or parsed.', (levels) => levels.bodyBytes());
+    gauge('svc_answer_bytes', 'Large answers and live events waiting for their readers.', (levels) =>
       levels.answerBytes(),
     );
-    gauge('svc_live_unsent_bytes', 'Bytes that live subscribers have not taken yet.', (levels) =>
-      levels.unsentBytes(),
+    gauge('svc_live_unsent_bytes', 'Unread bytes of live subscribers.', (levels) => levels.unsentBytes());
+    gauge('svc_live_output_characters', 'Kept output of running attempts.', (levels) => levels.outputSize());
+    gauge('svc_live_remembered_bytes', 'Events kept for subscribers that reconnect.', (levels) =>
+      levels.keptBytes(),
     );
-    gauge('svc_live_output_characters', 'Output of running attempts that is remembered.', (levels) =>
-      levels.outputSize(),
-    );
-    gauge(
-      'svc_live_remembered_bytes',
-      'Events that are remembered for subscribers who come back.',
-      (levels) => levels.rememberedBytes(),
-    );
-    gauge('svc_tickets', 'Tickets that were issued and have not been used.', (levels) => levels.tickets());
+    gauge('svc_tickets', 'Issued and unused tickets.', (levels) => levels.tickets());
     this.#requests = counter('svc_requests_refused_total', 'Requests answered with a problem.', ['code']);
     this.#connectionsRefused = counter(
       'svc_connections_refused_total',
-      'Connections closed at once, since there were as many as may be.',
+      'Connections closed at once because the maximum was reached.',
     );
     this.#connectionsUnread = counter(
       'svc_connections_unread_total',
-      'Connections cut, since their client read nothing of an answer.',
+      'Connections cut because their client read nothing of an answer.',
     );
     this.#connectionsEnded = counter(
       'svc_connections_ended_total',
-      'Connections that were ended, or what was under way on them: for room, requests ahead of their answers, slow reading, or a key that ended.',
+      'Connections ended, or the request running on them: for room, too much pipelining, slow reading, or an invalid key.',
       ['reason'],
     );
     this.#broken = counter(
       'svc_requests_broken_total',
-      'Requests that were no HTTP, had too large a head, or were not there in time, by answer.',
+      'Requests that were not HTTP, had too large a head, or were too late, by answer.',
       ['status'],
     );
-    this.#bodies = counter(
-      'svc_bodies_refused_total',
-      'Bodies of requests that found no room or lost it, by reason.',
-      ['reason'],
-    );
-    this.#keys = counter('svc_keys_refused_total', 'Keys and tickets that were refused, by answer.', [
-      'status',
+    this.#bodies = counter('svc_bodies_refused_total', 'Request bodies refused or cut, by reason.', [
+      'reason',
     ]);
+    this.#keys = counter('svc_keys_refused_total', 'Refused keys and tickets, by answer.', ['status']);
     this.#subscribers = counter(
       'svc_live_subscribers_refused_total',
-      'Subscribers refused, since there were as many as may be.',
+      'Subscribers refused because the maximum was reached.',
     );
     this.#sockets = counter(
       'svc_sockets_ended_total',
-      'Sockets of workers and of live subscribers that were ended, by close code.',
+      'Sockets of workers and live subscribers ended by the service, by close code.',
       ['kind', 'reason'],
     );
     this.#slowed = counter(
       'svc_worker_slowed_total',
-      'Times that a worker sent so many frames, or bytes, that it was not read for the rest of a second.',
+      'Times that reading from a worker paused for the rest of a second because of too many frames or bytes.',
     );
     this.#held = counter(
       'svc_worker_held_total',
-      'Times that nothing was read of a worker until there was memory for the rest of a large frame.',
+      'Times that reading from a worker paused until there was memory for the rest of a large frame.',
     );
   }
 
-  /** From now on these are the levels. */
+  /** Read the levels from this source. */
   watch(levels: BoundLevels): void {
     this.#levels = levels;
   }

@@ -5,7 +5,7 @@ import type { NanoDollars } from '../domain/money.ts';
 import type { KnownNames } from './knownNames.ts';
 import { BoundedLabel, Children } from './labels.ts';
 
-/** As the conventions of OpenTelemetry for generative AI have them; local models take longer, so three more. */
+/** The conventions of OpenTelemetry for generative AI; local models take longer, so three more. */
 const operationSeconds = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68,
   655.36,
@@ -17,11 +17,11 @@ const claimSeconds = [
   0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 1800, 3600, 21_600,
 ];
 const prioritiesMax = 20;
-/** The one operation that workers do. */
+/** The one operation of workers. */
 const operation = 'chat';
 const ofModel = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
 
-/** What jobs and their attempts came to, counted as it becomes durable: some 3 µs a job in all. */
+/** Totals of jobs and their attempts, counted when durable: some 3 µs a job in all. */
 export class JobMetrics {
   readonly #names: KnownNames;
   readonly #priorities = new BoundedLabel(prioritiesMax);
@@ -47,7 +47,7 @@ export class JobMetrics {
     this.#claims = new Children((priority) => claims.labels(priority ?? ''));
     const attempts = new Counter({
       name: 'svc_attempts_total',
-      help: 'Attempts that ended. One that was taken for lost and then completes counts as both.',
+      help: 'Attempts that ended. One that was counted as lost and then completes counts as both.',
       labelNames: ['gen_ai_provider_name', 'outcome', 'error_type'],
       registers,
     });
@@ -84,14 +84,14 @@ export class JobMetrics {
     this.#dollars = new Children((...labels) => dollars.labels(...labels));
     const unknown = new Counter({
       name: 'svc_attempts_unknown_cost_total',
-      help: 'Attempts that ended without anybody knowing what they cost; some are told later.',
+      help: 'Attempts that ended with unknown cost; some are reported later.',
       labelNames: ['gen_ai_provider_name'],
       registers,
     });
     this.#unknown = new Children((...labels) => unknown.labels(...labels));
     const implausible = new Counter({
       name: 'svc_usage_implausible_total',
-      help: 'Attempts whose worker told more tokens than cost.tokens_max_per_attempt; they are in no sum.',
+      help: 'Attempts whose worker reported more tokens than cost.tokens_max_per_attempt; no sum includes them.',
       labelNames: ['gen_ai_provider_name'],
       registers,
     });
@@ -116,9 +116,9 @@ export class JobMetrics {
 
   #changed(old: Attempt | undefined, attempt: Attempt): void {
     const { outcome, error, usage, cost } = attempt;
-    // Where no model was asked for, the worker's word takes its place.
-    const isTold = old !== undefined && old.model === null;
-    const [provider, model] = this.#names.pair(attempt.provider, attempt.model, isTold);
+    // Without a requested model, the worker's report replaces it.
+    const isReported = old !== undefined && old.model === null;
+    const [provider, model] = this.#names.pair(attempt.provider, attempt.model, isReported);
     if (outcome !== null && outcome !== old?.outcome) {
       const errorType = outcome === 'completed' ? '' : (error?.class ?? outcome);
       this.#attempts.of(provider, outcome, errorType).inc();

@@ -3,15 +3,15 @@ import { nameLengthMax } from '../domain/limits.ts';
 import type { ProviderView } from '../domain/provider.ts';
 import { BoundedLabel, other } from './labels.ts';
 
-/** Providers, and pairs of provider and model, that get labels of their own. */
+/** Providers, and pairs of provider and model, with labels of their own. */
 const providersMax = 100;
 const pairsMax = 100;
-/** The label of a model that nobody has named. */
+/** The label for no model. */
 const noModel = 'none';
 
 /**
- * Which providers and models a label may name: those that are configured or that a worker serves or advertises, also
- * after it has left. Clients may name any; their inventions are `other`.
+ * The providers and models that get labels: those that are configured or that a worker serves or advertises, even after
+ * it has left. Clients may invent others; they are `other`.
  */
 export class KnownNames {
   readonly #config: () => Config;
@@ -25,7 +25,7 @@ export class KnownNames {
     this.#providers = providers;
   }
 
-  /** The fleet or the configuration may be another one: look at both again when the next name comes. */
+  /** The fleet or the configuration may have changed: read both again at the next name. */
   forget(): void {
     this.#known = null;
   }
@@ -38,15 +38,16 @@ export class KnownNames {
 
   /**
    * The labels of a provider that has run something, so that some worker served it, and of a model.
-   * @param isTold by the worker that ran it, and not asked for by a client.
+   * @param isReported by its worker, not requested by a client.
    */
-  pair(provider: string, model: string | null, isTold: boolean): [provider: string, model: string] {
+  pair(provider: string, model: string | null, isReported: boolean): [provider: string, model: string] {
     const label = this.#providerLabels.of(provider);
     if (model === null) return [label, noModel];
-    // Earlier versions kept what a worker said, at any length.
+    // Earlier versions stored a worker's texts at any length.
     if (model.length > nameLengthMax) return [label, other];
     const pair = pairOf(provider, model);
-    const isKnown = label !== other && (isTold || this.#pairLabels.has(pair) || this.#look().pairs.has(pair));
+    const isKnown =
+      label !== other && (isReported || this.#pairLabels.has(pair) || this.#look().pairs.has(pair));
     return [label, isKnown && this.#pairLabels.of(pair) === pair ? model : other];
   }
 

@@ -1,7 +1,7 @@
-/** Stands for everything that has no label of its own. */
+/** The label of everything without its own. */
 export const other = 'other';
 
-/** Values of a label that are taken as they come, up to a bound: each is a set of time series for as long as a scraper keeps them. */
+/** Values of a label, up to a bound: each is a set of time series for as long as a scraper keeps them. */
 export class BoundedLabel {
   readonly #max: number;
   readonly #taken = new Set<string>();
@@ -22,12 +22,12 @@ export class BoundedLabel {
   }
 }
 
-/** Children of metrics, one a combination of labels, so that the labels are put together once and not every time. */
+/** Children of metrics, one for each combination of labels, so that the labels are combined once. */
 export class Children<T> {
   readonly #make: (...labels: string[]) => T;
   readonly #known = new Map<string, T>();
 
-  /** @param make called once for each combination; the caller bounds what comes in. */
+  /** @param make called once for each combination; the caller bounds their number. */
   constructor(make: (...labels: string[]) => T) {
     this.#make = make;
   }

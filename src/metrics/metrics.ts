@@ -12,11 +12,11 @@ const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 const commitSeconds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
 /**
- * Everything that GET /metrics tells. What happens is counted as it happens; what stands is asked of the coordinator at
- * a scrape. No label is unbounded, and none holds content.
+ * The metrics of GET /metrics. Events are counted as they happen; levels are read from the coordinator at a scrape. No
+ * label is unbounded, and none contains content.
  */
 export class Metrics {
-  /** What is bounded, and what was refused there. */
+  /** Bounded resources, and what was refused there. */
   readonly bounds: BoundMetrics;
   readonly #registry = new Registry();
   readonly #requests;
@@ -34,7 +34,7 @@ export class Metrics {
     const setState = createStateGauges(this.#registry, names);
     const requests = new Histogram({
       name: 'http_server_request_duration_seconds',
-      help: 'Requests by route; those that ask to wait for a job take as long as that.',
+      help: 'Requests by route; those that wait for a job include the wait.',
       labelNames: ['http_request_method', 'http_route', 'http_response_status_class'],
       buckets: requestSeconds,
       registers,
@@ -72,13 +72,13 @@ export class Metrics {
     return this.#render();
   }
 
-  /** A request was answered. @param route as it is declared, with `:id` in place of an id. */
+  /** A request was answered. @param route as declared, with `:id` for an id. */
   requested(method: string, route: string, status: number, tookMs: number): void {
     const known = methods.includes(method) ? method : other;
     this.#requests.of(known, route, `${Math.floor(status / 100)}xx`).observe(tookMs / 1000);
   }
 
-  /** A commit has ended well. */
+  /** A commit has succeeded. */
   committed(tookMs: number): void {
     this.#commits.observe(tookMs / 1000);
   }

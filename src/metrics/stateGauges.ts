@@ -7,14 +7,14 @@ import type { KnownNames } from './knownNames.ts';
 
 const provider = 'gen_ai_provider_name';
 
-/** What stands at the moment of a scrape; nothing of it is kept up in between. @returns what sets all of it. */
+/** Levels, read at a scrape and not maintained in between. @returns a function that sets all of them. */
 export function createStateGauges(
   registry: Registry,
   names: KnownNames,
 ): (stats: Stats, providers: readonly ProviderView[]) => void {
   const gauge = (name: string, help: string, labelNames: string[] = []) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
-  gauge('svc_info', 'The version that runs.', ['version']).labels(version).set(1);
+  gauge('svc_info', 'The running version.', ['version']).labels(version).set(1);
   const jobs = gauge('svc_jobs', 'Jobs by state.', ['state']);
   const queue = gauge('svc_queue_jobs', 'Jobs that could run now.', [provider, 'priority']);
   const oldest = gauge('svc_queue_oldest_wait_seconds', 'Wait of the oldest job that could run now.', [
@@ -23,20 +23,23 @@ export function createStateGauges(
   ]);
   const workers = gauge('svc_workers_connected', 'Connected workers.');
   const slots = gauge('svc_slots', 'Slots of connected workers.');
-  const taken = gauge('svc_slots_taken', 'Slots of connected workers that are taken.');
+  const taken = gauge('svc_slots_taken', 'Slots of connected workers in use.');
   const ofProvider = {
-    state: gauge('svc_provider_state', '1 for the state that the provider is in.', [provider, 'state']),
+    state: gauge('svc_provider_state', '1 for the current state of the provider.', [provider, 'state']),
     slots: gauge('svc_provider_slots', 'Slots of connected workers that serve the provider.', [provider]),
-    free: gauge('svc_provider_slots_free', 'Of these, slots that a job could be given now.', [provider]),
-    requests: gauge('svc_provider_requests', 'Requests under way.', [provider]),
+    free: gauge('svc_provider_slots_free', 'Of these, slots that could take a job now.', [provider]),
+    requests: gauge('svc_provider_requests', 'Running requests.', [provider]),
     failures: gauge('svc_provider_breaker_failures', 'Failures in the window of the circuit breaker.', [
       provider,
     ]),
   };
   const paused = gauge('svc_queue_paused', '1 while an operator has paused the queue.');
   const accepting = gauge('svc_accepting_jobs', '1 while jobs are accepted.');
-  const journal = gauge('svc_journal_bytes', 'Journal that no checkpoint has in it: what a start replays.');
-  const store = gauge('svc_store_up', '1 while the store takes writes.');
+  const journal = gauge(
+    'svc_journal_bytes',
+    'Journal that is not in a checkpoint yet: what a start replays.',
+  );
+  const store = gauge('svc_store_up', '1 while the store accepts writes.');
   const delay = gauge('svc_event_loop_delay_p99_seconds', 'How late the event loop was, 99th percentile.');
   const changing = [queue, oldest, ...Object.values(ofProvider)];
   return (stats, views) => {
@@ -64,7 +67,7 @@ export function createStateGauges(
   };
 }
 
-/** Groups of providers that have no label of their own are one group. */
+/** Groups of providers without labels of their own are one group. */
 function setQueue(stats: Stats, names: KnownNames, queue: Gauge, oldest: Gauge): void {
   const waits = new Map<string, number>();
   for (const { provider: name, priority, ready, oldestWaitMs } of stats.pending) {

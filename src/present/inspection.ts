@@ -2,7 +2,7 @@ import type { Inspected, Inspection } from '../domain/inspection.ts';
 import { iso } from '../domain/wire/iso.ts';
 import type { WireInspected, WireInspection } from '../domain/wire/machine.ts';
 
-/** What actors did lately, as the API shows it. */
+/** What actors did recently, for the API. */
 export function presentInspection({ isOn, actors, events }: Inspection): WireInspection {
   return {
     enabled: isOn,

@@ -18,15 +18,15 @@ import type { WireAttempt, WireJob, WireJobResult, WireRouteStep } from '../doma
 import { messageLengthMax } from '../domain/workerProtocol.ts';
 import { excerptOf, isLong, shortened, shortenedMessages } from './shortened.ts';
 
-/** Parts of a job that lists leave out or shorten unless they are asked for. */
+/** Parts of a job that lists omit or shorten by default. */
 export type Included = ReadonlySet<'request' | 'input' | 'result'>;
 
 const nothing: Included = new Set();
 
-/** Steps of the routing and attempts that lists show, the last ones. */
+/** The last routing steps and attempts in lists. */
 const stepsMax = 10;
 
-/** What was asked for, and what became of it: what lists show less of. */
+/** The request and its results: lists show less of them. */
 type RequestPart = Pick<
   WireJob,
   | 'prompt'
@@ -47,7 +47,7 @@ type CoursePart = Pick<
   'route' | 'route_truncated' | 'attempts' | 'attempts_truncated' | 'result' | 'error' | 'error_truncated'
 >;
 
-/** A job as the API shows it, whole. */
+/** A whole job for the API. */
 export function presentJob(view: JobView): WireJob {
   const { life, request } = view.job;
   return present(view, wholeRequest(request), {
@@ -59,9 +59,9 @@ export function presentJob(view: JobView): WireJob {
 }
 
 /**
- * A job as lists and live events show it: without its result, and with everything that can be long cut down, to some 2 KB
- * as a rule and some 30,000 characters at most. What is cut says so.
- * @param include `request` shows all that was asked for, `input` the beginning of the input, `result` all of the result.
+ * A job for lists and live events: without its result, and with all long fields cut, usually to some 2 KB and at most
+ * some 30,000 characters. Cut fields are marked.
+ * @param include `request` for the whole request, `input` for the start of the input, `result` for the whole result.
  */
 export function presentListed(view: JobView, include = nothing): WireJob {
   const { life, request } = view.job;
@@ -187,11 +187,9 @@ function presentAttempt(attempt: Attempt): WireAttempt {
   };
 }
 
-/*
- * Earlier versions kept what a worker said at any length. Nothing that is written today is cut here.
- */
+/* Earlier versions stored a worker's texts at any length. Nothing written today is cut here. */
 
-/** Characters; those of a message that is cut when it comes, with the words that say so. */
+/** Characters of a message that was cut on arrival, with the words that say so. */
 const shownMessageMax = messageLengthMax + 100;
 
 function shownFailure(failure: Failure | null): Failure | null {

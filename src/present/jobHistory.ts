@@ -3,7 +3,7 @@ import { historyOf } from '../domain/jobHistory.ts';
 import { iso } from '../domain/wire/iso.ts';
 import type { WireJobHistory } from '../domain/wire/job.ts';
 
-/** The states that a job went through, as the API shows them. */
+/** The states of a job so far, for the API. */
 export function presentHistory(job: JobRecord): WireJobHistory {
   const { entries, isTruncated } = historyOf(job);
   return {

@@ -1,7 +1,7 @@
 import type { MachineDefinition, StateDefinition, TransitionDefinition } from '../domain/machine.ts';
 import type { WireMachine, WireMachineState, WireMachineTransition } from '../domain/wire/machine.ts';
 
-/** A machine as the API shows it, with the actors that are in each state now. @param counts by path of the state. */
+/** A machine for the API, with the number of actors in each state. @param counts by path of the state. */
 export function presentMachine(
   definition: MachineDefinition,
   counts: Readonly<Record<string, number>>,
@@ -19,14 +19,14 @@ export function presentMachine(
 
 function presentState(state: StateDefinition, counts: Readonly<Record<string, number>>): WireMachineState {
   const { path, description, kind, initial, tags, transitions } = state;
-  // A state that has others inside holds their actors.
+  // A compound state includes the actors of its children.
   const count = Object.entries(counts)
     .filter(([at]) => at === path || at.startsWith(`${path}.`))
     .reduce((sum, [, inside]) => sum + inside, 0);
   return { path, description, kind, initial, tags, count, transitions: transitions.map(presentTransition) };
 }
 
-/** One word an idea: inside and on the wire they are the same. */
+/** One word per idea: internally and on the wire they are the same. */
 function presentTransition(transition: TransitionDefinition): WireMachineTransition {
   return transition;
 }

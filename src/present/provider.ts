@@ -2,7 +2,7 @@ import type { ProviderView } from '../domain/provider.ts';
 import { iso } from '../domain/wire/iso.ts';
 import { type WireProvider, wireBreakerSettings, wireRateLimit } from '../domain/wire/provider.ts';
 
-/** A provider as the API shows it. */
+/** A provider for the API. */
 export function presentProvider(view: ProviderView): WireProvider {
   const { rateLimit, breaker, fleet } = view;
   return {

@@ -1,24 +1,24 @@
 import type { Message } from '../domain/job.ts';
 
-/** Characters of a text that lists show. */
+/** Characters of a text in lists. */
 const excerptMax = 500;
-/** Characters that lists show of what is neither a text nor a name: messages, parameters. */
+/** Characters in lists of messages, parameters and other values. */
 const valueMax = 2_000;
 
-/** The first 500 characters of a text, one less where that would cut a character into halves. */
+/** The first 500 characters of a text, one less where that would split a character. */
 export function excerptOf(text: string): string {
   return beginning(text, excerptMax);
 }
 
-/** Whether `excerptOf` leaves something out. */
+/** Whether `excerptOf` cuts the text. */
 export function isLong(text: string): boolean {
   return text.length > excerptMax;
 }
 
 /**
- * A JSON value cut down to some 2,000 characters, keys included: each text in it to its first 500, and what stands behind
- * all that left out. What is left keeps its place and its type.
- * @returns the value itself when nothing had to be cut.
+ * A JSON value cut to some 2,000 characters, keys included: each text in it to its first 500, and everything beyond the
+ * limit omitted. The rest keeps its position and type.
+ * @returns the value itself when it fits.
  */
 export function shortened<T>(value: T): T {
   const cutter = new Cutter();
@@ -27,8 +27,8 @@ export function shortened<T>(value: T): T {
 }
 
 /**
- * The messages of a chat cut down as `shortened` does it, but the last ones, which say what is asked. Each of them keeps its
- * role and its content.
+ * The messages of a chat cut as by `shortened`, with priority for the last ones, which contain the question. Each of
+ * them keeps its role and its content.
  */
 export function shortenedMessages(messages: Message[] | null): Message[] | null {
   const cutter = new Cutter();
@@ -50,7 +50,7 @@ class Cutter {
 
   cut(value: unknown): unknown {
     if (typeof value === 'string') return this.#text(value);
-    // What numbers, commas and brackets take.
+    // For numbers, commas and brackets.
     this.#left -= 8;
     if (typeof value !== 'object' || value === null) return value;
     return Array.isArray(value) ? this.list(value, (item) => this.cut(item)) : this.#object(value);

@@ -3,7 +3,7 @@ import { iso } from '../domain/wire/iso.ts';
 import type { WireSpread, WireStats, WireStatsPoint, WireThroughput } from '../domain/wire/stats.ts';
 import { presentQueue } from './queue.ts';
 
-/** The coordinator in figures, as the API and the live events show it. */
+/** The figures of the coordinator, for the API and the live events. */
 export function presentStats(stats: Stats): WireStats {
   const { jobs, slots, throughput, tokensPerSecond, coordinator } = stats;
   const { vitals } = coordinator;
@@ -48,7 +48,7 @@ export function presentStats(stats: Stats): WireStats {
   };
 }
 
-/** A step of a history, as the API shows it. */
+/** A step of a history for the API. */
 export function presentStatsPoint(point: StatsPoint): WireStatsPoint {
   const { at, throughput, pending, running, wait, run, tokensPerSecond } = point;
   return {
@@ -62,7 +62,7 @@ export function presentStatsPoint(point: StatsPoint): WireStatsPoint {
   };
 }
 
-/** A throughput has one word a count, the same inside and on the wire. */
+/** A throughput has one word for each count, internally and on the wire. */
 function presentThroughput(throughput: Throughput): WireThroughput {
   return throughput;
 }

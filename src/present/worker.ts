@@ -2,7 +2,7 @@ import { iso } from '../domain/wire/iso.ts';
 import type { WireWorker } from '../domain/wire/worker.ts';
 import type { WorkerView } from '../domain/worker.ts';
 
-/** A worker as the API shows it. */
+/** A worker for the API. */
 export function presentWorker({
   life,
   status,

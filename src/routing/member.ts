@@ -1,32 +1,32 @@
 import type { Target } from '../domain/job.ts';
 
 /**
- * One provider that may run a job, as the fleet is now.
+ * One provider that may run a job, with the current state of the fleet.
  * - `ready`    it could run the job at once.
- * - `busy`     its workers' slots or its max_concurrent are taken: a short wait.
- * - `skipped`  no connected worker fits, all are paused, or it is limited or open: others go first.
+ * - `busy`     its workers' slots or its max_concurrent are in use: a short wait.
+ * - `skipped`  no connected worker fits, all are paused, or it is limited or open: others are preferred.
  */
 export interface Member {
   target: Target;
-  /** The model that would run: the job's, else the provider's default. */
+  /** The model to run: the job's, else the provider's default. */
   model: string | null;
   state: 'ready' | 'busy' | 'skipped';
-  /** Why it is in that state, in a few words. */
+  /** The reason for its state, in a few words. */
   why: string;
-  /** Epoch ms when a skipped one may be back; null when nobody knows. */
+  /** Epoch ms when a skipped one may be available again; null when unknown. */
   until: number | null;
-  /** Share of its slots that is taken, 0..1. */
+  /** Share of its slots in use, 0..1. */
   load: number;
-  /** Dollars a million input and output tokens together; null when nobody knows. */
+  /** Dollars for a million input and a million output tokens together; null when unknown. */
   price: number | null;
-  /** Mean time of its recent attempts, ms; null when there was none. */
+  /** Mean duration of its recent attempts, ms; null when there was none. */
   latencyMs: number | null;
 }
 
 /**
  * Picks the member that runs a job, or that the job waits for when that is busy. Pure: same members, same turn, same
- * answer. Never one that is skipped; null when all are, and the job waits for the first that comes back.
- * @param turn counts the assignments of this chain, for strategies that take turns.
+ * answer. Never a skipped one; null when all are, and the job waits for the first available one.
+ * @param turn counts the assignments of this chain, for strategies that rotate.
  */
 export type Strategy = (members: readonly Member[], turn: number) => Member | null;
 
@@ -37,8 +37,8 @@ export function least(members: readonly Member[], measure: (member: Member) => n
   return best;
 }
 
-/** Those that could run the job at once, or, when there is none, those that are only busy. */
-export function takers(members: readonly Member[]): readonly Member[] {
+/** The members that could run the job at once, or, if there are none, the busy ones. */
+export function runnable(members: readonly Member[]): readonly Member[] {
   const ready = members.filter(({ state }) => state === 'ready');
   return ready.length > 0 ? ready : members.filter(({ state }) => state === 'busy');
 }

@@ -2,14 +2,14 @@ import type { Config, RoutingRule } from '../config/config.ts';
 import type { JobRequest, StrategyName, Target } from '../domain/job.ts';
 import { namedProvider, ruleFor } from './rules.ts';
 
-/** Where a job may run: its candidates in order, and the strategy that picks among them when it is handed out. */
+/** Where a job may run: its candidates in order, and the strategy that picks one when it is assigned. */
 export interface Plan {
   strategy: StrategyName;
   /** At least one. */
   candidates: [Target, ...Target[]];
   /** One sentence: what decided. */
   why: string;
-  /** Place of the rule that decided, from 0; null for none. */
+  /** Index of the rule that decided, from 0; null for none. */
   rule: number | null;
 }
 
@@ -46,7 +46,7 @@ function membersOf(
   }
   const chain = rule?.chain ?? (routing.strategy === 'direct' ? undefined : routing.chain);
   if (chain !== undefined) {
-    // A rule's chain under `direct` has nobody to pick but its order.
+    // A rule's chain under `direct` can only be tried in order.
     const strategy = routing.strategy === 'direct' ? 'fallback' : routing.strategy;
     return { providers: [...new Set(chain)], strategy, why: `strategy ${strategy} over ${chain.join(', ')}` };
   }
@@ -58,7 +58,7 @@ function membersOf(
   };
 }
 
-/** A rule that matches on the model replaces it; any other gives one to jobs that name none. */
+/** A rule that matches on the model replaces it; any other sets one for jobs that name none. */
 function modelOf(request: JobRequest, rule: RoutingRule | null): string | null {
   if (rule?.model === undefined) return request.model;
   return rule.match.model === undefined ? (request.model ?? rule.model) : rule.model;

@@ -10,9 +10,8 @@ export function namedProvider({ provider }: JobRequest): string | null {
 }
 
 /**
- * The first rule that a job meets.
- * A job that names its provider is met only by rules that would send it nowhere else; they may narrow the worker or
- * give a model.
+ * The first rule that matches a job. A job that names its provider is only matched by rules that do not change it; they
+ * may restrict the worker or set a model.
  */
 export function ruleFor(
   request: JobRequest,

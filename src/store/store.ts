@@ -1,7 +1,5 @@
-/*
- * The port: what the coordinator sees of the store. It owns the words of that contract (changes, queries, pages, errors)
- * and no data. What every store promises, and what a crash leaves of a commit, is said at `Store`.
- */
+/* The port: the store as the coordinator sees it. It owns the vocabulary of that contract (changes, queries, pages,
+   errors) and no data. `Store` documents what every store promises, and what a crash leaves of a commit. */
 
 import type { AuditAction, AuditEntry, AuditRecord } from '../domain/audit.ts';
 import type { CostAmounts, CostBucket, CostDimension } from '../domain/cost.ts';
@@ -22,95 +20,102 @@ import type { JobState, JobStatus } from '../domain/states.ts';
 import type { WorkerLife, WorkerRecord } from '../domain/worker.ts';
 
 /**
- * What survives. Every implementation passes `test/conformance/store.ts`.
+ * Persistence. Every implementation passes `test/conformance/store.ts`.
  *
  * Promises of every store:
  * 1. `commit` resolves when all its changes are durable, and then every read shows them; it takes all of them or none.
  * 2. A change whose `expectedVersion` is not the stored one is refused with `VersionConflict`, a new job whose
- *    idempotency key is remembered or on its way with `KeyTaken`, and nothing is written.
- * 3. A commit that fails leaves the store as it was; a later one may succeed. After `OutcomeUnknown` alone the next `open`
- *    shows either all of its changes or none.
- * 4. A job is handed to one claim at a time.
- * 5. What a reader holds never changes under it: records are replaced, not edited.
+ * idempotency key is remembered or being committed with `KeyTaken`, and nothing is written.
+ * 3. A failed commit leaves the store unchanged; a later one may succeed. Only after `OutcomeUnknown` the next `open`
+ * shows either all of its changes or none.
+ * 4. A job is given to one claim at a time.
+ * 5. Records that a reader holds never change: they are replaced, not edited.
  */
 export interface Store {
-  /** Open it, alone, and bring back what was committed. @throws StoreLocked, StoreFormatTooNew, StoreUnusable, DataDamaged. */
+  /**
+   * Open it exclusively, and restore what was committed. @throws StoreLocked, StoreFormatTooNew, StoreUnusable,
+   * DataDamaged.
+   */
   open(): Promise<void>;
-  /** Finish what is under way and let go. A commit whose outcome is not known is not waited for. Idempotent; never rejects. */
+  /**
+   * Finish running work and release the data. Does not wait for a commit of unknown outcome. Idempotent; never rejects.
+   */
   close(): Promise<void>;
   health(): StoreHealth;
-  /** Resolves when the store can no longer be trusted (what was written may be lost): the process must end without a further ack. */
+  /**
+   * Resolves when the store can no longer be trusted (writes may be lost): the process must end without another ack.
+   */
   readonly failed: Promise<Error>;
 
   /**
    * Make the changes durable, all or none.
-   * @param changes are gone through once, with turns of the event loop in between when they are many.
-   * @returns the jobs that are new, in the order of their changes.
+   * @param changes are iterated once, with turns of the event loop in between when they are many.
+   * @returns the new jobs, in the order of their changes.
    * @throws VersionConflict, KeyTaken, StoreUnavailable (503, retryable), OutcomeUnknown.
    */
   commit(changes: Iterable<Change>): Promise<JobRecord[]>;
 
-  /** A job that has not been archived. */
+  /** A job that is not archived. */
   job(id: string): Promise<JobRecord | undefined>;
-  /** Archived jobs are not among them. @param signal ends a long search: the page has what was found by then. */
+  /** Without archived jobs. @param signal ends a long search: the page has what was found by then. */
   jobs(query: JobQuery, signal?: AbortSignal): Promise<JobPage>;
-  /** Every job that is running: what a coordinator needs to take up its leases again. */
+  /** Every running job: a coordinator needs them to restore its leases. */
   runningJobs(): Promise<JobRecord[]>;
   /** Pending jobs that wait for a time. */
   delayedJobs(): Promise<JobRecord[]>;
   counts(): Promise<JobCounts>;
-  /** How many pending jobs each key has, by key id; those that no key is known of are left out. Walks through all of them. */
+  /** How many pending jobs each key has, by key id; without jobs of unknown keys. Walks through all of them. */
   pendingByKey(): Promise<Map<string, number>>;
 
   /** How many ready jobs there are and since when, by provider and priority: for figures. */
   backlog(): Promise<BacklogGroup[]>;
 
   /**
-   * Move jobs that have ended out of the hot set: those that ended before a time, and the oldest of those that are more
-   * than are to stay. From then on they do not change, no list and no count has them, and `archivedJob` gives them. A
-   * job that is offered is reserved until the move has ended; its idempotency key is remembered as before. Costs stay.
-   * @param mayLeave whether a job that is due may go now.
+   * Move ended jobs out of the hot set: those that ended before a time, and the oldest of those beyond a number. From
+   * then on they do not change, no list and no count includes them, and `archivedJob` returns them. An offered job is
+   * reserved until the move has ended; its idempotency key is remembered as before. Costs stay.
+   * @param mayLeave whether a job that is due may leave now.
    * @returns how many have left, at most `rule.limit`. @throws StoreUnavailable; none of them has left then.
    */
   archive(rule: ArchiveRule, mayLeave: (job: JobRecord) => boolean): Promise<number>;
-  /** A job that was archived. @throws StoreUnavailable when the archive cannot be read. */
+  /** An archived job. @throws StoreUnavailable when the archive cannot be read. */
   archivedJob(id: string): Promise<JobRecord | undefined>;
   /**
-   * Every job that the filter takes, in batches: newest first, and then, if they are wanted, the archived ones. Each job
-   * is given once, as it is when its turn comes; one that is created meanwhile is not. Whoever reads slowly costs nobody.
+   * Every job that the filter includes, in batches: newest first, then, if requested, the archived ones. Each job is
+   * returned once, in its state at that time; jobs created meanwhile are not. A slow reader does not slow others.
    * @throws StoreUnavailable when the archive cannot be read.
    */
   scan(filter: JobFilter, isArchivedToo: boolean): AsyncGenerator<JobRecord[]>;
 
-  /** The lanes that have ready jobs, with what stands at their head. */
+  /** The lanes that have ready jobs, with the head of each. */
   lanes(): Promise<LaneSummary[]>;
   /**
    * Offer ready jobs of the wanted lanes in claim order (smallest `enqueuedAt − headStart(priority)`, then order of
-   * creation) until `decide` has no use for any lane or `limit` is reached, and commit what it made of them in one go.
-   * A job that is offered is reserved until the commit has ended; when that fails all of them stand where they stood.
-   * @returns the changes that were committed, possibly none.
-   * @throws StoreUnavailable when the changes could not be made durable; nothing is claimed then.
+   * creation) until `decide` has closed all lanes or `limit` is reached, and commit its changes together. An offered
+   * job is reserved until the commit has ended; if that fails, all of them keep their place.
+   * @returns the committed changes, possibly none.
+   * @throws StoreUnavailable when the changes could not be persisted; nothing is claimed then.
    */
   claim(demand: Demand, decide: Decide): Promise<JobChange[]>;
-  /** Ready jobs of the same lane that go first, plus one; null when the job is not ready. */
+  /** Place of a ready job in its lane, from 1; null when the job is not ready. */
   position(id: string): Promise<number | null>;
 
   /**
-   * What the ledger came to between two times, in quarter-hours that begin at or after `from` and before `to` (epoch
-   * ms), in no order, those without entries left out. It answers for this month and the two before it (UTC); what is
-   * older is kept for ever, and no report asks for it.
+   * The totals of the ledger between two times, in quarter-hours that start at or after `from` and before `to` (epoch
+   * ms), in no order, without empty ones. It covers this month and the two before it (UTC); older ones are kept for
+   * ever, but no report uses them.
    */
   costBuckets(from: number, to: number, dimension: CostDimension): Promise<CostBucket[]>;
 
   workers(): Promise<WorkerRecord[]>;
   keys(): Promise<KeyRecord[]>;
-  /** Whether the queue is paused, as it was committed last; `untouchedQueue` before the first time. */
+  /** The last committed state of the queue; `untouchedQueue` before the first change. */
   queue(): Promise<QueueState>;
-  /** What holds providers back, one a provider. */
+  /** The holds on providers, one a provider. */
   providers(): Promise<ProviderHold[]>;
   /** Entries of the audit log, newest first. @throws StoreUnavailable when they cannot be read. */
   audit(query: AuditQuery): Promise<AuditPage>;
-  /** The job that an idempotency key stands for, while it is remembered. */
+  /** The job of an idempotency key, while it is remembered. */
   idempotent(key: string): Promise<IdempotencyRecord | undefined>;
   /** How many idempotency keys of an owner are remembered, see `partsOfIdempotencyKey`. */
   idempotencyKeys(owner: string): Promise<number>;
@@ -120,18 +125,18 @@ export interface Store {
 export interface ArchiveRule {
   /** Epoch ms: jobs that ended before it. */
   endedBefore: number;
-  /** How many jobs that have ended stay at most, the last ones. */
+  /** How many ended jobs stay at most, the newest. */
   keep: number;
   /**
-   * Epoch ms until which a job stays although it is due, by what is in its record. It is not asked about one job again
-   * before that, unless the job changes: those that stay cost a call nothing. Unless given, none stays.
+   * Epoch ms until which a due job stays, from its record. It is not called again for a job before that time, unless
+   * the job changes: jobs that stay cost a call nothing. By default none stays.
    */
   staysUntil?: ((job: JobRecord) => number) | undefined;
   /** Most jobs to move: bounds the work of one call. */
   limit: number;
 }
 
-/** Everything that can change. */
+/** Every kind of change. */
 export type Change =
   | JobChange
   | WorkerChange
@@ -146,23 +151,23 @@ export type Change =
 export interface JobChange {
   kind: 'job';
   id: string;
-  /** 0 for a job that is new. The stored version becomes this plus one. */
+  /** 0 for a new job. The stored version becomes this plus one. */
   expectedVersion: number;
-  /** With a new job only. */
+  /** Only with a new job. */
   created?:
     | {
         at: number;
         request: JobRequest;
-        /** Absent when no key is known of. */
+        /** Absent when the key is unknown. */
         by?: JobCreator | undefined;
         idempotency?: IdempotencyRecord | undefined;
       }
     | undefined;
-  /** Version of the job machine that made the snapshot. */
+  /** Version of the job machine that wrote the snapshot. */
   machineVersion: number;
   state: JobState;
   life: JobLife;
-  /** By how much this change makes the sums of cost, jobs and attempts differ. */
+  /** The differences that this change makes to the sums of cost, jobs and attempts. */
   ledger?: LedgerEntry[] | undefined;
 }
 
@@ -186,7 +191,7 @@ export interface KeyRemoval {
   id: string;
 }
 
-/** Adds an entry to the audit log; nothing changes or removes one before its time is over. */
+/** Adds an entry to the audit log; entries are neither changed nor removed before they expire. */
 export interface AuditChange {
   kind: 'audit';
   record: AuditRecord;
@@ -203,44 +208,47 @@ export interface ProviderChange {
   hold: ProviderHold;
 }
 
-/** Nothing holds the provider back any more. */
+/** Removes the hold on a provider. */
 export interface ProviderRemoval {
   kind: 'providerRemoved';
   name: string;
 }
 
 export interface IdempotencyRecord {
-  /** As `ownIdempotencyKey` makes it; in records of older versions what the client sent, without an owner. */
+  /** Made by `ownIdempotencyKey`; in records of older versions only what the client sent, without an owner. */
   key: string;
-  /** The job that was made with it; of a batch the first, see `batchId`. */
+  /** The job created with it; for a batch the first, see `batchId`. */
   jobId: string;
   /** SHA-256 of the request, or of those of a batch, hex. */
   bodyHash: string;
-  /** Epoch ms after which it is forgotten. */
+  /** Epoch ms at which it expires. */
   expiresAt: number;
 }
 
-/** One line of the ledger: a difference, so that the sum of all lines is what the attempts and jobs come to. */
+/** One line of the ledger: a difference, so that the sum of all lines is the total of the attempts and jobs. */
 export interface LedgerEntry {
   /** Epoch ms: the quarter-hour it counts in. */
   at: number;
   provider: string;
   model: string | null;
   workerId: string;
-  /** Of the attempt: what it was counted as for its worker. */
+  /** The attempt's outcome as counted for its worker. */
   outcome: AttemptOutcome | null;
   tier: string | null;
   tags: string[];
-  /** Negative for what is taken back. */
+  /** Negative for a correction. */
   amounts: CostAmounts;
 }
 
 export interface StoreHealth {
-  /** `failing`: writes are refused now, or wait to be known; reads work; it recovers by itself. `failed`: final. */
+  /**
+   * `failing`: writes are refused now, or wait for an unknown outcome; reads work; it recovers by itself. `failed`:
+   * final.
+   */
   status: 'ok' | 'failing' | 'failed' | 'closed';
   /** One sentence when it is not ok. */
   detail: string | null;
-  /** How much the next start has to go through again, bytes. */
+  /** How much the next start has to replay, bytes. */
   replayBytes: number;
 }
 
@@ -248,12 +256,12 @@ export interface StoreHealth {
 export interface JobFilter {
   statuses: JobStatus[];
   states: JobState[];
-  /** What was asked for, not what ran. */
+  /** The requested provider, not the one that ran it. */
   provider: string | null;
   model: string | null;
   /** Id of the worker of the last attempt. */
   worker: string | null;
-  /** Id of the key that made it. */
+  /** Id of the key that created it. */
   createdBy: string | null;
   /** All of them. */
   tags: string[];
@@ -267,7 +275,7 @@ export interface JobFilter {
   createdBefore: number | null;
   /** Text in prompt or id, without regard to case. */
   text: string | null;
-  /** Id of a job that lists show: those created after it are left out, so that pages keep their places. */
+  /** Id of a job in the lists: jobs created after it are omitted, so that pages stay stable. */
   newest: string | null;
 }
 
@@ -281,7 +289,7 @@ export interface JobPage {
   /** Newest first. */
   jobs: JobRecord[];
   total: number;
-  /** Whether counting stopped at 10,000. Never for no filter but status, state and provider. */
+  /** Whether counting stopped at 10,000. Never without filters other than status, state and provider. */
   totalCapped: boolean;
 }
 
@@ -322,7 +330,7 @@ export interface BacklogGroup {
   oldestEnqueuedAt: number;
 }
 
-/** Ready jobs that share their candidates and the way to pick one of them. */
+/** Ready jobs with the same candidates and strategy. */
 export interface LaneSummary {
   key: string;
   strategy: StrategyName;
@@ -340,14 +348,14 @@ export interface Demand {
 }
 
 /**
- * What to make of a job that is offered.
+ * What to do with an offered job.
  * - a change: it is claimed.
  * - `skip`: not this job, now; the next of the lane is offered.
  * - `close`: no more of this lane in this claim.
  */
 export type Decide = (job: JobRecord, lane: string) => JobChange | 'skip' | 'close';
 
-/** The stored version is another than the change expects: somebody else was faster. Read the job and decide again. */
+/** The stored version differs from the expected one: another change was faster. Read the job and decide again. */
 export class VersionConflict extends Error {
   constructor(id: string, expected: number, actual: number) {
     super(`job ${id} is at version ${actual}, the change expects ${expected}`);
@@ -356,22 +364,22 @@ export class VersionConflict extends Error {
 }
 
 /**
- * The idempotency key stands for another job, which is remembered or whose commit is under way. Answer with that job: look
- * for the key again.
+ * The idempotency key belongs to another job, which is remembered or being committed. Answer with that job: read the
+ * key again.
  */
 export class KeyTaken extends Error {
-  /** The job that it stands for. */
+  /** The job of the key. */
   readonly jobId: string;
   constructor(key: string, jobId: string) {
-    super(`the idempotency key ${key} stands for job ${jobId}`);
+    super(`the idempotency key ${key} belongs to job ${jobId}`);
     this.name = 'KeyTaken';
     this.jobId = jobId;
   }
 }
 
 /**
- * The store was closed, or has failed, before it was known whether a commit is durable: the next start may show it, whole, or
- * not. The same request is not to be sent again unseen.
+ * The store was closed, or has failed, before the outcome of a commit was known: the next start may show it, whole, or
+ * not. Check before sending the same request again.
  */
 export class OutcomeUnknown extends CoordinatorError {
   /** @param what in a sentence. */
@@ -381,7 +389,7 @@ export class OutcomeUnknown extends CoordinatorError {
   }
 }
 
-/** The place of the data cannot be used: it cannot be reached, read or written. */
+/** The data cannot be used: it cannot be reached, read or written. */
 export class StoreUnusable extends Error {
   /** @param what in a sentence, with what to do. */
   constructor(what: string, cause: unknown) {

@@ -1,8 +1,8 @@
 /**
- * Which key the worker uses. Its own ones (environment, then file) go before the one of the remote configuration; but a
- * key that the coordinator has refused is passed over as long as there is one that it has not. So a rotated key that
- * stands in the remote configuration is taken up by a worker whose environment still holds the old one, without a
- * restart. When all have been refused they are tried in turn: one that was refused by mistake is found again.
+ * Which key the worker uses. Its own keys (environment, then file) come before the one of the remote configuration; but
+ * a key that the coordinator has refused is skipped while there is one that it has not. So a worker whose environment
+ * still holds an old key uses the rotated one of the remote configuration without a restart. When all are refused they
+ * are tried in turn, so that a key refused by mistake is found again.
  */
 export class ApiKeys {
   readonly #own: readonly string[];
@@ -10,12 +10,12 @@ export class ApiKeys {
   #remote: string | null = null;
   #inUse: string | null = null;
 
-  /** @param own first to last; those that are not set are left out. */
+  /** @param own first to last; keys that are not set are skipped. */
   constructor(own: readonly (string | null)[]) {
     this.#own = [...new Set(own.filter((key) => key !== null))];
   }
 
-  /** The key of the next attempt to connect; null when there is none at all. */
+  /** The key for the next connection attempt; null when there is none. */
   get best(): string | null {
     const all = this.#all();
     const fresh = all.find((key) => !this.#refused.has(key));
@@ -24,21 +24,21 @@ export class ApiKeys {
     return all[(last + 1) % Math.max(1, all.length)] ?? null;
   }
 
-  /** The same, and it is being tried now. */
+  /** The same, marked as in use. */
   take(): string {
     this.#inUse = this.best;
     return this.#inUse ?? '';
   }
 
-  /** The coordinator refuses the key that was taken last. @returns whether there is one that it has not refused. */
+  /** The coordinator refuses the key in use. @returns whether there is one that it has not refused. */
   refused(): boolean {
     if (this.#inUse !== null) this.#refused.add(this.#inUse);
     return this.#all().some((key) => !this.#refused.has(key));
   }
 
   /**
-   * What the remote configuration names now; null for none.
-   * @returns whether that is a way out: the key in use has been refused, and this one has not.
+   * The key of the remote configuration; null for none.
+   * @returns whether that helps: the key in use is refused, and this one is not.
    */
   setRemote(key: string | null): boolean {
     if (key === this.#remote) return false;

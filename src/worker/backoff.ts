@@ -2,19 +2,19 @@ import type { Random } from '../domain/clock.ts';
 
 /**
  * Why there is no connection.
- * - `lost`       the network, or the coordinator is down or restarts.
- * - `busy`       it said: later.
- * - `protocol`   one side does not keep to the protocol; trying soon would only repeat it.
- * - `nameTaken`  a live worker has this name. After a crash that is this worker's own shadow, gone within seconds.
- * - `refused`    the key is refused; a rotated one may come.
- * - `notAllowed` the key may not be used for what this worker says; somebody must change the one or the other.
+ * - `lost`       the network, or the coordinator is down or restarting.
+ * - `busy`       the coordinator asked to wait.
+ * - `protocol`   one side breaks the protocol; an early retry would only repeat it.
+ * - `nameTaken`  a live worker has this name. After a crash that is this worker's own old connection, gone in seconds.
+ * - `refused`    the key is refused; a rotated one may follow.
+ * - `notAllowed` the key does not allow this worker's settings; somebody must change one of them.
  */
 export type Setback = 'lost' | 'busy' | 'protocol' | 'nameTaken' | 'refused' | 'notAllowed';
 
 const firstCeilingMs = 500;
 const ceilingMaxMs = 30_000;
 
-/** Shortest wait by setback, milliseconds. Without one, a fleet spreads out evenly (full jitter). */
+/** Shortest wait by setback, milliseconds. 0 spreads a fleet evenly (full jitter). */
 const floorMs: Record<Setback, number> = {
   lost: 0,
   busy: 1000,
@@ -25,9 +25,9 @@ const floorMs: Record<Setback, number> = {
 };
 
 /**
- * How long to wait before the next attempt to connect: a random time up to a ceiling that doubles from 0.5 s to 30 s.
+ * How long to wait before the next connection attempt: a random time up to a ceiling that doubles from 0.5 s to 30 s.
  * Full jitter spreads a fleet that lost its coordinator at one moment over the whole time.
- * @param attempt 0 for the first after a connection that held.
+ * @param attempt 0 for the first after a stable connection.
  * @returns milliseconds.
  */
 export function reconnectDelay(setback: Setback, attempt: number, random: Random): number {

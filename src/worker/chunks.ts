@@ -2,15 +2,15 @@ import type { Clock } from '../domain/clock.ts';
 import type { ChunkFrame } from '../domain/workerProtocol.ts';
 import type { Run } from './run.ts';
 
-/** 20 frames a second for a job: smooth to the eye, and bounded however fast a model talks. */
+/** 20 frames a second for a job: smooth to the eye, and bounded however fast a model is. */
 const intervalMs = 50;
-/** Characters a frame; far below the frame limit even when each takes six bytes. What is over waits for the next. */
+/** Characters a frame; far below the frame limit even at six bytes each. The rest waits for the next. */
 const textMax = 1024 * 1024;
 
 /**
- * Gathers streamed output and sends it as `chunk` frames, all jobs in one beat. A run that ends before the beat
- * sends none: its outcome carries the whole output. One that ends later first sends what is left, so that those who
- * watch see all of it. Chunks are for watching only; they are not sent again.
+ * Collects streamed output and sends it as `chunk` frames, all jobs in one interval. A run that ends before the first
+ * interval sends none: its outcome carries the whole output. One that ends later first sends the rest, so that viewers
+ * see all of it. Chunks are for viewers only and never sent again.
  */
 export class ChunkPacer {
   readonly #clock: Clock;
@@ -20,8 +20,8 @@ export class ChunkPacer {
   #takeBack: (() => void) | null = null;
 
   /**
-   * @param send false when there is no connection; the text waits then.
-   * @param isBackedUp whether the connection has enough to carry: live output may wait, outcomes go first.
+   * @param send returns false without a connection; the text then waits.
+   * @param isBackedUp whether the connection is slow: live output then waits, so that outcomes are sent first.
    */
   constructor(clock: Clock, send: (frame: ChunkFrame) => boolean, isBackedUp: () => boolean) {
     this.#clock = clock;
@@ -63,7 +63,7 @@ export class ChunkPacer {
     this.#sendNext(run);
   }
 
-  /** @returns whether a piece of it left. */
+  /** @returns whether a piece of it was sent. */
   #sendNext(run: Run): boolean {
     if (this.#isBackedUp()) return false;
     const text = run.unsent.slice(0, textMax);

@@ -13,12 +13,12 @@ import { isDeeperThan } from '../lib/jsonLimits.ts';
 import type { ProviderResult } from './provider.ts';
 
 /**
- * What adapters hand over, brought into the form of the protocol. A coordinator refuses a frame of another form
- * without an acknowledgement, and the outbox would offer it for ever: a NaN from some server's usage must not do that.
+ * Brings the results of adapters into the form of the protocol. A coordinator refuses a malformed frame without an
+ * acknowledgement, so the outbox would send it for ever: a NaN in some server's usage must not cause that.
  */
 
 const messageMax = 2000;
-/** It stands in the result, and that in the frame. */
+/** It is nested in the result, and the result in the frame. */
 const rawUsageDepthMax = frameDepthMax - 2;
 
 const tokenKinds: readonly (keyof WireUsage)[] = [
@@ -30,7 +30,7 @@ const tokenKinds: readonly (keyof WireUsage)[] = [
   'total_tokens',
 ];
 
-/** Token counts that are none are left out: unknown, not 0. */
+/** Invalid token counts are omitted: unknown, not 0. */
 export function cleanUsage(usage: Partial<WireUsage> | undefined): Partial<WireUsage> | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const counts = tokenKinds
@@ -42,15 +42,15 @@ export function cleanUsage(usage: Partial<WireUsage> | undefined): Partial<WireU
   return Object.keys(told).length === 0 ? undefined : told;
 }
 
-/** The name of a model beside the outcome of a run that brought no answer; one that no job could ask for is left out. */
+/** The model of a run without an answer; omitted when no job could name it. */
 export function cleanModel(model: string | null | undefined): string | undefined {
   return typeof model === 'string' && model !== '' && model.length <= nameLengthMax ? model : undefined;
 }
 
-/** @throws TypeError when the output is no text: nothing can be made of that. */
+/** @throws TypeError when the output is not text. */
 export function cleanResult(result: ProviderResult): ProviderResult {
   const { output, tool_calls: calls, finish_reason: finish, model, usage, raw_usage } = result;
-  if (typeof output !== 'string') throw new TypeError('the output is no text');
+  if (typeof output !== 'string') throw new TypeError('the output is not text');
   const cleaned: Omit<WireResult, 'latency_ms'> = {
     output,
     ...cleanToolCalls(calls),
@@ -58,28 +58,28 @@ export function cleanResult(result: ProviderResult): ProviderResult {
     model: typeof model === 'string' && model.length <= nameLengthMax ? model : null,
     usage: cleanUsage(usage) ?? {},
   };
-  return canBeTold(raw_usage) ? { ...cleaned, raw_usage } : cleaned;
+  return isEncodable(raw_usage) ? { ...cleaned, raw_usage } : cleaned;
 }
 
-/** The answer is worth more than the provider's own form of its usage: one that no frame can carry is left out. */
-function canBeTold(rawUsage: unknown): boolean {
+/** The answer is worth more than the provider's own form of its usage, which is omitted when no frame can carry it. */
+function isEncodable(rawUsage: unknown): boolean {
   if (rawUsage === undefined || rawUsage === null) return false;
   try {
     const json: unknown = JSON.stringify(rawUsage);
     return typeof json === 'string' && !isDeeperThan(json, rawUsageDepthMax);
   } catch {
-    // It holds itself, say.
+    // It contains itself, for example.
     return false;
   }
 }
 
-/** A model that calls a tool without a name has called none. */
+/** Calls without a tool name are dropped. */
 function cleanToolCalls(calls: readonly ToolCall[] = []): Pick<WireResult, 'tool_calls'> {
   const named = calls.filter(({ function: called }) => called.name !== '').slice(0, toolCallsMax);
   return named.length === 0 ? {} : { tool_calls: named };
 }
 
-/** A class that does not exist becomes `unknown`; texts are cut short. */
+/** An unknown class becomes `unknown`; long texts are cut. */
 export function cleanFailure(error: WireFailure): WireFailure {
   const { class: errorClass, message, status, code, retry_after_seconds: retryAfter } = error;
   return {

@@ -4,6 +4,7 @@ import { messageOf } from '../domain/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { version } from '../lib/version.ts';
 import { ApiKeys } from './apiKeys.ts';
+import { socketUrl } from './disconnection.ts';
 import { type Settled, settle, settledChanges, type WorkerSources } from './layers.ts';
 import type { Provider } from './provider.ts';
 import { createProvider, missingAddress } from './providers/index.ts';
@@ -11,24 +12,23 @@ import type { ProviderSettings } from './providers/providerSettings.ts';
 import { RemoteConfig, type RemoteFile } from './remoteConfig.ts';
 import { RemoteWatch } from './remoteWatch.ts';
 import { coordinatorDefault, SettingsError } from './settings.ts';
-import { socketUrl } from './trouble.ts';
 import { type Offer, Worker } from './worker.ts';
 
-/** A new key is in use after this at the latest; a look at a small file costs nothing. */
+/** A new key is in use after this at the latest; checking a small file costs nothing. */
 const keyFilesEveryMs = 5_000;
 
 export interface ConfiguredOptions extends WorkerSources {
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** Told what is wrong before there is a worker to say it. */
+  /** Called with problems before there is a worker to report them. */
   warn: (message: string) => void;
 }
 
 /**
  * A worker with its settings: from flags, environment and file, and from the remote configuration, which it follows
- * while it runs. A new key, other limits, tags and providers take effect at once; another name or coordinator is said
- * to need a restart.
+ * while it runs. New keys, limits, tags and providers take effect at once; a new name or coordinator is reported to
+ * need a restart.
  */
 export class ConfiguredWorker {
   readonly worker: Worker;
@@ -37,14 +37,14 @@ export class ConfiguredWorker {
   readonly #watch: RemoteWatch | null;
   readonly #providers = new Map<string, Provider>();
   #settled: Settled;
-  /** The remote configuration as it was last read. */
+  /** The remote configuration as last read. */
   #file: ConfigFile | null;
-  /** Whether `#file` is in force; a server that could not be reached is tried again. */
+  /** Whether `#file` is applied; it is retried after a server could not be reached. */
   #isApplied = true;
   #restartTold = '';
-  /** What was wrong with a file of a key when it was read last. */
-  #keyFileTrouble: string | null = null;
-  /** Changes come one after the other: from the remote configuration, and from files of keys. */
+  /** The problem of a key file when it was last read. */
+  #keyFileProblem: string | null = null;
+  /** Changes happen one after the other: from the remote configuration, and from key files. */
   #changing: Promise<void> = Promise.resolve();
   #takeBackKeyFiles: (() => void) | null = null;
 
@@ -75,9 +75,9 @@ export class ConfiguredWorker {
   }
 
   /**
-   * Read the remote configuration, if there is one, and make the worker. When it cannot be read that is said, and the
-   * worker goes on with what it has.
-   * @throws SettingsError; TypeError when the coordinator's address is none.
+   * Read the remote configuration, if there is one, and create the worker. When it cannot be read, that is reported and
+   * the worker continues with its own settings.
+   * @throws SettingsError; TypeError when the coordinator's address is invalid.
    */
   static async create(options: ConfiguredOptions): Promise<ConfiguredWorker> {
     const { local, environment } = options;
@@ -106,14 +106,17 @@ export class ConfiguredWorker {
         read: () => config.read(),
         clock: this.#options.clock,
         onRead: (read) => this.#onRead(read),
-        onTrouble: (message) => this.worker.notice('warn', message),
+        onProblem: (message) => this.worker.notice('warn', message),
         onRecovered: () => this.worker.notice('info', 'the remote configuration can be read again'),
       },
       trouble,
     );
   }
 
-  /** 401 or 4401. A key that is known and not refused yet is tried at once; a newer one may stand there by now. */
+  /**
+   * 401 or 4401. A known key that is not refused yet is tried at once; the remote configuration may have a newer one by
+   * now.
+   */
   #onRefused(): void {
     if (this.#keys.refused()) {
       this.worker.notice('info', 'trying another key');
@@ -137,32 +140,33 @@ export class ConfiguredWorker {
     this.#isApplied = true;
   }
 
-  /** The files of keys are looked at again and again: a secret that is mounted is changed without a signal. */
+  /** The key files are polled: a mounted secret changes without a signal. */
   #watchKeyFiles(): void {
     this.#takeBackKeyFiles?.();
     this.#takeBackKeyFiles = null;
     if (!this.#settled.hasKeyFiles) return;
     this.#takeBackKeyFiles = this.#options.clock.after(keyFilesEveryMs, () => {
       this.#readKeyFiles()
-        .catch((error: unknown) => this.#tellKeyFileTrouble(messageOf(error)))
+        .catch((error: unknown) => this.#reportKeyFileProblem(messageOf(error)))
         .finally(() => this.#watchKeyFiles());
     });
   }
 
   async #readKeyFiles(): Promise<void> {
-    await this.#apply('read anew with the key in its file');
-    this.#keyFileTrouble = null;
+    await this.#apply('reloaded with the new key in its file');
+    this.#keyFileProblem = null;
   }
 
-  #tellKeyFileTrouble(trouble: string): void {
-    if (trouble !== this.#keyFileTrouble) this.worker.notice('warn', `${trouble}; the last key stays in use`);
-    this.#keyFileTrouble = trouble;
+  #reportKeyFileProblem(trouble: string): void {
+    if (trouble !== this.#keyFileProblem)
+      this.worker.notice('warn', `${trouble}; the last key remains in use`);
+    this.#keyFileProblem = trouble;
   }
 
-  /** @param why for the log. @throws SettingsError, ProviderUnreachable; everything is as it was then. */
+  /** @param why for the log. @throws SettingsError, ProviderUnreachable; nothing has changed then. */
   #apply(why: string): Promise<void> {
     const applied = this.#changing.then(() => this.#applyNow(why));
-    // The next change waits for this one, and does not care how it ended.
+    // The next change waits for this one, whatever its result.
     this.#changing = applied.catch(() => {});
     return applied;
   }
@@ -173,7 +177,7 @@ export class ConfiguredWorker {
     if (live.length > 0) {
       await this.worker.reconfigure(this.#offer(next));
       this.worker.notice('info', `${why}: ${live.join(', ')}`);
-      // Name and coordinator stay as they were, so that they go on to differ.
+      // Name and coordinator stay unchanged, so that they still differ.
       const { name, coordinator } = this.#settled.settings;
       this.#settled = { ...next, settings: { ...next.settings, name, coordinator } };
       this.#warnOfModels();
@@ -197,7 +201,7 @@ export class ConfiguredWorker {
     };
   }
 
-  /** The same settings give the same adapter, with what it has open. */
+  /** The same settings return the same adapter, with its open connections. */
   #provider(settings: ProviderSettings): Provider {
     const key = JSON.stringify(settings);
     const provider = this.#providers.get(key) ?? createProvider(settings);
@@ -208,7 +212,7 @@ export class ConfiguredWorker {
     return provider;
   }
 
-  /** A model that is named wrong would else only show when the first job fails. */
+  /** Otherwise a misspelt model only shows when the first job fails. */
   #warnOfModels(): void {
     for (const { name, model } of this.#settled.providers) {
       const models = this.worker.models[name];
@@ -229,14 +233,14 @@ interface RemoteStart {
 
 async function readFirst(url: URL, keys: ApiKeys, options: ConfiguredOptions): Promise<RemoteStart> {
   const { flags, environment, local, warn } = options;
-  // Not what the remote configuration says itself: that could point the key at anybody.
+  // Not from the remote configuration: it could direct the key anywhere.
   const coordinator =
     flags.coordinator ?? environment.coordinator ?? local.config.worker.coordinator ?? coordinatorDefault;
   const keyOrigin = socketUrl(coordinator).origin.replace(/^ws/, 'http');
   const config = new RemoteConfig({ url, apiKey: () => keys.best, keyOrigin });
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     warn(
-      `the remote configuration comes over plain http from ${url.hostname}: whoever is on the way can change it`,
+      `the remote configuration comes over plain http from ${url.hostname}: anyone on the network path can change it`,
     );
   }
   try {

@@ -6,27 +6,27 @@ import { type Socket, socketStates } from '../lib/socket.ts';
 import { socketWords } from '../lib/socketFailure.ts';
 import { reconnectDelay } from './backoff.ts';
 import type { Dial } from './dial.ts';
+import { type Disconnection, setbackOfClose, setbackOfStatus } from './disconnection.ts';
 import { parseFrame } from './frames.ts';
-import { setbackOfClose, setbackOfStatus, type Trouble } from './trouble.ts';
 
-/** What the connection tells its owner. */
+/** The callbacks of the connection to its owner. */
 interface ConnectionOwner {
-  /** The first frame of a new connection; asked anew each time, for `running` is different. */
+  /** The first frame of a new connection; called for each, because `running` differs. */
   hello(): HelloFrame;
   /** From here on `send` works. */
   onWelcome(frame: WelcomeFrame): void;
-  /** Every frame after the welcome. */
+  /** Called with every frame after the welcome. */
   onFrame(frame: Exclude<CoordinatorFrame, WelcomeFrame>): void;
-  /** There is none any more; the next attempt comes in `retryMs`. Only told of one that was welcomed before. */
+  /** The connection is closed; the next attempt is in `retryMs`. Only called after a welcome. */
   onDown(code: number, retryMs: number): void;
-  onTrouble(trouble: Trouble, retryMs: number): void;
-  /** Any sign of life, also a ping. */
-  onHeard(): void;
+  onProblem(trouble: Disconnection, retryMs: number): void;
+  /** Called at every sign of life, also a ping. */
+  onActivity(): void;
 }
 
 export interface ConnectionOptions {
   url: URL;
-  /** Asked at every attempt, so that a rotated key is used without a restart. */
+  /** Read at every attempt, so that a rotated key is used without a restart. */
   apiKey: () => string;
   name: string;
   clock: Clock;
@@ -35,16 +35,16 @@ export interface ConnectionOptions {
   owner: ConnectionOwner;
 }
 
-/** From hello to welcome: a coordinator replays its journal before it listens, so this is short work for it. */
+/** From hello to welcome: a coordinator replays its journal before it listens, so it answers quickly. */
 const welcomeMs = 30_000;
-/** A connection that held for so long starts the back-off anew; one that fails sooner does not, or it would spin. */
+/** A connection this old resets the back-off; resetting it earlier would make a tight loop. */
 const heldMs = 10_000;
 const closeMs = 2000;
 const problemsLoggedMax = 20;
 
 /**
- * The one WebSocket to the coordinator: connects, says hello, and connects again whatever happens, until `close`.
- * Frames are only sent after the welcome; what must survive a break is kept by the outbox, not here.
+ * The one WebSocket to the coordinator: it connects, sends hello, and reconnects after every break until `close`.
+ * Frames are only sent after the welcome; the outbox keeps what must survive a break.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -56,7 +56,7 @@ export class Connection {
   #problems = 0;
   #takeBackRetry: (() => void) | null = null;
   #takeBackWelcome: (() => void) | null = null;
-  #trouble: Trouble | null = null;
+  #trouble: Disconnection | null = null;
   /** The last error frame of this connection. */
   #error: ErrorFrame | null = null;
 
@@ -73,14 +73,14 @@ export class Connection {
     return this.#isWelcomed;
   }
 
-  /** Bytes that wait for a slow network or coordinator. */
+  /** Bytes waiting for a slow network or coordinator. */
   get backlogBytes(): number {
     return this.#socket?.bufferedAmount ?? 0;
   }
 
   /**
    * Send one frame.
-   * @returns false when there is no welcomed connection; nothing is kept then.
+   * @returns false without a welcomed connection; the frame is not kept then.
    */
   send(json: string): boolean {
     if (!this.#isWelcomed || this.#socket?.readyState !== socketStates.open) return false;
@@ -88,31 +88,31 @@ export class Connection {
     return true;
   }
 
-  /** Waiting for the next attempt? Make it now: a new key has come. */
+  /** If it waits for the next attempt, make it now: there is a new key. */
   retryNow(): void {
     if (!this.#takeBackRetry) return;
     this.#takeBackRetry();
     this.#connect();
   }
 
-  /** Give up the present connection as dead and make a new one. */
+  /** Give up the current connection as dead and make a new one. */
   abandon(message: string): void {
     if (!this.#socket) return;
     this.#trouble = { setback: 'lost', level: 'warn', message };
     this.#socket.terminate();
   }
 
-  /** Close this connection in good order and make another at once: the hello says something else now. */
+  /** Close this connection cleanly and reconnect at once: the hello has changed. */
   renew(message: string): void {
     const socket = this.#socket;
     if (socket?.readyState !== socketStates.open) return;
-    this.#trouble = { setback: 'lost', level: 'info', message, isMeant: true };
+    this.#trouble = { setback: 'lost', level: 'info', message, isIntended: true };
     const takeBack = this.#options.clock.after(closeMs, () => socket.terminate());
     socket.once('close', takeBack);
     socket.close(1000, 'new settings');
   }
 
-  /** End it for good; resolves when the socket is gone, at the latest after two seconds. */
+  /** Close it for good; resolves when the socket is closed, at the latest after two seconds. */
   close(code: number, reason: string): Promise<void> {
     this.#isClosed = true;
     this.#takeBackRetry?.();
@@ -142,7 +142,7 @@ export class Connection {
         this.#trouble = setbackOfStatus(status, url, headers);
       });
     } catch (error) {
-      // A key with a line break in it, for one. Node's message names the header and not the key.
+      // For example a key with a line break. Node's message names the header and not the key.
       const message = `the connection cannot be made: ${messageOf(error)}`;
       this.#retry({ setback: 'refused', level: 'error', message });
       return;
@@ -157,9 +157,9 @@ export class Connection {
       socket.send(JSON.stringify(owner.hello()));
       this.#takeBackWelcome = clock.after(welcomeMs, () => this.abandon('the coordinator sent no welcome'));
     });
-    socket.on('ping', () => owner.onHeard());
+    socket.on('ping', () => owner.onActivity());
     socket.on('message', (data, isBinary) => {
-      owner.onHeard();
+      owner.onActivity();
       if (isBinary) this.#report('a binary frame');
       else this.#take(String(data));
     });
@@ -173,13 +173,13 @@ export class Connection {
     socket.on('close', (code, reason) => this.#onClose(code, String(reason)));
   }
 
-  /** A bug met while a frame is handled must not end the process: other jobs run in it. */
+  /** A bug in handling a frame must not end the process: other jobs run in it. */
   #take(text: string): void {
     try {
       this.#onText(text);
     } catch (error) {
       const message = `a frame could not be handled: ${messageOf(error)}`;
-      this.#options.owner.onTrouble({ setback: 'protocol', level: 'error', message }, 0);
+      this.#options.owner.onProblem({ setback: 'protocol', level: 'error', message }, 0);
     }
   }
 
@@ -199,11 +199,11 @@ export class Connection {
     }
   }
 
-  /** Garbage must not fill the log either. */
+  /** Garbage must not flood the log either. */
   #report(problem: string): void {
     if (++this.#problems > problemsLoggedMax) return;
-    const message = `ignored from the coordinator: ${problem}`;
-    this.#options.owner.onTrouble({ setback: 'protocol', level: 'warn', message }, 0);
+    const message = `ignored a frame of the coordinator: ${problem}`;
+    this.#options.owner.onProblem({ setback: 'protocol', level: 'warn', message }, 0);
   }
 
   #onClose(code: number, reason: string): void {
@@ -218,13 +218,13 @@ export class Connection {
     if (wasWelcomed) this.#options.owner.onDown(code, retryMs);
   }
 
-  #retry(trouble: Trouble): number {
+  #retry(trouble: Disconnection): number {
     const { clock, random, owner } = this.#options;
-    const retryMs = trouble.isMeant
+    const retryMs = trouble.isIntended
       ? 0
       : Math.max(reconnectDelay(trouble.setback, this.#attempt++, random), trouble.retryAfterMs ?? 0);
     this.#takeBackRetry = clock.after(retryMs, () => this.#connect());
-    owner.onTrouble(trouble, retryMs);
+    owner.onProblem(trouble, retryMs);
     return retryMs;
   }
 }

@@ -7,10 +7,9 @@ import { isLoopback } from '../lib/hosts.ts';
 import type { Socket } from '../lib/socket.ts';
 
 /**
- * Begin a connection to a coordinator.
- * @param onRefused told when the upgrade is answered with an HTTP status instead, and of the headers that explain it; the
- * socket closes after it.
- * @throws Error when the key cannot stand in a header, for one.
+ * Connect to a coordinator.
+ * @param onRefused called with the HTTP status and headers when the upgrade is refused; the socket closes after it.
+ * @throws Error when, for example, the key is not a valid header.
  */
 export type Dial = (
   url: URL,
@@ -20,10 +19,12 @@ export type Dial = (
 
 const handshakeMs = 10_000;
 
-/** As the requests to providers; through a tunnel, for few proxies pass on an upgrade that is not hidden in TLS. */
+/**
+ * The same proxies as for requests to providers; through a tunnel, because few proxies pass on an upgrade outside TLS.
+ */
 const proxied = new Agent({ proxyEnv: process.env });
 
-/** Over the network. Frames of one turn of the event loop leave in one write: 200 outcomes cost one system call. */
+/** Over the network. Frames of one turn of the event loop are sent in one write: 200 outcomes cost one system call. */
 export const dialWebSocket: Dial = (url, apiKey, onRefused) => {
   const socket = new WebSocket(url, workerSubprotocol, {
     headers: { authorization: `Bearer ${apiKey}` },

@@ -19,9 +19,9 @@ export interface EchoWorkerOptions {
 export const echoWorkerName = 'echo';
 
 /**
- * An echo worker inside the program that calls it, for a first try and for demonstrations. It is a worker like any
- * other: it dials the coordinator's socket, also when that is in the same process.
- * @returns at once; `untilConnected` tells when it has been welcomed, `drain` or `stop` end it.
+ * An echo worker inside the calling program, for a first try and for demonstrations. It is a worker like any other: it
+ * dials the coordinator's socket, even in the same process.
+ * @returns at once; `untilConnected` resolves at the welcome, `drain` or `stop` end it.
  */
 export function startEchoWorker({ url, apiKey, ...options }: EchoWorkerOptions): Worker {
   const worker = new Worker({

@@ -2,7 +2,7 @@ import type { ErrorClass } from '../domain/failure.ts';
 import type { AckFrame } from '../domain/workerProtocol.ts';
 import type { Ending } from './report.ts';
 
-/** A lease, as the worker's events name it. Never anything of the job's content. */
+/** A lease in the worker's events. Never the job's content. */
 interface LeaseNote {
   jobId: string;
   lease: number;
@@ -10,25 +10,25 @@ interface LeaseNote {
   model: string | null;
 }
 
-/** What a Worker tells those who watch it; the arguments of each event. */
+/** The events of a Worker, with their arguments. */
 export interface WorkerEvents {
-  /** The coordinator has welcomed it, the first time or again. */
+  /** The coordinator has welcomed it, for the first time or again. */
   connected: [{ workerId: string; paused: boolean; concurrency: number }];
-  /** A welcomed connection is gone. `retryMs` until the next attempt. */
+  /** A welcomed connection is closed. `retryMs` until the next attempt. */
   disconnected: [{ code: number; retryMs: number }];
-  /** The key was refused; `retryNow` when there is a new one. */
+  /** The key was refused; call `retryNow` with a new one. */
   unauthorized: [];
   assigned: [LeaseNote];
-  /** A run is over here; its outcome goes to the coordinator. */
+  /** A run has ended here; its outcome is sent to the coordinator. */
   finished: [LeaseNote & { ending: Ending; errorClass: ErrorClass | null; latencyMs: number }];
-  /** The coordinator has answered for a lease: the outcome is durable, or refused. */
+  /** The coordinator has acknowledged an outcome: it is durable, or refused. */
   acknowledged: [{ jobId: string; lease: number; accepted: boolean; reason: AckFrame['reason'] }];
   /** An operator changed it. */
   settings: [{ paused: boolean; concurrency: number }];
-  /** No heartbeat was answered for the stale time; so many runs were stopped. */
+  /** No heartbeat was answered within the stale time; this many runs were stopped. */
   fenced: [{ stopped: number }];
   draining: [];
   stopped: [];
-  /** Something a person should know, in a sentence; also in the log. */
+  /** A sentence for the operator; also logged. */
   notice: [{ level: 'info' | 'warn' | 'error'; message: string }];
 }

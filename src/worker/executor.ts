@@ -1,31 +1,31 @@
 import type { Clock } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { Assignment } from '../domain/workerProtocol.ts';
-import { abortedOutcome, type Outcome, type Provider } from './provider.ts';
+import { abortedOutcome, type Provider, type RunOutcome } from './provider.ts';
 import { workerFault } from './report.ts';
 import { Run, type StopReason } from './run.ts';
 
 export interface ExecutorOwner {
-  /** A run has output to show; told once until `run.unsent` is taken. */
+  /** A run has output to show; called once until `run.unsent` is taken. */
   onText(run: Run): void;
-  /** The run is over, told exactly once for each. */
-  onEnd(run: Run, outcome: Outcome): void;
+  /** A run has ended; called exactly once for each. */
+  onEnd(run: Run, outcome: RunOutcome): void;
   /** A provider broke a promise of the port. */
   onFault(run: Run, problem: string): void;
 }
 
 const sweepMs = 1000;
-/** An adapter that does not end when it is told to loses its word after this; its slot is wanted. */
+/** An adapter that does not end when stopped is abandoned after this; its slot is needed. */
 const stopGraceMs = 5000;
 /**
- * The coordinator's clock decides about a job's timeout. The worker's own deadline comes later and only counts when
- * the coordinator could not say so.
+ * The coordinator's clock decides about a job's timeout. The worker's own deadline is later and only matters when the
+ * coordinator could not abort the job.
  */
 const deadlineSlackMs = 5000;
 
 /**
- * Runs assignments, as many as it is given; the coordinator counts the slots. A run ends by its provider's word, or
- * by `stop`; deadlines and stubborn adapters are looked after by one timer a second for all runs together.
+ * Runs assignments, as many as it gets; the coordinator counts the slots. A run ends with its provider's outcome, or by
+ * `stop`; one timer a second for all runs handles deadlines and adapters that do not stop.
  */
 export class Executor {
   #providers: ReadonlyMap<string, Provider>;
@@ -41,7 +41,7 @@ export class Executor {
     this.#owner = owner;
   }
 
-  /** From now on; what runs goes on with the one that it began with. */
+  /** For new runs; running ones keep their provider. */
   setProviders(providers: ReadonlyMap<string, Provider>): void {
     this.#providers = providers;
   }
@@ -79,34 +79,34 @@ export class Executor {
     }
   }
 
-  /** @returns whether it was running. Its end is told when the provider has closed what it had open. */
+  /** @returns whether it was running. `onEnd` follows when the provider has closed its connections. */
   stop(key: string, reason: StopReason): boolean {
     const run = this.#runs.get(key);
     run?.stop(reason);
     return run !== undefined;
   }
 
-  /** @returns how many were told to stop. */
+  /** @returns how many runs were stopped. */
   stopAll(reason: StopReason): number {
-    // A provider may end its run while it is told to: the map changes under a live iterator.
+    // A provider may end its run during the stop, which would change the map during iteration.
     const runs = [...this.#runs.values()];
     for (const run of runs) run.stop(reason);
     return runs.length;
   }
 
-  /** Resolves when nothing runs. */
+  /** Resolves when no run is left. */
   idle(): Promise<void> {
     if (this.#runs.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
-  /** Let go of the timer. What still runs is no longer looked after. */
+  /** Stop the timer. Remaining runs are no longer watched. */
   close(): void {
     this.#takeBackSweep?.();
     this.#takeBackSweep = null;
   }
 
-  #end(run: Run, outcome: Outcome): void {
+  #end(run: Run, outcome: RunOutcome): void {
     if (run.hasEnded) return;
     run.hasEnded = true;
     this.#runs.delete(run.key);
@@ -139,12 +139,12 @@ export class Executor {
 
 const messageMax = 1000;
 
-/** An adapter's throw is a bug of ours, not the provider's word. */
-function thrown(error: unknown): Outcome {
+/** A throwing adapter is a bug of ours, not a failure of the provider. */
+function thrown(error: unknown): RunOutcome {
   return workerFault(messageOf(error).slice(0, messageMax));
 }
 
-function notServed(provider: string): Outcome {
+function notServed(provider: string): RunOutcome {
   const message = `This worker does not serve the provider ${provider}`;
   return { ok: false, error: { class: 'unknown', code: 'provider_not_served', message } };
 }

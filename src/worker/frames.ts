@@ -8,12 +8,12 @@ import type {
 } from '../domain/workerProtocol.ts';
 import { type Fields, isFields, parseFields } from '../lib/fields.ts';
 
-/** Told what is wrong with a frame, in words that hold nothing of its content. */
+/** Called with what is wrong with a frame, without quoting its content. */
 export type Report = (problem: string) => void;
 
 /**
- * Read one frame of the coordinator. Nothing is believed before it was checked: a field of the wrong type, an unknown
- * type, or text that is no JSON is reported and left out; a newer coordinator may say more than this worker knows.
+ * Parse one frame of the coordinator. Everything is validated first: a field of the wrong type, an unknown type, or
+ * text that is not JSON is reported and skipped; a newer coordinator may send more than this worker knows.
  * @returns the frame, or null when there is nothing to act on. An `assign` holds the well-formed jobs of the frame.
  */
 export function parseFrame(text: string, report: Report): CoordinatorFrame | null {
@@ -55,7 +55,7 @@ function lease(fields: Fields): WireLease | null {
   return isText(job_id) && job_id !== '' && isCount(number) && number > 0 ? { job_id, lease: number } : null;
 }
 
-/** Entries that are no lease are left out: stopping the others matters more. */
+/** Entries that are not leases are skipped: stopping the others matters more. */
 function leases(value: unknown): WireLease[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((item: unknown) => (isFields(item) ? (lease(item) ?? []) : []));
@@ -82,7 +82,7 @@ function readAssign(fields: Fields, report: Report): CoordinatorFrame | null {
   for (const item of fields.jobs as unknown[]) {
     const job = isFields(item) ? assignment(item) : null;
     if (job) jobs.push(job);
-    // Not run and in no heartbeat, the coordinator takes it back by itself.
+    // Neither run nor in a heartbeat: the coordinator takes it back by itself.
     else report('an assigned job lacks a field or has one of the wrong type');
   }
   return { type: 'assign', jobs };
@@ -122,7 +122,7 @@ const ackReasons: readonly AckFrame['reason'][] = ['lease_lost', 'unknown_job', 
 
 function readAbort(fields: Fields): CoordinatorFrame | null {
   const of = lease(fields);
-  // A reason from a newer coordinator is still an order to stop.
+  // An unknown reason from a newer coordinator still means to stop.
   const reason = abortReasons.find((known) => known === fields.reason) ?? 'lease_lost';
   return of && { type: 'abort', ...of, reason };
 }

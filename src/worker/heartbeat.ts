@@ -3,17 +3,17 @@ import type { Clock } from '../domain/clock.ts';
 export interface HeartbeatOwner {
   /** Send one heartbeat. */
   beat(): void;
-  /** The coordinator has been silent for three intervals: the connection is dead, whatever TCP believes. */
+  /** The coordinator has been silent for three intervals: the connection is dead, whatever TCP reports. */
   onSilence(): void;
-  /** No heartbeat was answered for the stale time: the coordinator has given the leases to others. */
+  /** No heartbeat was answered within the stale time: the coordinator has given the leases to others. */
   onStale(): void;
 }
 
 const silentIntervals = 3;
 
 /**
- * The pulse of the worker, and its own judgement when nobody answers it any more (self-fencing). The stale time runs
- * on through breaks of the connection; it counts from the last welcome or answered heartbeat, on the monotonic clock.
+ * Sends the heartbeats, and fences the worker when they are no longer answered. The stale time continues while the
+ * connection is down; it counts from the last welcome or answered heartbeat, on the monotonic clock.
  */
 export class Heartbeat {
   readonly #clock: Clock;
@@ -33,7 +33,7 @@ export class Heartbeat {
     this.#owner = owner;
   }
 
-  /** The stale time is another one, also for what runs. */
+  /** Change the stale time, also for what runs. */
   setStale(staleMs: number): void {
     this.#staleMs = staleMs;
     if (!this.#takeBackStale) return;
@@ -42,22 +42,22 @@ export class Heartbeat {
     if (staleMs > 0) this.#watch(Math.max(0, this.#answeredAt + staleMs - this.#clock.monotonic()));
   }
 
-  /** A welcome came. @param intervalMs from the welcome. */
+  /** The connection is welcomed. @param intervalMs from the welcome. */
   up(intervalMs: number): void {
     this.#intervalMs = intervalMs;
-    this.heard();
+    this.active();
     this.answered();
     this.#schedule();
   }
 
-  /** The connection is gone: no beats, but the stale time goes on. */
+  /** The connection is closed: no heartbeats, but the stale time continues. */
   down(): void {
     this.#takeBackBeat?.();
     this.#takeBackBeat = null;
   }
 
   /** The coordinator gave a sign of life. */
-  heard(): void {
+  active(): void {
     this.#heardAt = this.#clock.monotonic();
   }
 
@@ -67,7 +67,7 @@ export class Heartbeat {
     if (!this.#takeBackStale && this.#staleMs > 0) this.#watch(this.#staleMs);
   }
 
-  /** For good: what the coordinator still says while the connection closes starts no timer again. */
+  /** For good: later frames of a closing connection start no timer again. */
   stop(): void {
     this.#isStopped = true;
     this.down();
@@ -86,7 +86,7 @@ export class Heartbeat {
     });
   }
 
-  /** One timer for many answers: it looks, when it fires, how much of the time is left. */
+  /** One timer for many answers: when it fires, it computes how much time is left. */
   #watch(ms: number): void {
     if (this.#isStopped) return;
     this.#takeBackStale = this.#clock.after(ms, () => {

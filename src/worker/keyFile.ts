@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { messageOf } from '../domain/errors.ts';
 import { SettingsError } from './settings.ts';
 
-/** Far more than any key; a file of this size is another one. */
+/** Far more than any key; a larger file is the wrong one. */
 const bytesMax = 16 * 1024;
 
-/** The key of a provider cannot be read from its file. The message holds nothing of what stands there. */
+/** The key of a provider cannot be read from its file. The message quotes nothing of the file. */
 export class UnusableKeyFile extends SettingsError {
   readonly path: string;
 
@@ -15,7 +15,7 @@ export class UnusableKeyFile extends SettingsError {
   }
 }
 
-/** The key in a file, without the end of its line. @throws UnusableKeyFile. */
+/** The key in a file, without the line end. @throws UnusableKeyFile. */
 export function keyInFile(provider: string, path: string): string {
   let text: string;
   try {

@@ -7,12 +7,12 @@ import type { WorkerEnvironment } from '../config/workerEnvironment.ts';
 import { own as ownOf } from '../lib/own.ts';
 import { keyInFile } from './keyFile.ts';
 import { type AllowedVariables, checkRemoteVariable, providerKey } from './providerKeys.ts';
-import type { Timeouts } from './providers/http/patience.ts';
+import type { Timeouts } from './providers/http/timeoutWatch.ts';
 import { cloudPresets } from './providers/presets.ts';
 import type { ProviderSettings } from './providers/providerSettings.ts';
 import { type ResolvedSettings, resolveSettings, SettingsError } from './settings.ts';
 
-/** Everything that settings are taken from, but for the remote configuration, which changes. */
+/** All sources of settings except the remote configuration, which changes. */
 export interface WorkerSources {
   flags: Partial<WorkerSettings>;
   environment: WorkerEnvironment;
@@ -20,11 +20,11 @@ export interface WorkerSources {
   local: LoadedConfig;
   /** For the keys of providers, which only their variables hold. */
   env: NodeJS.ProcessEnv;
-  /** The name of a worker that is given none. */
+  /** The default name of the worker. */
   host: string;
 }
 
-/** What the worker runs with; every value settled. */
+/** The resolved settings of the worker. */
 export interface Settled {
   settings: ResolvedSettings;
   providers: ProviderSettings[];
@@ -33,13 +33,13 @@ export interface Settled {
   hasKeyFiles: boolean;
 }
 
-/** Those that SVC_LOCAL_MODEL_HOST may mean. */
+/** The servers that SVC_LOCAL_MODEL_HOST may name. */
 const localServers = localProviders.filter((name) => name !== 'echo');
 const staleKey = 'jobs.reap_stale_after_seconds';
 
 /**
- * Take each value from the first that has it: flag, environment, local file, remote configuration, default.
- * @throws SettingsError when no worker can be made of them.
+ * Take each value from the first source that has it: flag, environment, local file, remote configuration, default.
+ * @throws SettingsError when they do not describe a worker.
  */
 export function settle(sources: WorkerSources, remoteFile: ConfigFile | null): Settled {
   const { flags, environment, local, host } = sources;
@@ -65,9 +65,9 @@ export function settle(sources: WorkerSources, remoteFile: ConfigFile | null): S
 }
 
 /**
- * What one provider is made from, taken from the same places.
- * @throws SettingsError when its key is missing, its file cannot be read, or the remote configuration names a variable that it
- * may not.
+ * The settings of one provider, from the same sources.
+ * @throws SettingsError when its key is missing, its file cannot be read, or the remote configuration names a variable
+ * that it may not.
  */
 export function providerSettings(
   name: string,
@@ -103,7 +103,7 @@ export function providerSettings(
   };
 }
 
-/** The address of one's own account, from the variable where it usually stands; null: the provider's own. */
+/** The address of an account, from its usual variable; null: the provider's own. */
 function usualAddress(name: string, env: NodeJS.ProcessEnv): string | null {
   const usual = ownOf(cloudPresets, name)?.baseUrlVariable;
   const address = usual === undefined ? null : variable(env, usual);
@@ -120,7 +120,7 @@ function inMilliseconds({ connect, firstToken, idle, total }: ProviderTimeouts):
   };
 }
 
-/** What differs and takes effect while the worker runs, and what waits for a restart; as keys of the file. */
+/** The differences that take effect while the worker runs, and those that need a restart; as keys of the file. */
 export function settledChanges(from: Settled, to: Settled): { live: string[]; restart: string[] } {
   const differs = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
   const of = (keys: readonly ('name' | 'coordinator' | 'concurrency' | 'tags' | 'providers')[]): string[] =>

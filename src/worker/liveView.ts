@@ -2,10 +2,10 @@ import type { Clock } from '../domain/clock.ts';
 import type { WorkerEvents } from './events.ts';
 import type { Worker } from './worker.ts';
 
-/** A terminal, as far as the view needs one; `process.stdout` is one. */
-export interface Screen {
+/** The part of a terminal that the view needs; `process.stdout` is one. */
+export interface Terminal {
   write(text: string): unknown;
-  /** Characters a line; undefined when it is not known. */
+  /** Characters a line; undefined when unknown. */
   readonly columns?: number | undefined;
 }
 
@@ -21,12 +21,12 @@ interface Shown {
 }
 
 /**
- * What a worker is doing, on a terminal: one line for itself, one for each of the first eight jobs, repainted in place
- * four times a second while something changes. Notices scroll away above. It shows no content of any job.
+ * The activity of a worker on a terminal: one line for itself, one for each of the first eight jobs, repainted in place
+ * at most four times a second. Notices scroll away above. It shows no content of any job.
  */
 export class LiveView {
   readonly #worker: Worker;
-  readonly #screen: Screen;
+  readonly #screen: Terminal;
   readonly #clock: Clock;
   readonly #running = new Map<string, Shown>();
   #linkState = 'connecting';
@@ -38,8 +38,8 @@ export class LiveView {
   #takeBack: (() => void) | null = null;
   #isClosed = false;
 
-  /** Begins to watch at once; `close` ends it. */
-  constructor(worker: Worker, slots: number, screen: Screen, clock: Clock) {
+  /** Starts at once; `close` ends it. */
+  constructor(worker: Worker, slots: number, screen: Terminal, clock: Clock) {
     this.#worker = worker;
     this.#slots = slots;
     this.#screen = screen;
@@ -60,7 +60,7 @@ export class LiveView {
     this.#paint();
   }
 
-  /** Leave the last picture standing. */
+  /** Keep the last picture on the terminal. */
   close(): void {
     this.#takeBack?.();
     this.#takeBack = null;
@@ -99,7 +99,7 @@ export class LiveView {
     this.#takeBack ??= this.#clock.after(repaintMs, () => {
       this.#takeBack = null;
       this.#paint();
-      // The seconds of what runs go on.
+      // The seconds of running jobs change.
       if (this.#running.size > 0) this.#repaintSoon();
     });
   }
@@ -142,7 +142,7 @@ export class LiveView {
   }
 }
 
-/** Names come from other machines: nothing in them may steer the terminal. */
+/** Names come from other machines: they must not control the terminal. */
 function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?');
 }

@@ -3,13 +3,11 @@ import { nameLengthMax } from '../domain/limits.ts';
 import { modelsLengthMax, modelsMax } from '../domain/workerProtocol.ts';
 import type { Provider } from './provider.ts';
 
-/**
- * What models the providers have, as `hello` and `heartbeat` tell it. A provider that takes any name is absent.
- */
+/** The models of the providers for `hello` and `heartbeat`. A provider that takes any name is absent. */
 export class ModelList {
   readonly #providers: readonly Provider[];
   #models: Record<string, string[]> = {};
-  #isAsking = false;
+  #isRefreshing = false;
 
   constructor(providers: readonly Provider[]) {
     this.#providers = providers;
@@ -20,34 +18,35 @@ export class ModelList {
   }
 
   /**
-   * Ask all providers, at the start.
+   * Request the lists of all providers, at startup.
    * @throws ProviderUnreachable when a local server does not answer.
    */
   async load(): Promise<void> {
-    this.#models = await ask(this.#providers, {});
+    this.#models = await requestModels(this.#providers, {});
   }
 
   /**
-   * Ask the local servers again: people load and remove models while a worker runs. Cloud providers are asked once.
-   * @returns whether anything changed; null when nobody was asked, for an earlier question is still open.
-   * @throws whatever a provider throws; the list stays as it was then.
+   * Request the lists of local servers again: people load and remove models while a worker runs. Cloud providers are
+   * requested once.
+   * @returns whether anything changed; null when an earlier request is still open.
+   * @throws what a provider throws; the list is unchanged then.
    */
   async refresh(): Promise<boolean | null> {
     const local = this.#providers.filter(({ kind, name }) => kind === 'local' && this.#models[name]);
-    if (this.#isAsking || local.length === 0) return null;
-    this.#isAsking = true;
+    if (this.#isRefreshing || local.length === 0) return null;
+    this.#isRefreshing = true;
     try {
-      const models = await ask(local, this.#models);
+      const models = await requestModels(local, this.#models);
       const changed = JSON.stringify(models) !== JSON.stringify(this.#models);
       this.#models = models;
       return changed;
     } finally {
-      this.#isAsking = false;
+      this.#isRefreshing = false;
     }
   }
 }
 
-async function ask(
+async function requestModels(
   providers: readonly Provider[],
   before: Record<string, string[]>,
 ): Promise<Record<string, string[]>> {
@@ -56,20 +55,20 @@ async function ask(
   );
   const models = { ...before };
   for (const answer of answers) {
-    if (answer.models) models[answer.name] = answer.models.filter(isAskable).toSorted();
+    if (answer.models) models[answer.name] = answer.models.filter(isAdvertisable).toSorted();
     else delete models[answer.name];
   }
   return withoutLongest(models);
 }
 
-/** No job can ask for a longer name, and a coordinator refuses the whole frame for one. */
-function isAskable(model: string): boolean {
+/** No job can name a longer one, and a coordinator refuses the whole frame for one. */
+function isAdvertisable(model: string): boolean {
   return model.length <= nameLengthMax;
 }
 
 /**
- * The models as far as one hello takes them: a provider that has too many is left out, and then counts as one that takes any
- * name. One that runs none of them answers that it does not know the model.
+ * The models that fit into one hello: a provider with too many is omitted, and then counts as one that takes any name.
+ * One that lacks a model answers that it does not know it.
  */
 function withoutLongest(models: Record<string, string[]>): Record<string, string[]> {
   const all = Object.values(models).flat();
@@ -79,7 +78,9 @@ function withoutLongest(models: Record<string, string[]>): Record<string, string
   return withoutLongest(Object.fromEntries(byLength.slice(1)));
 }
 
-/** Those whose server is on this machine or in its network: by their name alone a coordinator may not know it. */
+/**
+ * The providers whose server is on this machine or in its network: a coordinator may not know that from their names.
+ */
 export function freeOf(providers: readonly Provider[]): string[] | undefined {
   const free = providers.filter(({ kind, name }) => kind === 'local' && !localProviders.includes(name));
   return free.length === 0 ? undefined : free.map(({ name }) => name);

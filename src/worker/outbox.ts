@@ -5,22 +5,22 @@ export function leaseKey(of: WireLease): string {
   return `${of.lease}:${of.job_id}`;
 }
 
-/** What is to be told about a lease that has ended here. */
+/** What to send about a lease that has ended here. */
 export interface OutboxEntry extends WireLease {
-  /** The frame as it is sent. */
+  /** The frame as sent. */
   json: string;
   /**
-   * Sent when the coordinator has answered the first one. A `release` carries no usage, so what a released run had
-   * cost is told by an `aborted` after it: refused as late, and recorded on the attempt all the same.
+   * Sent after the coordinator has answered the first one. A `release` carries no usage, so an `aborted` after it
+   * reports what a released run cost: refused as late, and recorded on the attempt all the same.
    */
   afterwards: string | null;
-  /** The frame tells only what a stopped run had used. */
+  /** The frame only reports the usage of a stopped run. */
   isUsageOnly: boolean;
 }
 
 /**
- * The outcomes whose `ack` has not come. An outcome may have been paid for: it stays here until the coordinator says
- * that it is durable or refused, and is sent again after every reconnect. Never more entries than leases held.
+ * The outcomes without an `ack`. An outcome may have been paid for: it is kept until the coordinator reports that it is
+ * durable or refused, and is sent again after every reconnect. Never more entries than held leases.
  */
 export class Outbox {
   readonly #entries = new Map<string, OutboxEntry>();
@@ -48,7 +48,7 @@ export class Outbox {
 
   /**
    * The coordinator has answered for this lease.
-   * @param isKnown whether it knows the lease at all; else nothing more is said about it.
+   * @param isKnown whether it knows the lease at all; else nothing more is sent about it.
    * @returns the frame to send now, if one is left.
    */
   settle(key: string, isKnown: boolean): string | null {
@@ -66,7 +66,7 @@ export class Outbox {
     return null;
   }
 
-  /** Resolves when nothing waits for an answer. */
+  /** Resolves when no outcome waits for an answer. */
   emptied(): Promise<void> {
     if (this.#entries.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#whenEmpty.push(resolve));

@@ -3,24 +3,24 @@ import type { WireUsage } from '../domain/usage.ts';
 import type { WorkerKind } from '../domain/worker.ts';
 import type { Assignment, WireFailure, WireResult } from '../domain/workerProtocol.ts';
 
-/** What a run may use. Its members may be taken out of it: none depends on `this`. */
+/** The interface of a run for its adapter. Members may be destructured: none depends on `this`. */
 export interface RunContext {
   /** Fires when the run must end: cancelled, timed out, lease lost, or the worker stops. */
   readonly signal: AbortSignal;
-  /** Hand over a piece of the output as soon as it is there. The pieces in order make up the output. */
+  /** Pass on a piece of the output as soon as it arrives. All pieces in order are the output. */
   readonly onText: (text: string) => void;
   readonly clock: Clock;
 }
 
-/** What a provider answered. The worker adds the times it measured itself. */
+/** A provider's answer. The worker adds the times that it measured itself. */
 export type ProviderResult = Omit<WireResult, 'latency_ms' | 'first_token_ms'>;
 
 /**
- * How a run ended. `usage` of a failure is what the provider charged all the same; left out when it is not known, so
- * that an unknown cost is never shown as 0. `begun`: the provider had put out something, which it may charge for;
- * `model`: what it ran, to price the usage by.
+ * How a run ended. `usage` of a failure is what the provider charged anyway; absent when unknown, so that an unknown
+ * cost is never shown as 0. `begun`: the provider had sent output, which it may charge for; `model`: what it ran, to
+ * price the usage.
  */
-export type Outcome =
+export type RunOutcome =
   | { ok: true; result: ProviderResult }
   | {
       ok: false;
@@ -30,24 +30,22 @@ export type Outcome =
       model?: string | null;
     };
 
-/** A run that brought no answer. */
-export type FailedOutcome = Extract<Outcome, { ok: false }>;
+/** A run without an answer. */
+export type FailedOutcome = Extract<RunOutcome, { ok: false }>;
 
-/**
- * The way to one provider of language models. `test/conformance/provider.ts` holds every adapter to these promises.
- */
+/** The adapter of one provider of language models. `test/conformance/provider.ts` checks these promises for each. */
 export interface Provider {
-  /** The name that jobs ask for. */
+  /** The name used by jobs. */
   readonly name: string;
   readonly kind: WorkerKind;
   /**
-   * The models that can be had now; null when the provider takes any name.
+   * The models available now; null when the provider takes any name.
    * @throws ProviderUnreachable when a local server does not answer.
    */
   models(): Promise<string[] | null>;
   /**
-   * Ask the provider now whether it can be used: it is reached, and takes the key. Costs nothing.
-   * @returns the models that it lists; null when there is nobody to ask.
+   * Check now whether the provider can be used: it is reachable and accepts the key. Costs nothing.
+   * @returns the models that it lists; null when there is no server.
    * @throws ProviderUnreachable, ProviderRefused.
    */
   probe(): Promise<string[] | null>;
@@ -55,23 +53,23 @@ export interface Provider {
    * Run one job. Many run at once.
    * - Every failure of the provider is an outcome with its class, not a throw; a throw is a bug of the adapter.
    * - No retries: the coordinator decides about those.
-   * - An aborted run closes what it has open and resolves soon with `ok: false` and the usage so far when it is known.
-   *   It resolves with `ok: true` only when the whole answer had come before.
-   * - Nothing of the prompt, the input, the output or a key is logged or put into an error's message.
+   * - An aborted run closes its connections and resolves soon with `ok: false` and the usage so far if known. It
+   * resolves with `ok: true` only when the whole answer had arrived before.
+   * - Neither logs nor error messages contain the prompt, the input, the output or a key.
    */
-  run(assignment: Assignment, context: RunContext): Promise<Outcome>;
+  run(assignment: Assignment, context: RunContext): Promise<RunOutcome>;
 }
 
-/** A local-model server did not answer when the worker started. The message says where it was looked for. */
+/** A local-model server did not answer when the worker started. The message names its address. */
 export class ProviderUnreachable extends Error {
   readonly address: string;
   /** What happened. */
   readonly problem: string;
   readonly advice: string;
-  /** What a job that needed the server is failed with. */
+  /** The failure of a job that needed the server. */
   readonly failure: WireFailure;
 
-  /** @param address scheme, host and port. @param advice what the operator can do, in sentences. */
+  /** @param address scheme, host and port. @param advice for the operator, in sentences. */
   constructor(
     provider: string,
     address: string,
@@ -91,7 +89,7 @@ export class ProviderUnreachable extends Error {
   }
 }
 
-/** The provider answers, and does not take the worker's key. The message has no key in it. */
+/** The provider answers, but refuses the worker's key. The message contains no key. */
 export class ProviderRefused extends Error {
   constructor(message: string) {
     super(message);
@@ -99,7 +97,7 @@ export class ProviderRefused extends Error {
   }
 }
 
-/** The outcome of a run that was stopped from outside. The worker reports it as `aborted` or `release`. */
+/** The outcome of a run stopped from outside. The worker reports it as `aborted` or `release`. */
 export function abortedOutcome(usage?: Partial<WireUsage>, model: string | null = null): FailedOutcome {
   const error: WireFailure = { class: 'unknown', code: 'aborted', message: 'The run was stopped' };
   return { ok: false, error, usage, model };

@@ -2,11 +2,11 @@ import { variable } from '../config/environment.ts';
 import { cloudPresets } from './providers/presets.ts';
 import { SettingsError } from './settings.ts';
 
-/** Where the key of a provider usually stands, and whose it is. */
+/** The usual variables of a provider's key, and its hosts. */
 interface UsualKey {
   /** The first that is set counts. */
   variables: readonly string[];
-  /** The hosts that the key is for, with a dot before it all below it; it is sent nowhere else by itself. */
+  /** The hosts of the key, a leading dot for all subdomains; by default it is sent nowhere else. */
   hosts: readonly string[];
 }
 
@@ -26,9 +26,9 @@ const usualKeys: Readonly<Record<string, UsualKey>> = {
   ),
 };
 
-/** A provider cannot be asked: its key is not there, or is none that a header can carry. */
+/** The key of a provider is missing, or not valid in a header. */
 export class UnusableKey extends SettingsError {
-  /** Where the key is looked for. */
+  /** The variable of the key. */
   readonly variable: string;
 
   constructor(message: string, variable: string) {
@@ -38,8 +38,7 @@ export class UnusableKey extends SettingsError {
 }
 
 /**
- * The variable that the key of a provider is looked for in: the one that the configuration names, else its usual one, if
- * the requests go to the host that it is for.
+ * The variable of a provider's key: the configured one, else its usual one if the requests go to the host of that key.
  * @param baseUrl null: the provider's own. @param named `api_key_env`. @returns null: none, no key is sent.
  */
 export function keyVariableOf(name: string, baseUrl: string | null, named: string | null): string | null {
@@ -71,23 +70,23 @@ export function providerKey(
 
 /** The variables of a worker's environment that a remote configuration may name as `api_key_env`. */
 export interface AllowedVariables {
-  /** The providers that the worker serves. */
+  /** The providers of the worker. */
   providers: readonly string[];
-  /** Named by the worker's owner: --allow-env, SVC_WORKER_ALLOWED_ENV. */
+  /** Set by the worker's owner: --allow-env, SVC_WORKER_ALLOWED_ENV. */
   named: readonly string[];
 }
 
 /**
- * Check a variable that a remote configuration names: its value is sent to an address that the same configuration may set.
- * Allowed are those that the worker's owner has named, and of each provider that the worker serves its usual ones and those
- * that begin with its name and end in `_API_KEY`; never the worker's own key.
- * @throws UnusableKey, which says what to do.
+ * Check a variable that a remote configuration names: its value is sent to an address that the same configuration may
+ * set. Allowed are the variables set by the worker's owner and, for each provider of the worker, its usual ones and
+ * those that begin with its name and end in `_API_KEY`; never the worker's own key.
+ * @throws UnusableKey with advice.
  */
 export function checkRemoteVariable(provider: string, variable: string, allowed: AllowedVariables): void {
   const isOwn = allowed.providers.some((name) => isVariableOf(name, variable));
   if (allowed.named.includes(variable) || (isOwn && !variable.startsWith('SVC_'))) return;
   throw new UnusableKey(
-    `the remote configuration names ${variable} in providers.${provider}.api_key_env, and its value would be sent to an address that it chooses. If that is meant, start the worker with --allow-env ${variable} (or name it in SVC_WORKER_ALLOWED_ENV)`,
+    `the remote configuration names ${variable} in providers.${provider}.api_key_env, and its value would be sent to an address that it chooses. If that is intended, start the worker with --allow-env ${variable} (or name it in SVC_WORKER_ALLOWED_ENV)`,
     variable,
   );
 }
@@ -109,7 +108,7 @@ function usualKeyOf(name: string, baseUrl: string | null): UsualKey | null {
   return isIts ? usual : null;
 }
 
-/** A key without the end of the line that a file of secrets leaves behind it. */
+/** A key without the line end that files of secrets have. */
 function keyIn(env: NodeJS.ProcessEnv, name: string): string | null {
   const key = variable(env, name)?.trim() ?? '';
   if (key === '') return null;

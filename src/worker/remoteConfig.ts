@@ -9,7 +9,7 @@ const bytesMax = 1024 * 1024;
 const timeoutMs = 10_000;
 const problemsShownMax = 5;
 
-/** The remote configuration could not be read or used. The message says where and why, and holds no secret. */
+/** The remote configuration could not be read or used. The message says where and why, without secrets. */
 export class RemoteConfigError extends Error {
   constructor(address: string, why: string) {
     super(`the remote configuration at ${address} cannot be used: ${why}`);
@@ -19,13 +19,13 @@ export class RemoteConfigError extends Error {
 
 export interface RemoteConfigOptions {
   url: URL;
-  /** Asked at every read; null sends none. The key leaves only for `keyOrigin`. */
+  /** Read at every request; null sends none. The key is only sent to `keyOrigin`. */
   apiKey: () => string | null;
-  /** The coordinator's own origin, as this machine knows it. */
+  /** The coordinator's own origin, as known to this machine. */
   keyOrigin: string;
 }
 
-/** What one read has brought. */
+/** The result of one read. */
 export interface RemoteFile {
   file: ConfigFile;
   warnings: string[];
@@ -33,7 +33,7 @@ export interface RemoteFile {
 
 /**
  * The remote configuration (SVC_CONFIG_URL): JSON or YAML with the keys of the file. Its answer is bounded in size and
- * time. Redirects are not followed: a key must not be carried to where somebody else points.
+ * time. Redirects are not followed: a redirect must not direct the key elsewhere.
  */
 export class RemoteConfig {
   readonly #options: RemoteConfigOptions;
@@ -49,12 +49,12 @@ export class RemoteConfig {
     return `${origin}${pathname}`;
   }
 
-  /** Whether the worker's key is sent along. */
+  /** Whether the worker's key is sent. */
   get sendsKey(): boolean {
     return this.#options.url.origin === this.#options.keyOrigin;
   }
 
-  /** @returns null when it is the same as at the last read that went well. @throws RemoteConfigError. */
+  /** @returns null when it is the same as at the last successful read. @throws RemoteConfigError. */
   async read(): Promise<RemoteFile | null> {
     try {
       return await this.#read();
@@ -98,7 +98,7 @@ export class RemoteConfig {
 
   #statusText({ status, headers }: Response): string {
     if (status >= 300 && status < 400) return `status ${status}; redirects are not followed`;
-    // Also when the address is being slowed down for its refused keys.
+    // Also when the address is throttled for its refused keys.
     const isKeyAtFault = /\binvalid_token\b/.test(headers.get('www-authenticate') ?? '');
     if (status !== 401 && status !== 403 && !isKeyAtFault) return `status ${status}`;
     return this.sendsKey
@@ -122,7 +122,7 @@ export class RemoteConfig {
   }
 }
 
-/** A worker reads no file of its own because somebody else names it. */
+/** A worker reads no file just because a remote configuration names it. */
 function unusedKeyFiles({ providers }: ConfigFile): string[] {
   return Object.entries(providers ?? {})
     .filter(([, settings]) => settings?.api_key_file)

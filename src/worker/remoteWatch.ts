@@ -8,26 +8,26 @@ export interface RemoteWatchOptions {
   /** @returns null when nothing has changed. */
   read: () => Promise<RemoteFile | null>;
   clock: Clock;
-  /** After every read that went well; null when nothing has changed. */
+  /** Called after every successful read; null when nothing has changed. */
   onRead: (file: RemoteFile | null) => Promise<void>;
-  /** Told when the trouble is another one than at the last read, and that it is over. */
-  onTrouble: (message: string) => void;
+  /** Called when the problem differs from that of the last read, and when it is over. */
+  onProblem: (message: string) => void;
   onRecovered: () => void;
 }
 
-/** Reads the remote configuration every minute, and at once when asked to. One read at a time. */
+/** Reads the remote configuration every minute, and at once on request. One read at a time. */
 export class RemoteWatch {
   readonly #options: RemoteWatchOptions;
-  #trouble: string | null;
+  #problem: string | null;
   #takeBack: (() => void) | null = null;
   #isReading = false;
   #again = false;
   #isStopped = false;
 
-  /** @param trouble what was wrong at the read before, if anything. */
-  constructor(options: RemoteWatchOptions, trouble: string | null) {
+  /** @param problem of the read before, if any. */
+  constructor(options: RemoteWatchOptions, problem: string | null) {
     this.#options = options;
-    this.#trouble = trouble;
+    this.#problem = problem;
   }
 
   start(): void {
@@ -40,7 +40,7 @@ export class RemoteWatch {
     this.#takeBack = null;
   }
 
-  /** Read now; when a read is under way, once more after it, for it may have begun too early. */
+  /** Read now; if a read is running, once more after it, because it may have begun too early. */
   check(): void {
     this.#again = true;
     if (!this.#isReading) void this.#loop();
@@ -63,17 +63,17 @@ export class RemoteWatch {
   }
 
   async #once(): Promise<void> {
-    const { read, onRead, onTrouble, onRecovered } = this.#options;
+    const { read, onRead, onProblem, onRecovered } = this.#options;
     try {
       const file = await read();
       if (this.#isStopped) return;
       await onRead(file);
-      if (this.#trouble !== null) onRecovered();
-      this.#trouble = null;
+      if (this.#problem !== null) onRecovered();
+      this.#problem = null;
     } catch (error) {
       const message = messageOf(error);
-      if (message !== this.#trouble && !this.#isStopped) onTrouble(message);
-      this.#trouble = message;
+      if (message !== this.#problem && !this.#isStopped) onProblem(message);
+      this.#problem = message;
     }
   }
 }

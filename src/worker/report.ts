@@ -13,12 +13,12 @@ import {
 import { isLargerThan } from '../lib/utf8.ts';
 import { cleanFailure, cleanModel, cleanResult, cleanUsage } from './clean.ts';
 import type { OutboxEntry } from './outbox.ts';
-import type { FailedOutcome, Outcome, ProviderResult } from './provider.ts';
+import type { FailedOutcome, ProviderResult, RunOutcome } from './provider.ts';
 import type { Run } from './run.ts';
 
 export type Ending = 'completed' | 'failed' | 'aborted' | 'released';
 
-/** What the coordinator is told about a run that is over. */
+/** The report about an ended run to the coordinator. */
 export interface RunReport {
   ending: Ending;
   /** Of a failure. */
@@ -27,13 +27,13 @@ export interface RunReport {
 }
 
 /**
- * Turn the end of a run into its frame. A whole answer is delivered even when the run had been told to stop in the
- * same moment: it is paid for, and the coordinator decides whether it still counts.
+ * Turn the end of a run into its frame. A whole answer is delivered even when the run was stopped in the same moment:
+ * it is paid for, and the coordinator decides whether it still counts.
  * @param latencyMs from the assignment to the end. @param firstTokenMs null: nothing was streamed.
  */
 export function reportOf(
   run: Run,
-  outcome: Outcome,
+  outcome: RunOutcome,
   latencyMs: number,
   firstTokenMs: number | null,
 ): RunReport {
@@ -61,7 +61,7 @@ export function workerFault(message: string): FailedOutcome {
   return { ok: false, error: { class: 'unknown', code: 'worker_error', message } };
 }
 
-/** Give a lease back that was never begun. */
+/** Release a lease that was never started. */
 export function releaseOf(of: WireLease): RunReport {
   return released({ job_id: of.job_id, lease: of.lease }, null);
 }
@@ -97,7 +97,7 @@ function failed(of: WireLease, { error: failure, usage, begun, model }: FailedOu
   return { ending: 'failed', errorClass: error.class, entry: entry(of, JSON.stringify(frame)) };
 }
 
-/** @param outcome of the run that is given back; null: it was never begun, and the provider was not asked. */
+/** @param outcome of the released run; null: it never started, and the provider got no request. */
 function released(of: WireLease, outcome: FailedOutcome | null): RunReport {
   const frame: ReleaseFrame = { type: 'release', ...of, begun: outcome === null ? undefined : true };
   const isCharged = outcome !== null && cleanUsage(outcome.usage) !== undefined;

@@ -4,25 +4,25 @@ import type { RunContext } from './provider.ts';
 
 /**
  * Why a run was stopped before it had ended.
- * - `ordered`    the coordinator said so: cancelled, timed out, lease lost.
- * - `deadline`   it ran longer than its timeout and the coordinator did not say so in time.
- * - `given back` the worker drains, or had no answer for the stale time: somebody else is to run the job.
- * - `dropped`    the worker stops at once; nothing is told any more.
+ * - `ordered`    by the coordinator: cancelled, timed out, lease lost.
+ * - `deadline`   it exceeded its timeout and the coordinator did not abort it in time.
+ * - `given back` the worker drains, or had no answer within the stale time: another worker should run the job.
+ * - `dropped`    the worker stops at once; nothing more is reported.
  */
 export type StopReason = 'ordered' | 'deadline' | 'given back' | 'dropped';
 
-/** One assignment while it runs; what its provider sees of it is the RunContext. */
+/** One running assignment; its provider sees it as RunContext. */
 export class Run implements RunContext {
   readonly assignment: Assignment;
   readonly key: string;
   readonly clock: Clock;
-  /** Monotonic milliseconds, as everything here. */
+  /** Monotonic milliseconds, as all times here. */
   readonly startedAt: number;
   /** null: none. */
   readonly deadlineAt: number | null;
   readonly onText: (text: string) => void;
   firstTextAt: number | null = null;
-  /** Output that was not sent as a chunk yet. */
+  /** Output not yet sent as a chunk. */
   unsent = '';
   /** Number of the last chunk sent. */
   seq = 0;
@@ -30,7 +30,7 @@ export class Run implements RunContext {
   hasEnded = false;
   readonly #controller = new AbortController();
 
-  /** @param onText called with every piece of output while the run is wanted. */
+  /** @param onText called with every piece of output until the run is stopped. */
   constructor(
     assignment: Assignment,
     key: string,

@@ -1,6 +1,6 @@
 import type { WorkerSettings } from '../config/config.ts';
 
-/** What `svc worker` runs with; every value settled. */
+/** The resolved settings of `svc worker`. */
 export interface ResolvedSettings {
   name: string;
   /** At least one, none twice. */
@@ -11,7 +11,7 @@ export interface ResolvedSettings {
   apiKey: string;
 }
 
-/** Settings with which no worker can be started. The message says what to do. */
+/** Settings that cannot start a worker. The message says what to do. */
 export class SettingsError extends Error {
   constructor(message: string) {
     super(message);
@@ -20,13 +20,13 @@ export class SettingsError extends Error {
 }
 
 export const coordinatorDefault = 'http://127.0.0.1:7420';
-/** An echo takes nothing but time, so several at once do no harm; anything real begins with one. */
+/** Echo jobs take only time, so several at once do no harm; anything real starts with one. */
 const echoConcurrencyDefault = 4;
 
 /**
- * Settle each value from the first layer that sets it: flags, environment, file, remote configuration.
- * @param host the name of a worker that is given none.
- * @throws SettingsError when the key or the providers are missing, or a value cannot be used.
+ * Resolve each value from the first layer that sets it: flags, environment, file, remote configuration.
+ * @param host the default name of the worker.
+ * @throws SettingsError when the key or the providers are missing, or a value is invalid.
  */
 export function resolveSettings(layers: readonly Partial<WorkerSettings>[], host: string): ResolvedSettings {
   const first = <K extends keyof WorkerSettings>(key: K): WorkerSettings[K] | undefined =>

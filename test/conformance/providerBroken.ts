@@ -162,7 +162,7 @@ export function testBrokenAnswers(subject: WireSubject, test: WireTest): void {
     const secure = subject.make(server.url.replace('http:', 'https:'));
     const noTls = failureOf(await begin(secure, job).outcome).error;
     t.like(noTls, { class: 'network', code: 'EPROTO' });
-    t.regex(noTls.message, /it does not speak TLS: should the address begin with http:\/\/ \(EPROTO\)$/);
+    t.regex(noTls.message, /it does not use TLS: should the address begin with http:\/\/ \(EPROTO\)$/);
     const other = createServer(
       (socket) => void socket.on('error', () => {}).end('220 mail.example ESMTP\r\n'),
     );
@@ -172,7 +172,7 @@ export function testBrokenAnswers(subject: WireSubject, test: WireTest): void {
     const mail = subject.make(`http://127.0.0.1:${(other.address() as AddressInfo).port}`);
     const { error } = failureOf(await begin(mail, job).outcome);
     t.is(error.class, 'network', error.message);
-    t.regex(error.message, /what it answered is no HTTP \(HPE_|the connection broke off/);
+    t.regex(error.message, /its answer is not HTTP \(HPE_|the connection broke off/);
   });
 
   test('a server that takes the request and says nothing is given up after the first wait', async (t) => {
@@ -209,8 +209,8 @@ export function testBrokenAnswers(subject: WireSubject, test: WireTest): void {
   test('an answer that goes on for longer than the whole may take is given up', async (t) => {
     const { server, job } = await setupWire(t, subject, stalled(dialect, turnOf(subject)));
     const clock = new FakeClock();
-    const patience = { ...timeouts, idleMs: 1_000_000, totalMs: 90_000 };
-    const run = begin(subject.make(server.url, { timeouts: patience }), job, { clock });
+    const limits = { ...timeouts, idleMs: 1_000_000, totalMs: 90_000 };
+    const run = begin(subject.make(server.url, { timeouts: limits }), job, { clock });
     await run.firstText;
     clock.advance(90_001);
     const { error } = failureOf(await run.outcome);

@@ -2,7 +2,7 @@ import type { Clock } from '../../src/domain/clock.ts';
 import type { WireUsage } from '../../src/domain/usage.ts';
 import type { Assignment, WireFailure } from '../../src/domain/workerProtocol.ts';
 import { systemClock } from '../../src/lib/systemClock.ts';
-import type { Outcome, Provider, RunContext } from '../../src/worker/provider.ts';
+import type { Provider, RunContext, RunOutcome } from '../../src/worker/provider.ts';
 
 /** The job that every field of which is the least a coordinator sends. */
 export const least: Assignment = {
@@ -20,7 +20,7 @@ export const least: Assignment = {
 
 /** A run under way, with what it has said so far. */
 export interface Begun {
-  outcome: Promise<Outcome>;
+  outcome: Promise<RunOutcome>;
   pieces: string[];
   firstText: Promise<void>;
   abort(): void;
@@ -48,13 +48,16 @@ export function begin(
 }
 
 /** @throws Error with what went wrong when it did not succeed. */
-export function resultOf(outcome: Outcome): Extract<Outcome, { ok: true }>['result'] {
+export function resultOf(outcome: RunOutcome): Extract<RunOutcome, { ok: true }>['result'] {
   if (outcome.ok) return outcome.result;
   throw new Error(`the run failed: ${JSON.stringify(outcome.error)}`);
 }
 
 /** @throws Error with what it answered when it did not fail. */
-export function failureOf(outcome: Outcome): { error: WireFailure; usage: Partial<WireUsage> | undefined } {
+export function failureOf(outcome: RunOutcome): {
+  error: WireFailure;
+  usage: Partial<WireUsage> | undefined;
+} {
   if (!outcome.ok) return { error: outcome.error, usage: outcome.usage };
   throw new Error(`the run succeeded: ${JSON.stringify(outcome.result).slice(0, 500)}`);
 }

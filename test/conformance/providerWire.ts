@@ -11,7 +11,7 @@ import { testBrokenAnswers } from './providerBroken.ts';
 import { testRefusals } from './providerRefusals.ts';
 import { testRequests } from './providerRequests.ts';
 
-/** Milliseconds; the names of src/worker/providers/patience.ts. */
+/** Milliseconds; the names of src/worker/providers/http/timeoutWatch.ts. */
 export interface Patience {
   connectMs: number;
   firstMs: number;

@@ -112,11 +112,11 @@ test('a row changes in its place, and a new job is only counted, once', async (t
   const { list, settle, paint } = setup(50);
   list.ensure(0, 50);
   await settle();
-  list.hear(job(40, { status: 'cancelled' }), false);
-  list.hear(job(51), true);
-  list.hear(job(51), false);
-  list.hear(job(52, { provider: 'other' }), true);
-  list.hear(job(53), true);
+  list.onEvent(job(40, { status: 'cancelled' }), false);
+  list.onEvent(job(51), true);
+  list.onEvent(job(51), false);
+  list.onEvent(job(52, { provider: 'other' }), true);
+  list.onEvent(job(53), true);
   t.is(list.state.value.fresh, 0);
   paint();
   t.is(list.state.value.fresh, 2);
@@ -128,15 +128,15 @@ test('a job that is in no page that was read and not new either is not counted',
   const old = setup(500);
   old.list.ensure(0, 50);
   await old.settle();
-  old.list.hear(job(100), false);
-  old.list.hear(job(101, { created_at: '2026-11-01T00:00:00.000Z' }), true);
+  old.list.onEvent(job(100), false);
+  old.list.onEvent(job(101, { created_at: '2026-11-01T00:00:00.000Z' }), true);
   old.paint();
   t.is(old.list.state.value.fresh, 0);
   // Under a filter by state it may have come in.
   const filtered = setup(500, true);
   filtered.list.ensure(0, 50);
   await filtered.settle();
-  filtered.list.hear(job(100), false);
+  filtered.list.onEvent(job(100), false);
   filtered.paint();
   t.is(filtered.list.state.value.fresh, 1);
 });
@@ -163,7 +163,7 @@ test('more new jobs than a page holds are counted too', async (t) => {
   const { list, settle, paint, grow } = setup(400);
   list.ensure(0, 50);
   await settle();
-  list.hear(job(401), true);
+  list.onEvent(job(401), true);
   grow(250);
   await list.refresh();
   paint();
@@ -173,8 +173,8 @@ test('more new jobs than a page holds are counted too', async (t) => {
 test('what happens while an answer is on its way is not lost, however old the answer is', async (t) => {
   const { list, settle, paint } = setup(50);
   list.ensure(0, 50);
-  list.hear(job(51), true);
-  list.hear(job(40, { status: 'cancelled' }), false);
+  list.onEvent(job(51), true);
+  list.onEvent(job(40, { status: 'cancelled' }), false);
   await settle();
   paint();
   t.is(list.state.value.fresh, 1);
@@ -186,7 +186,7 @@ test('a first answer that is older than the live connection is read again, and w
   list.ensure(0, 50);
   grow(2);
   await list.refresh();
-  list.hear(job(52), true);
+  list.onEvent(job(52), true);
   await settle();
   paint();
   t.is(list.row(0)?.id, idOf(50));
@@ -202,7 +202,7 @@ test('jobs that come into an empty list by reading it again are not new besides'
   list.ensure(0, 50);
   await settle();
   grow(1);
-  list.hear(job(1), true);
+  list.onEvent(job(1), true);
   await list.refresh();
   await settle();
   paint();

@@ -49,7 +49,9 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     // With its count it is another element than without.
     await page.locator('[data-state="pending.ready"][aria-label*="jobs now"]').waitFor();
     await state(page, 'pending.ready').focus();
-    await page.locator('.statechart-told', { hasText: /^pending\.ready Waits for its turn/ }).waitFor();
+    await page
+      .locator('.statechart-description', { hasText: /^pending\.ready Waits for its turn/ })
+      .waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/jobs\?state=pending\.ready$/);
     await page.locator('tbody .job-row .title-cell').first().waitFor();

@@ -5,13 +5,13 @@ import {
   csvOf,
   isByHour,
   linesOf,
-  readAsked,
+  readReportQuery,
   sumText,
   today,
 } from '../../src/dashboard/pages/cost/report.ts';
 import type { WireCostBreakdown, WireCostSummary } from '../../src/domain/wire/cost.ts';
 
-const asked = (query: string) => readAsked(new URLSearchParams(query), 'Europe/Berlin');
+const asked = (query: string) => readReportQuery(new URLSearchParams(query), 'Europe/Berlin');
 
 test('the address says what a report is of, and what it does not know is passed over', (t) => {
   t.deepEqual(asked(''), { period: 'day', from: '', to: '', zone: 'Europe/Berlin', by: 'provider' });
@@ -77,7 +77,11 @@ test('every breakdown has lines with names, and leads to the jobs where there is
     { provider: 'echo' },
   ]);
   t.deepEqual(line({ models: [{ provider: 'p', model: 'm', ...figures }] }), ['m', 'p', { model: 'm' }]);
-  t.deepEqual(line({ models: [{ provider: 'p', model: null, ...figures }] }), ['no model told', 'p', null]);
+  t.deepEqual(line({ models: [{ provider: 'p', model: null, ...figures }] }), [
+    'no model reported',
+    'p',
+    null,
+  ]);
   t.deepEqual(line({ workers: [{ worker_id: 'id', name: 'box', ...figures }] }), [
     'box',
     null,

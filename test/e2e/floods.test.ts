@@ -304,6 +304,6 @@ test.serial('a worker that never says hello is sent away', async (t) => {
   joined.send(hello());
   await joined.frame('welcome');
   const [code, reason] = await within('it is closed', once(silent, 'close'));
-  t.deepEqual([code, String(reason)], [4400, 'no hello came']);
+  t.deepEqual([code, String(reason)], [4400, 'no hello received']);
   t.is(joined.closed, null);
 });

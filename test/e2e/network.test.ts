@@ -161,10 +161,10 @@ test('an address that begins with https where nobody speaks TLS is told as that,
   const url = `https://127.0.0.1:${port}`;
   const list = startSvc(t, ['jobs', 'list', '--url', url]);
   t.is((await list.exited).code, 3);
-  const advice = 'it does not speak TLS: should the address begin with http://';
+  const advice = 'it does not use TLS: should the address begin with http://';
   t.true(list.err.includes(advice) && !list.err.includes('npm start'), list.said());
   const worker = startWorker(t, { url });
   await worker.says(
-    /cannot be reached: it does not speak TLS: should the address begin with http:\/\/ \(EPROTO\)/,
+    /cannot be reached: it does not use TLS: should the address begin with http:\/\/ \(EPROTO\)/,
   );
 });

@@ -14,7 +14,7 @@ test('a worker with an old key logs that its key is refused, also when its addre
   const worker = startSvc(t, ['worker', '--provider', 'echo', '--coordinator', coordinator.url], {
     env: { SVC_API_KEY: 'an-old-key-0123456789' },
   });
-  await worker.says(/refuses the key of this worker.*slows this address down/);
+  await worker.says(/refuses the key of this worker.*throttles this address/);
   t.pass();
 });
 

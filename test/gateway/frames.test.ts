@@ -16,8 +16,8 @@ test('a name that is missing, empty or blank is one fault', (t) => {
   const hello = { type: 'hello', kind: 'cloud', providers: ['echo'], concurrency: 1 };
   const says = (frame: object) => parseFrame(JSON.stringify(frame));
   t.is(says(hello), 'hello: name is required');
-  t.is(says({ ...hello, name: '' }), 'hello: name must be neither blank nor have control characters');
-  t.is(says({ ...hello, name: ' ' }), 'hello: name must be neither blank nor have control characters');
+  t.is(says({ ...hello, name: '' }), 'hello: name must not be blank or contain control characters');
+  t.is(says({ ...hello, name: ' ' }), 'hello: name must not be blank or contain control characters');
   t.is(says({ ...hello, name: 'w', tags: [''] }), 'hello: tags[0] must not be empty');
 });
 

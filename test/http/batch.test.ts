@@ -78,7 +78,7 @@ test('a body of another shape is 400 and says why', async (t) => {
   const one = JSON.stringify(job);
   await isRefused(t, bundle, '{}', 'jobs is required');
   await isRefused(t, bundle, '{"jobs":{}}', 'jobs must be an array');
-  await isRefused(t, bundle, '{"jobs":[]}', 'jobs must have at least 1 items');
+  await isRefused(t, bundle, '{"jobs":[]}', 'jobs must have at least 1 item');
   await isRefused(t, bundle, `[${one}]`, ' The body must be a JSON object');
   await isRefused(t, bundle, `{"jobs":[${one}]`, ' The body is not a JSON object');
   await isRefused(t, bundle, `{"jobs":[${one},]}`, 'jobs[1] is not JSON');
@@ -94,7 +94,7 @@ test('a body of another shape is 400 and says why', async (t) => {
     'jobs must have at most 10000 items',
   );
   const empty = await bundle.api('POST', '/api/jobs/batch', '\n', ndjson);
-  t.deepEqual(fieldsOf(empty), ['jobs must have at least 1 items']);
+  t.deepEqual(fieldsOf(empty), ['jobs must have at least 1 item']);
   t.is(await total(bundle), 0);
 });
 

@@ -79,7 +79,7 @@ test('one that reads a little now and then is borne for a minute, and no longer'
       write: (bytes) => {
         trickle.unsentBytes += bytes.length;
       },
-      onTaken: () => {},
+      onDrained: () => {},
       ping: () => {},
       end: (code) => ends.push(code),
     },

@@ -1,7 +1,12 @@
 import { usageFromWire, type WireUsage } from '../../src/domain/usage.ts';
 import type { Assignment, WireFailure } from '../../src/domain/workerProtocol.ts';
 import type { Logger } from '../../src/lib/log.ts';
-import { abortedOutcome, type Outcome, type Provider, type RunContext } from '../../src/worker/provider.ts';
+import {
+  abortedOutcome,
+  type Provider,
+  type RunContext,
+  type RunOutcome,
+} from '../../src/worker/provider.ts';
 import { Worker } from '../../src/worker/worker.ts';
 import type { Dice } from './dice.ts';
 import type { History } from './history.ts';
@@ -158,7 +163,7 @@ export class SimWorker {
     assignment: Assignment,
     { clock, signal, onText }: RunContext,
     process: SimProcess,
-  ): Promise<Outcome> {
+  ): Promise<RunOutcome> {
     const { dice, history, runs, isActive } = this.#parts;
     const { job_id: jobId, lease, provider } = assignment;
     const usage = { input_tokens: dice.int(1, 500), output_tokens: dice.int(1, 500) };
@@ -191,7 +196,7 @@ export class SimWorker {
     return this.#failed(provider, error, dice.chance(0.5) ? usage : undefined);
   }
 
-  #failed(provider: string, error: WireFailure, usage?: Partial<WireUsage>): Outcome {
+  #failed(provider: string, error: WireFailure, usage?: Partial<WireUsage>): RunOutcome {
     this.servers.failed(provider, error.class);
     return { ok: false, error, usage };
   }

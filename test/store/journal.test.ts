@@ -107,7 +107,7 @@ test('a record that is missing in the middle, or stands twice, refuses', async (
     const store = createJsonStore({ path, clock: createTestClock(), headStart });
     await t.throwsAsync(store.open(), {
       instanceOf: StoreCorrupt,
-      message: /record \d stands where \d should/,
+      message: /record \d is in the place of record \d/,
     });
   }
 });

@@ -3,7 +3,7 @@ import { nameLengthMax } from '../../src/domain/limits.ts';
 import { closeCodes } from '../../src/domain/workerProtocol.ts';
 import { parseFrame } from '../../src/gateway/frames.ts';
 import { reconnectDelay } from '../../src/worker/backoff.ts';
-import { socketUrl } from '../../src/worker/trouble.ts';
+import { socketUrl } from '../../src/worker/disconnection.ts';
 import { FakeClock } from '../support/fakeClock.ts';
 import { job, setup } from './support/setup.ts';
 
@@ -235,7 +235,7 @@ test('a name that a live worker has (4409) says what to do and backs off', async
   const noticed = event('notice');
   session.socket.close(closeCodes.nameTaken, 'name taken');
   await noticed;
-  t.regex(notices.at(-1) ?? '', /another live worker is called "twin".*--name/);
+  t.regex(notices.at(-1) ?? '', /another live worker has the name "twin".*--name/);
   await clock.timerWithin(2000);
   t.is(clock.untilNext, 2000);
   clock.advance(2000);

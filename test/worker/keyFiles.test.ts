@@ -57,7 +57,7 @@ test('a key that is changed in its file is used without a restart, and a bad fil
 
   writeFileSync(join(cwd, 'house.key'), 'the-second-key\n');
   clock.advance(5_000);
-  await noticed(/read anew with the key in its file: providers\.house/);
+  await noticed(/reloaded with the new key in its file: providers\.house/);
   t.is(await keyOf('b'), 'Bearer the-second-key');
 
   rmSync(join(cwd, 'house.key'));

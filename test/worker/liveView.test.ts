@@ -47,7 +47,7 @@ test('the view shows the connection, what runs and what is done, and repaints in
   view.close();
   t.regex(
     screen.text(),
-    /^\d\d:\d\d:\d\d warn: the coordinator says: careful: a note\nlab · connected · 0 of 2 running · 1 completed · 1 failed\n$/,
+    /^\d\d:\d\d:\d\d warn: the coordinator reports: careful: a note\nlab · connected · 0 of 2 running · 1 completed · 1 failed\n$/,
   );
   session.send({ type: 'settings', concurrency: 9 });
   await session.settled();

@@ -4,13 +4,13 @@ import { errorClasses } from '../../src/domain/failure.ts';
 import { frameDepthMax, type WireFailure } from '../../src/domain/workerProtocol.ts';
 import { parseFrame } from '../../src/gateway/frames.ts';
 import { systemClock } from '../../src/lib/systemClock.ts';
-import type { Outcome, ProviderResult } from '../../src/worker/provider.ts';
+import type { ProviderResult, RunOutcome } from '../../src/worker/provider.ts';
 import { reportOf } from '../../src/worker/report.ts';
 import { Run, type StopReason } from '../../src/worker/run.ts';
 import { job } from './support/setup.ts';
 
 /** What the coordinator says of the frames of a run that ended so; it reads each. */
-function refusals(outcome: Outcome, stopped: StopReason | null = null): string[] {
+function refusals(outcome: RunOutcome, stopped: StopReason | null = null): string[] {
   const run = new Run(job('a'), 'a', systemClock, null, () => {});
   if (stopped !== null) run.stop(stopped);
   const { entry } = reportOf(run, outcome, 5, 3);
@@ -57,7 +57,7 @@ const error: fc.Arbitrary<WireFailure> = fc.record({
   code: fc.option(text, { nil: undefined }),
   retry_after_seconds: fc.option(number, { nil: undefined }),
 });
-const outcome: fc.Arbitrary<Outcome> = fc.oneof(
+const outcome: fc.Arbitrary<RunOutcome> = fc.oneof(
   fc.record({ ok: fc.constant(true as const), result }),
   fc.record({ ok: fc.constant(false as const), error, usage: fc.option(usage, { nil: undefined }) }),
 );

@@ -8,7 +8,7 @@ const brotliOf = promisify(brotliCompress);
 const gzipOf = promisify(gzip);
 const compressible = /\.(html|js|css|svg|json|webmanifest)$/;
 
-/** Writes a .br and a .gz beside every text file of the build, so that serving compresses nothing. */
+/** Writes a .br and a .gz of every text file of the build, so that serving compresses nothing. */
 export function compress(): Plugin {
   let folder = '';
   return {

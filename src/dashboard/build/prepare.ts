@@ -3,7 +3,7 @@ import { messageOf } from '../../domain/errors.ts';
 
 /**
  * Run by npm after an install. An install without development dependencies has no Vite, and a platform may lack its
- * native parts: the coordinator runs without its dashboard too, so that is told and is no failure of the install.
+ * native parts: the coordinator also runs without its dashboard, so that is reported and does not fail the install.
  */
 try {
   const { build } = await import('vite');

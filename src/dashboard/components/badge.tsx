@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { Icon, type IconName } from './icons.tsx';
 
-/** What a state means for whoever looks: each has a colour, and never the colour alone. */
+/** The meaning of a state: each has a colour, and never the colour alone. */
 export type Tone = 'neutral' | 'info' | 'active' | 'good' | 'bad' | 'warn';
 
 interface Look {
@@ -11,37 +11,37 @@ interface Look {
   hint: string;
 }
 
-/** Every status that the API names, of jobs, attempts, workers, providers and the coordinator. */
+/** Every status of the API, of jobs, attempts, workers, providers and the coordinator. */
 const looks: Record<string, Look> = {
   pending: { label: 'Pending', tone: 'info', icon: 'pending', hint: 'Waits in the queue' },
-  running: { label: 'Running', tone: 'active', icon: 'running', hint: 'A worker has it' },
+  running: { label: 'Running', tone: 'active', icon: 'running', hint: 'A worker runs it' },
   stuck: {
     label: 'Stuck',
     tone: 'warn',
     icon: 'warning',
-    hint: 'Its worker has crashed or lost the connection',
+    hint: 'Its worker crashed or lost the connection',
   },
   completed: { label: 'Completed', tone: 'good', icon: 'completed', hint: 'The result is there' },
   failed: { label: 'Failed', tone: 'bad', icon: 'failed', hint: 'Nothing left to try' },
   cancelled: { label: 'Cancelled', tone: 'neutral', icon: 'cancelled', hint: 'Somebody ended it' },
   rate_limited: { label: 'Rate limited', tone: 'warn', icon: 'warning', hint: 'The provider answered 429' },
-  timed_out: { label: 'Timed out', tone: 'bad', icon: 'failed', hint: 'It took longer than its time allows' },
+  timed_out: { label: 'Timed out', tone: 'bad', icon: 'failed', hint: 'It exceeded its timeout' },
   reaped: { label: 'Worker lost', tone: 'warn', icon: 'offline', hint: 'Its worker was silent for too long' },
-  lost: { label: 'Worker lost', tone: 'warn', icon: 'offline', hint: 'Its worker came back without it' },
+  lost: { label: 'Worker lost', tone: 'warn', icon: 'offline', hint: 'Its worker returned without it' },
   released: { label: 'Given back', tone: 'neutral', icon: 'retry', hint: 'The worker gave it back' },
   active: { label: 'Active', tone: 'good', icon: 'completed', hint: 'Connected, takes jobs' },
-  paused: { label: 'Paused', tone: 'warn', icon: 'paused', hint: 'Takes no new jobs; what runs goes on' },
+  paused: { label: 'Paused', tone: 'warn', icon: 'paused', hint: 'Takes no new jobs; running jobs continue' },
   draining: {
     label: 'Draining',
     tone: 'warn',
     icon: 'paused',
-    hint: 'Finishes what runs and takes nothing new',
+    hint: 'Finishes running jobs and takes no new ones',
   },
   disconnected: {
     label: 'Disconnected',
     tone: 'neutral',
     icon: 'offline',
-    hint: 'Known by its name, not here',
+    hint: 'Known by name, not connected',
   },
   available: { label: 'Available', tone: 'good', icon: 'completed', hint: 'Takes requests' },
   limited: {
@@ -60,11 +60,11 @@ const looks: Record<string, Look> = {
     label: 'Probing',
     tone: 'info',
     icon: 'running',
-    hint: 'One job is sent to see whether it is back',
+    hint: 'One job is sent to see whether it works again',
   },
 };
 
-/** A status as icon, text and colour. One that this page does not know yet is shown by its name. */
+/** A status as icon, text and colour. A status unknown to this page is shown by its name. */
 export function Badge({ status, count }: { status: string; count?: string | undefined }): JSX.Element {
   const look = lookOf(status);
   return (
@@ -76,7 +76,7 @@ export function Badge({ status, count }: { status: string; count?: string | unde
   );
 }
 
-/** How a status is called on the pages. */
+/** The label of a status on the pages. */
 export function statusLabel(status: string): string {
   return lookOf(status).label;
 }

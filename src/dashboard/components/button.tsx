@@ -8,13 +8,13 @@ interface Props {
   icon?: IconName;
   kind?: 'plain' | 'primary' | 'danger' | 'quiet';
   disabled?: boolean;
-  /** Why it is disabled, or what it does. */
+  /** Why it is disabled, or its effect. */
   title?: string;
-  /** While its promise is under way the button waits; what it throws is told. */
+  /** The button is disabled until its promise settles; a rejection is shown as a toast. */
   onClick(): void | Promise<void>;
 }
 
-/** A button that does one thing. Cannot be pressed twice while the first press is at work. */
+/** A button for one action. It cannot be pressed again while the action runs. */
 export function Button({
   children,
   icon,
@@ -50,7 +50,7 @@ export function Button({
   );
 }
 
-/** A button that is an icon alone; `label` is its name. */
+/** A button with only an icon; `label` is its name. */
 export function IconButton(props: {
   icon: IconName;
   label: string;

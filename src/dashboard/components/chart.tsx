@@ -5,11 +5,11 @@ import 'uplot/dist/uPlot.min.css';
 import { theme } from '../shell/preferences.ts';
 import { Card } from './page.tsx';
 
-/** A line of a chart; its colour is that of a tone, so that it means the same as elsewhere. */
+/** A line of a chart, in the colour of a tone, which means the same as elsewhere. */
 export interface ChartSeries {
   label: string;
   tone: 'info' | 'active' | 'good' | 'bad' | 'warn' | 'neutral';
-  /** null where nothing is known. */
+  /** null where unknown. */
   values: readonly (number | null)[];
   isDashed?: boolean;
 }
@@ -19,26 +19,26 @@ interface ChartProps {
   /** Epoch seconds, rising. */
   times: readonly number[];
   series: readonly ChartSeries[];
-  /** A value as it is read. */
+  /** The text of a value. */
   format(value: number): string;
-  /** Whether a part of 1 says nothing, as of jobs: the axis has whole numbers then. */
+  /** Whether fractions are meaningless, as for jobs: the axis then has whole numbers. */
   isWhole?: boolean;
-  /** Charts of one group show the same moment under the pointer. */
+  /** Charts of one group share the position of the pointer. */
   group: string;
-  /** A moment, epoch seconds, as it is read; the time of day unless told. */
+  /** The text of a time, epoch seconds; by default the time of day. */
   formatTime?: (seconds: number) => string;
-  /** What belongs to a span of time and not to a moment: a bar each, this many seconds wide. */
+  /** For values of a period instead of a moment: a bar each, this many seconds wide. */
   barSeconds?: number;
-  /** Below the lines. */
+  /** Shown below the lines. */
   children?: ComponentChildren;
 }
 
 const height = 150;
-/** Between two labels of the time, px. */
+/** Space between two labels of the time axis, px. */
 const labelSpace = 70;
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 
-/** Lines over time. The legend has the latest values, and those under the pointer while it is there. */
+/** Lines over time. The legend has the latest values, or those under the pointer. */
 export function Chart({
   title,
   times,
@@ -94,7 +94,7 @@ export function Chart({
       plot.current?.destroy();
       plot.current = null;
     };
-    // Colours are read once, so another theme is another drawing; what the lines are called stands for what they are.
+    // Colours are read once, so another theme needs a new drawing; the labels identify the series.
   }, [names, isWhole, group, shownTheme, barSeconds]);
   useEffect(() => plot.current?.setData(data.current), [times, series]);
   return (
@@ -110,14 +110,14 @@ export function Chart({
           );
         })}
       </ul>
-      <div ref={place} class="chart" role="img" aria-label={`${title}: ${spoken(series, format)}`} />
+      <div ref={place} class="chart" role="img" aria-label={`${title}: ${describe(series, format)}`} />
       {children}
     </Card>
   );
 }
 
-/** What the lines show, in words: the newest value of each, and the highest. */
-function spoken(series: readonly ChartSeries[], format: (value: number) => string): string {
+/** The chart in words: the latest value of each line, and the highest. */
+function describe(series: readonly ChartSeries[], format: (value: number) => string): string {
   return series
     .map(({ label, values }) => {
       const known = values.filter((value) => value !== null);
@@ -155,7 +155,7 @@ function optionsOf(about: {
     legend: { show: false },
     cursor: { sync: { key: group }, y: false, points: { show: false } },
     scales: {
-      // Half a bar stands beyond the first and the last moment.
+      // Half a bar extends beyond the first and the last time.
       x: { time: true, ...(half === 0 ? {} : { range: (_, min, max) => [min - half, max + half] }) },
       y: { range: (_, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
     },
@@ -165,7 +165,7 @@ function optionsOf(about: {
         size: 24,
         space: labelSpace,
         values: (_, splits) => splits.map(formatTime),
-        // A bar has its label under it; and by itself uPlot goes by the browser's time zone, not by the report's.
+        // A bar has its label below it; and uPlot alone would use the browser's time zone, not the report's.
         ...(half === 0 ? { incrs: tickSteps } : { splits: ({ data, width: all }) => thinned(data[0], all) }),
       },
       {
@@ -193,22 +193,22 @@ function optionsOf(about: {
   };
 }
 
-/** Between two values on an axis of whole numbers: 1, 2, 5, 10 and so on. */
+/** Steps of an axis of whole numbers: 1, 2, 5, 10 and so on. */
 const wholeSteps = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
 
-/** As many of the moments as have room for a label, evenly. */
+/** As many times as there is room for labels, evenly spaced. */
 function thinned(times: ArrayLike<number>, width: number): number[] {
   const step = Math.max(1, Math.ceil((times.length * labelSpace) / width));
   return Array.from(times).filter((_, index) => index % step === 0);
 }
 
-/** Bars of most of their span, not wider than 48 px. */
+/** Bars that fill most of their period, at most 48 px wide. */
 function barsOf(fill: string, barSeconds: number | undefined): Partial<uPlot.Series> {
   const paths = barSeconds === undefined ? undefined : uPlot.paths.bars?.({ size: [0.7, 48] });
   return paths === undefined ? {} : { fill, paths, width: 0 };
 }
 
-/** Custom properties hold `light-dark(…)`; only as a colour of an element do they become the one that is shown. */
+/** Custom properties contain `light-dark(…)`; only the computed colour of an element is the effective one. */
 function colourReader(parent: HTMLElement): (name: string) => string {
   const before = parent.style.color;
   return (name) => {
@@ -219,7 +219,7 @@ function colourReader(parent: HTMLElement): (name: string) => string {
   };
 }
 
-/** Between two times on the axis, seconds; they are told to the minute. */
+/** Steps of the time axis, seconds; labels are in minutes. */
 const tickSteps = [60, 120, 300, 600, 900, 1800, 3600, 10_800, 21_600, 43_200, 86_400];
 
 const clock = new Intl.DateTimeFormat(undefined, {

@@ -2,10 +2,13 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { Icon } from './icons.tsx';
 
-/** How long the button says that it has copied, ms. */
-const saidMs = 2_000;
+/** How long the button shows that it has copied, ms. */
+const shownMs = 2_000;
 
-/** Puts a text on the clipboard. Browsers give the clipboard only to HTTPS and localhost; elsewhere the old way does it. */
+/**
+ * Copies a text to the clipboard. Browsers only allow the clipboard API on HTTPS and localhost; elsewhere the old
+ * command is used.
+ */
 export function CopyButton({
   text,
   label = 'Copy',
@@ -19,7 +22,7 @@ export function CopyButton({
     said.value = isDone ? 'Copied' : 'Could not copy';
     setTimeout(() => {
       said.value = null;
-    }, saidMs);
+    }, shownMs);
   };
   return (
     <button type="button" class="button quiet small" onClick={() => void copy()}>
@@ -42,7 +45,7 @@ function copyBySelection(text: string): boolean {
   const area = document.createElement('textarea');
   area.value = text;
   area.className = 'visually-hidden';
-  // An open dialog makes everything outside of itself inert, the selection too.
+  // An open dialog makes everything outside inert, including a selection.
   const parent = document.querySelector('dialog[open]') ?? document.body;
   const before = document.activeElement;
   parent.append(area);

@@ -4,7 +4,7 @@ import { countdown } from './countdownText.ts';
 
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
-/** What is left until a moment, second by second, by the server's clock. */
+/** The time until a moment, updated every second, by the server's clock. */
 export function Countdown({ until }: { until: string }): JSX.Element {
   const ms = Date.parse(until);
   return (

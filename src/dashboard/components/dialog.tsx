@@ -1,21 +1,22 @@
-import { signal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
+import { explain } from './toasts.tsx';
 
 interface DialogProps {
   title: string;
   children: ComponentChildren;
-  /** Under the content, the last one is the main one. */
+  /** Below the content; the last one is the primary one. */
   actions?: ComponentChildren;
   isWide?: boolean;
   onClose(): void;
 }
 
-/** Where the focus begins: at what is asked for, else at the first button. */
+/** The initial focus: the first field, else the first button. */
 const firstField = '.dialog-body :is(input:not([type="checkbox"]), select, textarea)';
 
-/** A window over the page: the browser keeps the focus inside, and at the end it goes back. Escape closes it. */
+/** A modal window: the browser traps the focus, which returns at the end. Escape closes it. */
 export function Dialog({ title, children, actions, isWide = false, onClose }: DialogProps): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -26,7 +27,7 @@ export function Dialog({ title, children, actions, isWide = false, onClose }: Di
     dialog?.querySelector<HTMLElement>(firstField)?.focus();
     return () => {
       dialog?.close();
-      // The browser gives it back only while the dialog is still in the page.
+      // The browser only restores it while the dialog is still in the page.
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
@@ -50,11 +51,78 @@ export function Dialog({ title, children, actions, isWide = false, onClose }: Di
   );
 }
 
+/**
+ * A dialog with one field: a hint below it, replaced by the error while there is one.
+ * @param props.save called with the text, also by Enter. @returns why it failed; null to close the dialog.
+ */
+export function FieldDialog(props: {
+  title: string;
+  /** Above the field. */
+  text?: string;
+  label: string;
+  hint: string;
+  /** The label of the button. */
+  verb: string;
+  initial?: string;
+  inputMode?: 'numeric';
+  maxLength?: number;
+  save(text: string): Promise<string | null>;
+  onClose(): void;
+}): JSX.Element {
+  const text = useSignal(props.initial ?? '');
+  const problem = useSignal<string | null>(null);
+  const hintId = useId();
+  const save = async (): Promise<void> => {
+    problem.value = await props.save(text.peek()).catch(explain);
+    if (problem.peek() === null) props.onClose();
+  };
+  const actions = (
+    <>
+      <Button kind="quiet" onClick={props.onClose}>
+        Leave it
+      </Button>
+      <Button kind="primary" onClick={save}>
+        {props.verb}
+      </Button>
+    </>
+  );
+  return (
+    <Dialog title={props.title} actions={actions} onClose={props.onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        {props.text === undefined ? null : <p>{props.text}</p>}
+        <label class="field">
+          {props.label}
+          <input
+            type="text"
+            inputMode={props.inputMode}
+            maxLength={props.maxLength}
+            value={text.value}
+            aria-invalid={problem.value !== null}
+            aria-describedby={hintId}
+            onInput={({ currentTarget }) => {
+              text.value = currentTarget.value;
+              problem.value = null;
+            }}
+          />
+          <span class={problem.value === null ? 'hint' : 'form-problem'} id={hintId} role="status">
+            {problem.value ?? props.hint}
+          </span>
+        </label>
+      </form>
+    </Dialog>
+  );
+}
+
 interface Question {
   title: string;
   /** What will happen, and what will not. */
   text: string;
-  /** On the button: the verb of what happens. */
+  /** The label of the button: the verb of the action. */
   verb: string;
   isDangerous: boolean;
   answer(isYes: boolean): void;
@@ -62,7 +130,7 @@ interface Question {
 
 const question = signal<Question | null>(null);
 
-/** Ask before something that cannot be taken back. @returns whether to do it. */
+/** Ask for confirmation. @returns whether to proceed. */
 export function confirm(asked: {
   title: string;
   text: string;
@@ -82,7 +150,7 @@ export function confirm(asked: {
   return promise;
 }
 
-/** Where `confirm` asks. */
+/** Shows the question of `confirm`. */
 export function Confirmation(): JSX.Element | null {
   const asked = question.value;
   if (asked === null) return null;

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** Outlines on a grid of 16; colour and size are those of the text around. */
+/** Outlines on a grid of 16, in the colour and size of the text around. */
 const shapes = {
   pending: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM8 5v3.2l2 1.4',
   running: 'M8 2.5a5.5 5.5 0 1 1-5.5 5.5M6.6 5.6 10.4 8l-3.8 2.4Z',
@@ -44,7 +44,7 @@ const shapes = {
 
 export type IconName = keyof typeof shapes;
 
-/** Beside a text that says the same, so it is hidden from those who listen to the page. */
+/** Shown beside a text with the same meaning, so it is hidden from screen readers. */
 export function Icon({ name }: { name: IconName }): JSX.Element {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">

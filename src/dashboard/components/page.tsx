@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-/** The frame of every page: its heading with what can be done, and the title of the tab. */
+/** The frame of every page: its heading with actions, and the title of the tab. */
 export function Page(props: {
   title: string;
   /** Beside the heading: a badge, a count. */
@@ -29,7 +29,7 @@ export function Page(props: {
   );
 }
 
-/** A part of a page with its heading. */
+/** A section of a page with its heading. */
 export function Card(props: {
   title: string;
   beside?: ComponentChildren;

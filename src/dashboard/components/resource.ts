@@ -3,18 +3,17 @@ import { useCallback, useEffect, useRef } from 'preact/hooks';
 import { feed } from '../live/browserFeed.ts';
 
 export interface Loaded<T> {
-  /** The last answer; it stays while a newer one is on its way, and when that fails. null before the first. */
+  /** The last answer; it remains while a newer one is loading, and when that fails. null before the first. */
   data: T | null;
-  /** Why the last try failed; null when it did not. */
+  /** Why the last request failed; null when it did not. */
   error: unknown;
   isLoading: boolean;
 }
 
 /**
- * What an answer of the API is shown from: asked when the page comes, and again when `key` changes. A later question
- * wins over an earlier one whose answer comes late; leaving the page aborts. What has failed is asked for again when the
- * live connection is back.
- * @param key all that `load` goes by.
+ * Loads an answer of the API: when the page opens, and again when `key` changes. A later request wins over an earlier
+ * one with a late answer; leaving the page aborts. A failed request is repeated when the live connection is back.
+ * @param key everything that `load` depends on.
  */
 export function useLoaded<T>(
   key: string,

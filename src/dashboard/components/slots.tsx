@@ -1,16 +1,16 @@
 import type { JSX } from 'preact';
 import { count } from './text.ts';
 
-/** More cells than this in a row say less than a number. */
+/** More cells than this in a row are less clear than a number. */
 const cellsMax = 24;
 
-/** More than this are narrow, to stand in one line. */
+/** More cells than this are narrow, to fit on one line. */
 const wideCellsMax = 8;
 
-/** The slots of a worker as cells, lit while a job has one. */
+/** The slots of a worker as cells, lit when in use. */
 export function Cells({ taken, total }: { taken: number; total: number }): JSX.Element {
   const cells = Math.min(Math.max(total, taken), cellsMax);
-  // Beyond that many the cells are shares: one is lit as soon as a job has any.
+  // With more slots than cells, a cell is a share: one is lit as soon as any slot is in use.
   const lit = total <= cellsMax ? taken : Math.ceil((taken / total) * cells);
   return (
     <span class={cells > wideCellsMax ? 'cells narrow' : 'cells'} aria-hidden="true">
@@ -21,7 +21,7 @@ export function Cells({ taken, total }: { taken: number; total: number }): JSX.E
   );
 }
 
-/** The same with the figures. */
+/** The same with numbers. */
 export function Slots({ taken, total }: { taken: number; total: number }): JSX.Element {
   return (
     <span class="slot-cells">

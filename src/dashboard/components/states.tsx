@@ -3,7 +3,7 @@ import { Button } from './button.tsx';
 import { Icon, type IconName } from './icons.tsx';
 import { explain } from './toasts.tsx';
 
-/** Nothing to show, why, and what to do about it. */
+/** An empty state: what is missing, why, and what to do about it. */
 export function Empty(props: { icon?: IconName; title: string; children?: ComponentChildren }): JSX.Element {
   return (
     <div class="empty">
@@ -14,7 +14,7 @@ export function Empty(props: { icon?: IconName; title: string; children?: Compon
   );
 }
 
-/** The place of what is on its way, as high as that will be, so that nothing jumps. */
+/** A placeholder as high as the content being loaded, so that nothing jumps. */
 export function Loading({ lines = 3, label = 'Loading' }: { lines?: number; label?: string }): JSX.Element {
   return (
     <div class="loading" role="status">
@@ -26,7 +26,7 @@ export function Loading({ lines = 3, label = 'Loading' }: { lines?: number; labe
   );
 }
 
-/** It could not be had; what the coordinator says of it, and another try. */
+/** A failed request: the coordinator's message, and a retry. */
 export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }): JSX.Element {
   return (
     <div class="failure" role="alert">

@@ -1,16 +1,16 @@
 import type { JSX } from 'preact';
 
-/** What stands over a column; only for those who listen where the column needs no words. */
+/** The head of a column; for screen readers only where sighted readers need no words. */
 export interface Column {
   title: string;
-  /** Figures stand at the end. */
+  /** Numbers are aligned at the end. */
   isEnd?: boolean;
   isHidden?: boolean;
-  /** Left out where there is little room; its cells have the class `spare` too. */
+  /** Hidden where there is little room; its cells have the class `spare` too. */
   isSpare?: boolean;
 }
 
-/** The name of a table, for those who listen, and the heads of its columns. */
+/** The name of a table, for screen readers, and the heads of its columns. */
 export function TableHead({
   caption,
   columns,

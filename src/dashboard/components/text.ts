@@ -6,7 +6,7 @@ export function count(value: number): string {
   return whole.format(value);
 }
 
-/** `12.3K`, where there is no room. */
+/** `12.3K`, where space is short. */
 export function compact(value: number): string {
   return value < 10_000 ? whole.format(value) : compactForm.format(value);
 }
@@ -16,7 +16,7 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** Dollars as they are read: two figures that say something, also for a small part of a cent. null is not known. */
+/** Dollars with two significant digits, also below a cent. null is unknown. */
 export function dollars(value: number | null): string {
   if (value === null) return 'unknown';
   if (value === 0) return '$0';
@@ -28,12 +28,15 @@ export function dollars(value: number | null): string {
   return `$${value.toFixed(digits)}`;
 }
 
-/** The beginning of an id: enough to tell two apart by eye, and the end, where ids of one moment differ. */
+/** A shortened id: the start, and the end, where ids of the same moment differ. */
 export function shortId(id: string): string {
   return id.length <= 13 ? id : `${id.slice(0, 8)}…${id.slice(-4)}`;
 }
 
-/** The beginning of a text. No character outside of the basic plane, such as an emoji, is cut in two. @param max UTF-16 units. */
+/**
+ * The start of a text. A character outside of the basic plane, such as an emoji, is not cut in two. @param max UTF-16
+ * units.
+ */
 export function beginning(text: string, max: number): string {
   return text.slice(0, max).replace(/[\uD800-\uDBFF]$/, '');
 }

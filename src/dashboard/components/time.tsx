@@ -4,7 +4,7 @@ import { now } from '../live/clock.ts';
 
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
-/** A time as people say it, by the server's clock; the exact one on hover and for those who listen. */
+/** A relative time by the server's clock; the exact one on hover and for screen readers. */
 export function Time({ at, none = '–' }: { at: string | null; none?: string }): JSX.Element {
   if (at === null) return <span class="faint">{none}</span>;
   const ms = Date.parse(at);
@@ -15,7 +15,9 @@ export function Time({ at, none = '–' }: { at: string | null; none?: string })
   );
 }
 
-/** From a time until another, or until now while it goes on. A clock that is a little off makes no negative span. */
+/**
+ * The duration between two times, or until now while it lasts. A clock that is slightly off never makes it negative.
+ */
 export function Elapsed({ from, to }: { from: string | null; to: string | null }): JSX.Element {
   if (from === null) return <span class="faint">–</span>;
   const end = to === null ? now.value : Date.parse(to);

@@ -9,25 +9,25 @@ interface Toast {
   tone: 'good' | 'bad';
 }
 
-/** How long a good word stays, ms. A bad one stays until it is closed: it may be the only trace of what went wrong. */
+/** How long a success stays, ms. A failure stays until it is closed: it may be the only trace of the error. */
 const stayMs = 6_000;
 const toastsMax = 4;
 
 const toasts = signal<readonly Toast[]>([]);
 let lastId = 0;
 
-/** Tell that something was done. */
-export function told(text: string): void {
+/** Show that an action succeeded. */
+export function notify(text: string): void {
   const id = add(text, 'good');
   setTimeout(() => close(id), stayMs);
 }
 
-/** Tell that something failed, in words that help. */
+/** Show that an action failed. */
 export function failed(error: unknown): void {
   add(explain(error), 'bad');
 }
 
-/** What went wrong, for people. */
+/** An error for people. */
 export function explain(error: unknown): string {
   if (error instanceof ApiError) return error.detail;
   if (error instanceof Unreachable)
@@ -46,7 +46,7 @@ function close(id: number): void {
   toasts.value = toasts.peek().filter((toast) => toast.id !== id);
 }
 
-/** Where the words appear, and are read out. */
+/** Shows the messages, also to screen readers. */
 export function Toasts(): JSX.Element {
   return (
     <div class="toasts" role="status" aria-live="polite">

@@ -1,16 +1,16 @@
-/** The part of a long list that is drawn. */
+/** The rendered part of a long list. */
 export interface RowWindow {
-  /** First row drawn, and the one after the last. */
+  /** First rendered row, and the one after the last. */
   from: number;
   to: number;
-  /** Height of the rows before and after, px: they keep the scrollbar as if all were there. */
+  /** Height of the rows before and after, px: they give the scrollbar the size of the whole list. */
   before: number;
   after: number;
 }
 
 /**
- * Which rows of a list with rows of one height stand within a view, and some more on both sides so that a quick scroll
- * meets no emptiness. Sizes in px.
+ * The rows of equal height within a view, plus a margin on both sides so that quick scrolling shows no gaps. Sizes in
+ * px.
  * @param scrollTop how far the view's upper edge is below the list's; negative before the list begins.
  */
 export function rowWindow(options: {
@@ -18,7 +18,7 @@ export function rowWindow(options: {
   rowHeight: number;
   scrollTop: number;
   viewHeight: number;
-  /** Rows more on each side. */
+  /** Extra rows on each side. */
   margin: number;
 }): RowWindow {
   const { count, rowHeight, scrollTop, viewHeight, margin } = options;

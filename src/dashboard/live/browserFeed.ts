@@ -6,7 +6,7 @@ import { noteEpoch } from './release.ts';
 
 const endedText =
   'Your session has ended: somebody ended it, it expired, or its key is no longer accepted. Sign in again.';
-/** Hidden for so long, a page stops listening, ms: a short look elsewhere costs no new snapshot. */
+/** A page hidden for this long stops listening, ms: a quick look at another tab then needs no new snapshot. */
 const hiddenMs = 30_000;
 
 /** The live events of this page. */
@@ -41,7 +41,7 @@ function openSocket(ticket: string): Wire {
   return wire;
 }
 
-/** Listen while the page is seen, and try again at once when it is seen or the network is back. */
+/** Listen while the page is visible, and retry at once when it becomes visible or the network returns. */
 export function watchVisibility(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const onVisibility = (): void => {

@@ -2,10 +2,10 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import { feed } from './browserFeed.ts';
 
 const tick = signal(Date.now());
-/** Epoch ms by the server's clock, moved on every second while the page is seen: what every age on the page goes by. */
+/** Epoch ms by the server's clock, updated every second while the page is visible: all ages on the page use it. */
 export const now: ReadonlySignal<number> = tick;
 
-/** Keep `now` going. @returns what ends it. */
+/** Keep `now` updated. @returns a function that stops it. */
 export function startClock(): () => void {
   const move = (): void => {
     if (!document.hidden) tick.value = Date.now() + feed.offsetMs.peek();

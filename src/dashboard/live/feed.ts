@@ -9,7 +9,7 @@ import type {
 } from '../../domain/liveProtocol.ts';
 import { topicOfJob } from '../../domain/liveProtocol.ts';
 
-/** An event as it stands on the wire. */
+/** An event on the wire. */
 export interface LiveFrameEvent {
   type: string;
   seq: number;
@@ -20,14 +20,14 @@ export interface LiveFrameEvent {
 
 type ServerFrame = LiveHello | LiveSnapshot | LivePong | LiveError | LiveFrameEvent;
 
-/** What a part of the page wants to hear of a topic. */
+/** A subscription of a part of the page to a topic. */
 export interface Listener {
-  /** The state of the topic. Events before it may have been missed, those after it are all told. */
+  /** The state of the topic. Events before it may have been missed, those after it all follow. */
   snapshot(data: unknown): void;
   event(event: LiveFrameEvent): void;
 }
 
-/** The socket, as far as it is used. */
+/** The part of a WebSocket that is used. */
 export interface Wire {
   send(text: string): void;
   close(): void;
@@ -38,53 +38,54 @@ export interface Wire {
 export interface FeedPorts {
   /**
    * `refusal`: why the coordinator would refuse the socket now; null when it would not.
-   * @throws ApiError when the key is refused, Unreachable when nobody answers.
+   * @throws ApiError when the key is refused, Unreachable without an answer.
    */
   ticket(): Promise<{ ticket: string; refusal: string | null }>;
   open(ticket: string): Wire;
   /** Epoch ms of this machine. */
   now(): number;
-  /** @returns what cancels it. */
+  /** @returns a function that cancels it. */
   after(ms: number, run: () => void): () => void;
   /** 0..1. */
   random(): number;
-  /** The key is not taken any more. */
+  /** The key is no longer valid. */
   onRefused(error: unknown): void;
   onHello(hello: LiveHello): void;
 }
 
 /**
- * - `connecting`  the first time; nothing is known yet.
- * - `live`        what is shown is what is.
- * - `lost`        what is shown is old; tried again at `retryAt`, or just now when that is null. `why` is known when the
- *                 coordinator answers and its socket does not open.
+ * - `connecting`  for the first time; nothing is known yet.
+ * - `live`        the page is up to date.
+ * - `lost`        the page is out of date; the next attempt is at `retryAt`, or running when that is null. `why` is set
+ * when
+ *                 the coordinator answers but its socket does not open.
  */
 export type Connection =
   | { phase: 'connecting' | 'live' }
   | { phase: 'lost'; since: number; retryAt: number | null; why: string | null };
 
-/** Pauses between attempts, ms: doubled each time, and a part of it left to chance. */
+/** Pauses between attempts, ms: doubled each time, and partly random. */
 const retryMsMin = 500;
 const retryMsMax = 15_000;
-/** A page cannot see the pings of the protocol, so it asks by itself. */
+/** A page cannot see the pings of the protocol, so it sends its own. */
 const pingMs = 20_000;
-/** Without any frame for so long the connection is dead, whatever the browser says, ms. */
+/** Without any frame for this long the connection counts as dead, whatever the browser reports, ms. */
 const silenceMsMax = 45_000;
 const closeCodeKeyRefused = 4401;
-/** So often in a row the coordinator has to answer and its socket not to open: once may be a restart in between. */
+/** Consecutive times that the coordinator answers but its socket does not open: once may be a restart in between. */
 const unopenedMin = 2;
 const proxyText =
-  'The coordinator answers, and its WebSocket does not open: a proxy on the way does not pass the upgrade of /ws on (its headers Upgrade and Connection). See "Behind a reverse proxy" in docs/operations.md.';
+  'The coordinator answers, but its WebSocket does not open: a proxy in between does not pass on the upgrade of /ws (its headers Upgrade and Connection). See "Behind a reverse proxy" in docs/operations.md.';
 
 /**
- * The live events of the coordinator over one WebSocket, kept connected. Topics are subscribed while somebody listens.
- * After a break it goes on where it was, or gets a snapshot when that is too long ago.
+ * The live events of the coordinator over one WebSocket, kept connected. Topics are subscribed while they have
+ * listeners. After a break it resumes, or gets a snapshot when that is too long ago.
  */
 export class Feed {
   readonly #ports: FeedPorts;
   readonly #listeners = new Map<Topic, Set<Listener>>();
-  /** Those that have had no snapshot yet: events alone tell them nothing. */
-  readonly #untold = new Set<Listener>();
+  /** Listeners that wait for their first snapshot: events alone mean nothing to them. */
+  readonly #awaitingSnapshot = new Set<Listener>();
   readonly #connection = signal<Connection>({ phase: 'connecting' });
   /** Server's clock minus ours, ms. */
   readonly #offsetMs = signal(0);
@@ -92,10 +93,10 @@ export class Feed {
   #isReady = false;
   #isStarted = false;
   #isPaused = false;
-  /** Rises with every attempt: what an older one still brings is not heard. */
+  /** Rises with every attempt: frames of earlier attempts are ignored. */
   #attempt = 0;
   #failures = 0;
-  /** Sockets in a row that did not open though the coordinator had answered. */
+  /** Consecutive sockets that did not open although the coordinator had answered. */
   #unopened = 0;
   #seq: number | null = null;
   #epoch: string | null = null;
@@ -121,7 +122,7 @@ export class Feed {
     void this.#connect();
   }
 
-  /** End it; `start` begins anew and knows nothing of before. */
+  /** End it; `start` begins again without any earlier state. */
   stop(): void {
     this.#isStarted = false;
     this.#isPaused = false;
@@ -133,7 +134,7 @@ export class Feed {
     this.#connection.value = { phase: 'connecting' };
   }
 
-  /** Do not wait for the next attempt. */
+  /** Skip the wait for the next attempt. */
   retryNow(): void {
     if (this.#connection.peek().phase !== 'lost' || this.#cancelRetry === null) return;
     this.#cancelRetry();
@@ -141,7 +142,7 @@ export class Feed {
     void this.#connect();
   }
 
-  /** A page that nobody sees needs to hear nothing; shown again it gets fresh snapshots. */
+  /** An invisible page needs no events; when it is visible again it gets new snapshots. */
   setPaused(isPaused: boolean): void {
     if (this.#isPaused === isPaused) return;
     this.#isPaused = isPaused;
@@ -152,15 +153,17 @@ export class Feed {
     }
   }
 
-  /** Hear a topic. The snapshot comes first, also when others listen already. @returns what ends it. */
+  /**
+   * Subscribe to a topic. The snapshot is first, also when there are other listeners. @returns a function that ends it.
+   */
   listen(topic: Topic, listener: Listener): () => void {
     const listeners = this.#listeners.get(topic) ?? new Set();
     listeners.add(listener);
-    this.#untold.add(listener);
+    this.#awaitingSnapshot.add(listener);
     this.#listeners.set(topic, listeners);
     if (this.#isReady && !this.#isPaused) this.#say({ type: 'subscribe', topics: [topic] });
     return () => {
-      this.#untold.delete(listener);
+      this.#awaitingSnapshot.delete(listener);
       if (!listeners.delete(listener) || listeners.size > 0) return;
       this.#listeners.delete(topic);
       if (this.#isReady && !this.#isPaused) this.#say({ type: 'unsubscribe', topics: [topic] });
@@ -196,7 +199,7 @@ export class Feed {
     }
   }
 
-  /** Leave the socket and everything that waits for it. */
+  /** Close the socket and cancel everything that waits for it. */
   #drop(): void {
     this.#attempt += 1;
     this.#isReady = false;
@@ -256,7 +259,7 @@ export class Feed {
     this.#setClock(hello.server_time);
     const since =
       this.#seq !== null && this.#epoch === hello.epoch ? { since: this.#seq, epoch: hello.epoch } : {};
-    // Of another life of the coordinator, its numbers mean nothing here.
+    // The numbers of another start of the coordinator mean nothing here.
     if (this.#epoch !== hello.epoch) this.#seq = hello.seq;
     this.#epoch = hello.epoch;
     this.#isReady = true;
@@ -264,9 +267,9 @@ export class Feed {
     this.#unopened = 0;
     this.#ports.onHello(hello);
     if (!this.#isPaused) {
-      // One frame each: a job that is gone would refuse the others with it.
+      // One frame each: a deleted job would refuse the others with it.
       for (const [topic, listeners] of this.#listeners) {
-        const isNew = [...listeners].some((listener) => this.#untold.has(listener));
+        const isNew = [...listeners].some((listener) => this.#awaitingSnapshot.has(listener));
         this.#say({ type: 'subscribe', topics: [topic], ...(isNew ? {} : since) });
       }
     }
@@ -275,14 +278,14 @@ export class Feed {
 
   #setClock(serverTime: string): void {
     const offset = Date.parse(serverTime) - this.#ports.now();
-    // Below a second it is the way of the message, most likely.
+    // Below a second it is probably the latency of the message.
     this.#offsetMs.value = Math.abs(offset) < 1000 ? 0 : offset;
   }
 
   #tellSnapshot({ topic, seq, data }: LiveSnapshot): void {
     this.#seq = Math.max(this.#seq ?? 0, seq);
     for (const listener of this.#listeners.get(topic) ?? []) {
-      this.#untold.delete(listener);
+      this.#awaitingSnapshot.delete(listener);
       listener.snapshot(data);
     }
   }
@@ -295,7 +298,7 @@ export class Feed {
   }
 }
 
-/** The topics that an event is told in; see docs/live-events.md. */
+/** The topics of an event; see docs/live-events.md. */
 function topicsOf({ type, data }: LiveFrameEvent): Topic[] {
   if (type === 'stats') return ['stats'];
   if (type === 'transition') return ['machines'];

@@ -8,22 +8,22 @@ import type { WireWorker } from '../../domain/wire/worker.ts';
 import { feed } from './browserFeed.ts';
 import type { LiveFrameEvent } from './feed.ts';
 
-/** At most so often a store tells of changes, ms: a page that is redrawn more often shows nobody more. */
+/** The shortest interval between two updates of the page, ms: more would not be visible. */
 const paceMs = 250;
 
-/** One thing that the coordinator keeps us told of; null until it has said it the first time. */
-interface Store<T> {
+/** A state kept up to date by the coordinator; null until its first snapshot. */
+interface LiveStore<T> {
   value: ReadonlySignal<T | null>;
-  /** Keep it up to date while somebody needs it. @returns what ends it. */
+  /** Keep it up to date while it is needed. @returns a function that ends it. */
   follow(): () => void;
 }
 
-/** @param change what an event makes of the state. */
+/** @param change applies an event to the state. */
 function liveStore<T>(
   topic: Topic,
   ofSnapshot: (data: unknown) => T,
   change: (state: T, event: LiveFrameEvent) => T,
-): Store<T> {
+): LiveStore<T> {
   const shown = signal<T | null>(null);
   let state: T | null = null;
   let timer: ReturnType<typeof setTimeout> | null = null;
@@ -60,7 +60,7 @@ function liveStore<T>(
   };
 }
 
-/** The snapshots and events of our own coordinator are of the types that docs/live-events.md says. */
+/** The coordinator's snapshots and events have the types of docs/live-events.md. */
 const statsStore = liveStore<WireStats>(
   'stats',
   (data) => data as WireStats,
@@ -94,12 +94,12 @@ const queueStore = liveStore<WireQueue>(
   (_, { data }) => data as WireQueue,
 );
 
-function useStore<T>(store: Store<T>): ReadonlySignal<T | null> {
+function useStore<T>(store: LiveStore<T>): ReadonlySignal<T | null> {
   useEffect(() => store.follow(), [store]);
   return store.value;
 }
 
-/** The coordinator in figures, once a second. */
+/** The figures of the coordinator, updated once a second. */
 export const useStats = (): ReadonlySignal<WireStats | null> => useStore(statsStore);
 /** Whether the queue is paused. */
 export const useQueue = (): ReadonlySignal<WireQueue | null> => useStore(queueStore);

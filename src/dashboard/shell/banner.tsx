@@ -7,10 +7,12 @@ import { now } from '../live/clock.ts';
 import { isOutdated } from '../live/release.ts';
 import { QueueBanner } from './queueSwitch.tsx';
 
-/** Shorter breaks pass unseen, ms. */
+/** Shorter breaks are not shown, ms. */
 const quietMs = 1_000;
 
-/** Says on every page that what is shown is old, that the queue is paused, or that these pages are of an older version. */
+/**
+ * Shows on every page that its data is out of date, that the queue is paused, or that these pages are an older version.
+ */
 export function Banners(): JSX.Element {
   const connection = feed.connection.value;
   const lostMs = connection.phase === 'lost' ? now.value - feed.offsetMs.value - connection.since : 0;
@@ -22,7 +24,7 @@ export function Banners(): JSX.Element {
           <p>
             The connection to the coordinator is lost. What you see is {humanDuration(lostMs)} old.{' '}
             {connection.why ??
-              (connection.retryAt === null ? 'Connecting …' : 'It is tried again by itself.')}
+              (connection.retryAt === null ? 'Connecting …' : 'It is retried automatically.')}
           </p>
           <Button kind="quiet" onClick={() => feed.retryNow()}>
             Try now

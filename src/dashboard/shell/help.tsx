@@ -6,11 +6,11 @@ import { shortcuts } from './shortcuts.ts';
 
 export const isHelpOpen = signal(false);
 
-/** The list of the shortcuts that work where the reader is, and the switch for them. */
+/** The list of the current shortcuts, and the switch for them. */
 export function Help(): JSX.Element | null {
   if (!isHelpOpen.value) return null;
   const seen = new Map(shortcuts.value.map((shortcut) => [shortcut.keys, shortcut.label]));
-  // What can be done here first, then the pages, whose shortcuts are of two keys.
+  // Actions of this page first, then the pages, whose shortcuts have two keys.
   const ordered = [...seen].sort(([a], [b]) => a.split(' ').length - b.split(' ').length);
   return (
     <Dialog

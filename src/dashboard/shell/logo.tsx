@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** Three ways that become one and go on: the mark of the page. */
+/** Three lines that merge into one: the mark of the page. */
 export function Logo(): JSX.Element {
   return (
     <span class="logo">

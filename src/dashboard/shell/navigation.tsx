@@ -23,12 +23,12 @@ const themeLabels: Record<Theme, string> = {
   dark: 'Colours: dark',
 };
 
-/** The pages that this key may see. */
+/** The pages that this session may see. */
 export function visiblePages(): PageEntry[] {
   return pages.filter(({ nav, needs }) => nav !== undefined && (needs === undefined || may(needs)));
 }
 
-/** The bar with the pages, who is signed in, and how the page looks. On a phone it is behind a button. */
+/** The bar with the pages, the session, and the theme. On a phone it is behind a button. */
 export function Navigation(): JSX.Element {
   const isOpen = useSignal(false);
   const stats = useStats();

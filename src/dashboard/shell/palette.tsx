@@ -16,9 +16,9 @@ import { go, href } from '../router.ts';
 import { api, may, signOutEverywhere } from '../session.ts';
 import { isHelpOpen } from './help.tsx';
 import { visiblePages } from './navigation.tsx';
-import { type Choice, choicesOf, type Deed, type Known } from './paletteChoices.ts';
+import { type Choice, choicesOf, type Known, type PaletteAction } from './paletteChoices.ts';
 import { theme } from './preferences.ts';
-import { pauseQueue, resumeQueue } from './queueSwitch.tsx';
+import { askToPause, resumeQueue } from './queueSwitch.tsx';
 
 const isOpen = signal(false);
 
@@ -26,16 +26,16 @@ export function openPalette(): void {
   isOpen.value = true;
 }
 
-/** Jobs that are offered, and how long the reader must have stopped typing before they are asked for, ms. */
+/** Suggested jobs, and the pause in typing before they are requested, ms. */
 const jobsMax = 6;
 const pauseMs = 150;
 
-/** Where one types to go to a page, a worker, a provider or a job, or to do something. */
+/** A field to go to a page, a worker, a provider or a job, or to run an action. */
 export function Palette(): JSX.Element | null {
   return isOpen.value ? <OpenPalette /> : null;
 }
 
-/** What there is to choose from now, for the key of this session. */
+/** The current choices for the role of this session. */
 function useKnown(jobs: readonly WireJob[]): Known {
   const workers = useWorkers();
   const providers = useProviders();
@@ -73,7 +73,7 @@ function OpenPalette(): JSX.Element {
           (list) => {
             if (isOurs) jobs.value = list.jobs;
           },
-          // The pages are still there to choose from.
+          // The pages are still available.
           () => {},
         );
     }, pauseMs);
@@ -140,19 +140,19 @@ function OpenPalette(): JSX.Element {
             <span class="faint">{choice.kind}</span>
           </div>
         ))}
-        {choices.length === 0 ? <p class="faint">Nothing of that name.</p> : null}
+        {choices.length === 0 ? <p class="faint">No match.</p> : null}
       </div>
     </Dialog>
   );
 }
 
-/** Do what was chosen. @throws ApiError, Unreachable. */
-async function carryOut(does: Deed): Promise<void> {
+/** Run the chosen action. @throws ApiError, Unreachable. */
+async function carryOut(does: PaletteAction): Promise<void> {
   if ('go' in does) go(href(does.go));
   else if ('pause' in does) await pauseWorker(does.pause);
   else if ('resume' in does) await resumeWorker(does.resume);
   else if ('reset' in does) await resetProvider(does.reset);
-  else if ('queue' in does) await (does.queue === 'pause' ? pauseQueue() : resumeQueue());
+  else if ('queue' in does) await (does.queue === 'pause' ? askToPause() : resumeQueue());
   else if ('theme' in does) theme.value = does.theme;
   else if ('show' in does) isHelpOpen.value = true;
   else signOutEverywhere();

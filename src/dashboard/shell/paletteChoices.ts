@@ -4,19 +4,19 @@ import type { WireWorker } from '../../domain/wire/worker.ts';
 import type { IconName } from '../components/icons.tsx';
 import type { Theme } from './preferences.ts';
 
-/** What the palette offers: a place to go to, or something to do. */
+/** A choice of the palette: a place to go to, or an action. */
 export interface Choice {
   id: string;
   icon: IconName;
   text: string;
-  /** What it is, beside its name. */
+  /** Its kind, shown beside its name. */
   kind: 'Page' | 'Worker' | 'Provider' | 'Action' | 'Job';
   /** A status to show. */
   status?: string;
-  does: Deed;
+  does: PaletteAction;
 }
 
-export type Deed =
+export type PaletteAction =
   | { go: string }
   | { pause: WireWorker }
   | { resume: WireWorker }
@@ -26,7 +26,7 @@ export type Deed =
   | { show: 'help' }
   | { sign: 'out' };
 
-/** What there is to choose from. */
+/** The data for the choices. */
 export interface Known {
   pages: readonly { title: string; pattern: string; icon: IconName }[];
   workers: readonly WireWorker[];
@@ -37,7 +37,7 @@ export interface Known {
   may(role: Role): boolean;
 }
 
-/** Choices of one kind: a fleet has thousands of workers. */
+/** Choices of one kind: a fleet may have thousands of workers. */
 const kindMax = 6;
 const themes: Record<Theme, string> = {
   light: 'Use light colours',
@@ -45,7 +45,7 @@ const themes: Record<Theme, string> = {
   system: 'Use the colours of the system',
 };
 
-/** What fits the words, in any order: pages, workers, providers, what can be done, and the jobs that were found. */
+/** What matches the words, in any order: pages, workers, providers, actions, and the jobs that were found. */
 export function choicesOf(query: string, known: Known): Choice[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = ({ text, kind }: Choice): boolean => {
@@ -55,7 +55,7 @@ export function choicesOf(query: string, known: Known): Choice[] {
   const few = (choices: Choice[]): Choice[] => choices.filter(fits).slice(0, kindMax);
   const pages = ofPages(known).filter(fits);
   const own = few(ownActions(known));
-  // Without a word all of a fleet would fit.
+  // Without a word the whole fleet would match.
   if (words.length === 0) return [...pages, ...own];
   return [
     ...pages,
@@ -90,7 +90,7 @@ function ofJob({ id, status, title }: Known['jobs'][number]): Choice {
   return { id, icon: 'jobs', text: title, kind: 'Job', status, does: { go: `/jobs/${id}` } };
 }
 
-function action(icon: IconName, text: string, does: Deed): Choice {
+function action(icon: IconName, text: string, does: PaletteAction): Choice {
   return { id: `action ${text}`, icon, text, kind: 'Action', does };
 }
 

@@ -1,6 +1,6 @@
 import { type Signal, signal } from '@preact/signals';
 
-/** How this browser likes the page; kept beyond the tab, since it says nothing of anybody's work. */
+/** The theme of this browser; stored beyond the tab, because it says nothing about anybody's work. */
 export type Theme = 'system' | 'light' | 'dark';
 
 const themeName = 'svc.theme';
@@ -12,7 +12,7 @@ function storedTheme(): Theme {
 
 const switches: { name: string; isOn: Signal<boolean> }[] = [];
 
-/** A switch that this browser remembers. */
+/** A switch stored in this browser. */
 function remembered(name: string, fallback: boolean): Signal<boolean> {
   const stored = localStorage.getItem(name);
   const isOn = signal(stored === null ? fallback : stored === 'on');
@@ -21,14 +21,14 @@ function remembered(name: string, fallback: boolean): Signal<boolean> {
 }
 
 export const theme = signal<Theme>(storedTheme());
-/** Single keys may be in the way of those who speak to their computer (WCAG 2.1.4), so they can be switched off. */
+/** Single keys may disturb people who use speech input (WCAG 2.1.4), so they can be switched off. */
 export const hasShortcuts = remembered('svc.shortcuts', true);
-/** Whether results are shown as the model wrote them, and not as the Markdown or JSON that they are. */
+/** Whether results are shown raw instead of rendered as Markdown or JSON. */
 export const showsRaw = remembered('svc.raw', false);
 /** Whether the page of a job shows the chart of its states. */
 export const showsStates = remembered('svc.states', false);
 
-/** Keep the page as it is preferred. @returns what ends it. */
+/** Apply the preferences. @returns a function that ends it. */
 export function applyPreferences(): () => void {
   const unTheme = theme.subscribe((chosen) => {
     document.documentElement.dataset.theme = chosen;

@@ -5,19 +5,19 @@ import { hasShortcuts } from './preferences.ts';
 interface Shortcut {
   /** One key, `/`, or two one after the other, `g j`. */
   keys: string;
-  /** What it does, for the list of shortcuts. */
+  /** Its effect, for the list of shortcuts. */
   label: string;
   run(): void;
 }
 
 const known = signal<readonly Shortcut[]>([]);
-/** Those that work on the page as it is now. */
+/** The shortcuts of the current page. */
 export const shortcuts: ReadonlySignal<readonly Shortcut[]> = known;
 
-/** Two keys belong together within this time, ms. */
+/** Two keys must follow each other within this time, ms. */
 const sequenceMs = 1_000;
 
-/** A shortcut while a part of the page is there; a later one for the same keys wins over an earlier one. */
+/** A shortcut while a part of the page is mounted; a later one for the same keys has priority. */
 export function useShortcut(keys: string, label: string, run: () => void): void {
   const ref = useRef(run);
   ref.current = run;
@@ -30,7 +30,10 @@ export function useShortcut(keys: string, label: string, run: () => void): void 
   }, [keys, label]);
 }
 
-/** Listen to the keyboard. @param onPalette Ctrl-K or Command-K, which works everywhere. @returns what ends it. */
+/**
+ * Listen to the keyboard. @param onPalette Ctrl-K or Command-K, which works everywhere. @returns a function that ends
+ * it.
+ */
 export function startShortcuts(onPalette: () => void): () => void {
   let first: { key: string; at: number } | null = null;
   const onKey = (event: KeyboardEvent): void => {
@@ -55,7 +58,7 @@ export function startShortcuts(onPalette: () => void): () => void {
   return () => document.removeEventListener('keydown', onKey);
 }
 
-/** Enter on a link or a button is that one's. */
+/** Enter on a link or a button activates that. */
 function isPressing({ key, target }: KeyboardEvent): boolean {
   return key === 'Enter' && target instanceof Element && target.closest('a, button, summary') !== null;
 }
@@ -64,7 +67,7 @@ function find(keys: string): Shortcut | undefined {
   return known.peek().findLast((shortcut) => shortcut.keys === keys);
 }
 
-/** In a field keys are text; in a dialog they are the dialog's. */
+/** In a field keys are text; in a dialog they belong to the dialog. */
 function isTyping(target: EventTarget | null): boolean {
   if (document.querySelector('dialog[open]') !== null) return true;
   return target instanceof Element && target.closest('input, textarea, select, [contenteditable]') !== null;

@@ -5,7 +5,7 @@ import { Icon } from '../components/icons.tsx';
 import { isSigningIn, refusalText, signIn, signOutReason } from '../session.ts';
 import { Logo } from './logo.tsx';
 
-/** The page of a reader without a key. */
+/** The page of a reader without a session. */
 export function SignIn(): JSX.Element {
   const problem = useSignal<string | null>(null);
   const input = useRef<HTMLInputElement>(null);
@@ -63,8 +63,8 @@ export function SignIn(): JSX.Element {
         </button>
         <p class="hint">
           The coordinator prints a link that signs you in when it starts. The first key is in{' '}
-          <code>admin.key</code> in its data folder. This page does not keep the key: it makes a session with
-          it, which your open tabs share and which ends when you sign out.
+          <code>admin.key</code> in its data folder. This page does not store the key: it creates a session
+          with it, which your open tabs share and which ends when you sign out.
         </p>
       </form>
     </main>

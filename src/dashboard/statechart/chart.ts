@@ -1,18 +1,18 @@
 /**
- * A machine as a picture: where its states and transitions stand. Made by `npm run charts` from the machines themselves,
- * so that a page needs no layout engine. Lengths are CSS pixels at the picture's own size.
+ * A machine as a picture: the positions of its states and transitions. Made by `npm run charts` from the machines
+ * themselves, so that a page needs no layout engine. Lengths are CSS pixels at the picture's own size.
  */
 export interface Chart {
   machine: string;
   description: string;
-  /** Path of the state an actor begins in; null for a machine of regions, in all of which it begins. */
+  /** Path of the initial state of an actor; null for a machine with parallel regions, all of which it starts in. */
   initial: string | null;
   width: number;
   height: number;
-  /** A state before those inside of it. */
+  /** Parents before their children. */
   states: ChartState[];
   edges: ChartEdge[];
-  /** Transitions that leave the state as it is: not drawn, told in the table. */
+  /** Internal transitions: not drawn, listed in the table. */
   internal: InternalTransition[];
 }
 
@@ -26,11 +26,11 @@ export interface Box {
 export interface ChartState {
   /** `pending.ready`. */
   path: string;
-  /** Its last part, as the box shows it. */
+  /** Its last part, as shown in the box. */
   name: string;
   description: string;
   kind: 'atomic' | 'compound' | 'transient' | 'final';
-  /** Whether nothing leads out of it. */
+  /** Whether no transition leaves it. */
   isEnd: boolean;
   box: Box;
 }
@@ -41,17 +41,17 @@ export type Point = [number, number];
 export interface ChartTransition {
   /** null: at once, without an event. */
   event: string | null;
-  /** Name of what must hold; null when nothing must. */
+  /** Name of the guard; null for none. */
   guard: string | null;
   description: string | null;
 }
 
-/** All transitions from one state to another: one arrow, a line of text or two each. */
+/** All transitions from one state to another: one arrow, with a line or two of text each. */
 export interface ChartEdge {
-  /** Path of the state it leaves; `*` for every state; null for the mark of an initial state. */
+  /** Path of the source state; `*` for every state; null for the mark of an initial state. */
   from: string | null;
   to: string;
-  /** Corners of the line; it ends with the arrow's tip. */
+  /** Corners of the line; it ends at the arrow's tip. */
   points: Point[];
   label: Box | null;
   lines: LabelLine[];
@@ -60,7 +60,7 @@ export interface ChartEdge {
 
 export interface LabelLine {
   text: string;
-  /** Which of the edge's transitions the line is of; a line with the event of several is of all of them. */
+  /** The transitions of the edge that the line describes; a line with a shared event describes several. */
   of: number[];
 }
 
@@ -69,5 +69,5 @@ export interface InternalTransition extends ChartTransition {
   state: string;
 }
 
-/** Stands for every state of a machine, where a transition leaves them all. */
+/** Represents every state of a machine, for transitions that leave them all. */
 export const anyState = '*';

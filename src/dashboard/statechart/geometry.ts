@@ -5,12 +5,12 @@ import { arrowLength, cornerRadius, labelLineHeight, labelSize, nameSize, titleH
 const titleMargin = 12;
 /** Half the width of an arrow's head. */
 const arrowSpread = 3.5;
-/** From the middle of a line of text to the line it stands on, as a share of the font's size. */
+/** From the middle of a line of text to its baseline, as a share of the font size. */
 const baseline = 0.35;
-/** From the middle of a state's box up to the middle of its name, and down to that of its figures. */
+/** From the middle of a state's box up to the middle of its name, and down to its figures. */
 const lineOffset = 9;
 
-/** The line of an arrow as SVG path data, with round corners; it ends where the arrow's head begins. */
+/** The line of an arrow as SVG path data, with round corners; it ends where the arrow's head starts. */
 export function linePath(points: readonly Point[]): string {
   const shortened = [...points.slice(0, -1), beforeHead(points)];
   const parts = shortened.map((point, index) => {
@@ -39,8 +39,8 @@ export function arrowHead(points: readonly Point[]): string {
 }
 
 /**
- * Where the name of a state stands, on the line's foot: the middle of its line, for a compound state its beginning.
- * @param hasFigures whether figures stand below it.
+ * The position of a state's name, on the baseline: the middle of its line, for a compound state its start.
+ * @param hasFigures whether there are figures below it.
  */
 export function namePlace({ box, kind }: ChartState, hasFigures: boolean): { x: number; y: number } {
   const foot = nameSize * baseline;
@@ -48,7 +48,7 @@ export function namePlace({ box, kind }: ChartState, hasFigures: boolean): { x: 
   return { x: middle(box), y: box.y + box.height / 2 + foot - (hasFigures ? lineOffset : 0) };
 }
 
-/** Where its figures stand: the middle of their line, for a compound state the end, at the right of its title. */
+/** The position of its figures: the middle of their line, for a compound state the end, at the right of its title. */
 export function figuresPlace({ box, kind }: ChartState): { x: number; y: number } {
   if (kind === 'compound') {
     return { x: box.x + box.width - titleMargin, y: box.y + titleHeight / 2 + labelSize * baseline };
@@ -56,7 +56,7 @@ export function figuresPlace({ box, kind }: ChartState): { x: number; y: number 
   return { x: middle(box), y: box.y + box.height / 2 + lineOffset + labelSize * baseline };
 }
 
-/** Where the lines of an arrow's label stand, in order. */
+/** The positions of the lines of an arrow's label, in order. */
 export function labelPlaces({ label, lines }: ChartEdge): { x: number; y: number }[] {
   if (label === null) return [];
   const first = label.y + labelLineHeight / 2 + labelSize * baseline;

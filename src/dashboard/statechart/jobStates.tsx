@@ -13,12 +13,12 @@ import { Scrubber } from './scrubber.tsx';
 import { Statechart, type StateNote } from './statechart.tsx';
 import { takenBy, visitsOf } from './visits.ts';
 
-/** Its place in the query: `?e=3` shows the job after the third change of its state. */
+/** Its parameter in the query: `?e=3` shows the job after the third change of its state. */
 export const momentName = 'e';
 
 /**
- * The machine of a job with the state it is in, where it has been, and a way back through its history.
- * @param changedAt whatever changes when the state of the job does: its history is asked for anew.
+ * The machine of a job with its current state, its previous ones, and a way back through its history.
+ * @param changedAt changes with the state of the job: its history is then reloaded.
  */
 export function JobStates({ id, changedAt }: { id: string; changedAt: string }): JSX.Element {
   const { loaded, reload } = useLoaded(id, () => api.value.jobHistory(id));
@@ -58,7 +58,7 @@ export function JobStates({ id, changedAt }: { id: string; changedAt: string }):
   );
 }
 
-/** An ended job stays in its last state for ever, which is no time that anybody waits for. */
+/** An ended job stays in its last state for ever, so that duration means nothing. */
 const ends = new Set(['completed', 'failed', 'cancelled']);
 
 function notesOf(entries: readonly WireHistoryEntry[], shown: number): ReadonlyMap<string, StateNote> {

@@ -6,15 +6,15 @@ import { Time } from '../components/time.tsx';
 
 interface Props {
   entries: readonly WireHistoryEntry[];
-  /** Place of the entry that is shown, from 0. */
+  /** Index of the shown entry, from 0. */
   shown: number;
-  /** Whether the last one is shown and new ones will be. */
+  /** Whether it shows the last one and follows new ones. */
   isLive: boolean;
   /** @param index null: follow the last one. */
   onMove(index: number | null): void;
 }
 
-/** Goes back and forth in a history: a slider, and the list of what happened. */
+/** Moves through a history: a slider, and the list of entries. */
 export function Scrubber({ entries, shown, isLive, onMove }: Props): JSX.Element {
   const last = entries.length - 1;
   const move = (index: number): void => onMove(index >= last ? null : Math.max(0, index));
@@ -68,7 +68,7 @@ function spoken({ event, to }: WireHistoryEntry): string {
   return `${to}, ${event ?? 'dispatched'}`;
 }
 
-/** How long the job was in the state that the entry led to; nothing of the one it is in. */
+/** How long the job stayed in the state of the entry; nothing for the current one. */
 function stayOf(entry: WireHistoryEntry, next: WireHistoryEntry | undefined): string {
   return next === undefined ? '' : humanDuration(Date.parse(next.at) - Date.parse(entry.at));
 }

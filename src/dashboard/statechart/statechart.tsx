@@ -9,13 +9,13 @@ import { StatechartText } from './statechartText.tsx';
 import { toneOf } from './tones.ts';
 import { nothingTaken, type Taken, withAncestors } from './visits.ts';
 
-/** What is known of a state beyond what the machine says of it. */
+/** Information about a state in addition to its machine. */
 export interface StateNote {
   /** Below its name: `12`, `3 times, 1.4 s`. */
   figures: string;
-  /** The same for those who listen. */
+  /** The same for screen readers. */
   spoken: string;
-  /** Whether there is something in it, or was: it is tinted. */
+  /** Whether it has or had actors: it is tinted. */
   isUsed: boolean;
 }
 
@@ -23,26 +23,26 @@ const noState: readonly string[] = [];
 
 interface Props {
   chart: Chart;
-  /** What the picture shows, for those who listen. */
+  /** A description of the picture, for screen readers. */
   label: string;
-  /** Paths of the states that are lit, one for each region; those around them are outlined. */
+  /** Paths of the lit states, one for each region; their ancestors are outlined. */
   current?: readonly string[];
   notes?: ReadonlyMap<string, StateNote>;
   /** The arrows of the last change. */
   taken?: Taken;
-  /** Another value draws the last change anew. */
+  /** A changed value animates the last change again. */
   takenKey?: string | number;
-  /** Where a state leads; null for nowhere. */
+  /** The link of a state; null for none. */
   hrefOf?: (path: string) => string | null;
 }
 
 /**
- * A machine as a picture, in place: no layout is done here. States can be reached by Tab and tell what they mean; the
- * same stands below as text. On a narrow screen it is moved sideways, with the lit state in view.
+ * A machine as a picture; no layout happens here. States are focusable and explain themselves; the same is below as
+ * text. On a narrow screen it scrolls sideways, with the lit state in view.
  */
 export function Statechart(props: Props): JSX.Element {
   const { chart, label, current = noState, taken = nothingTaken } = props;
-  const told = useSignal<string | null>(null);
+  const described = useSignal<string | null>(null);
   const place = useRef<HTMLDivElement>(null);
   const inView = chart.states.find(({ path }) => path === (current[0] ?? chart.initial));
   useEffect(() => {
@@ -51,9 +51,9 @@ export function Statechart(props: Props): JSX.Element {
     const middle = ((inView.box.x + inView.box.width / 2) / chart.width) * box.scrollWidth;
     box.scrollLeft = middle - box.clientWidth / 2;
   }, [inView, chart]);
-  const shown = chart.states.find(({ path }) => path === (told.value ?? current[0]));
+  const shown = chart.states.find(({ path }) => path === (described.value ?? current[0]));
   const edges = chart.edges.map((edge, index) => ({ edge, index }));
-  // What was gone along is drawn last, over the others.
+  // Taken arrows are drawn last, over the others.
   const ordered = [...edges].sort((a, b) => Number(taken.has(a.index)) - Number(taken.has(b.index)));
   return (
     <div class="statechart">
@@ -73,10 +73,10 @@ export function Statechart(props: Props): JSX.Element {
               state={state}
               {...props}
               current={current}
-              onEnter={(path) => (told.value = path)}
+              onEnter={(path) => (described.value = path)}
               onLeave={(path) => {
-                // What the pointer leaves because the page moves under it may be another one than what is told now.
-                if (told.value === path) told.value = null;
+                // When the page scrolls under the pointer, the state that it leaves may not be the one described now.
+                if (described.value === path) described.value = null;
               }}
             />
           ))}
@@ -97,7 +97,7 @@ export function Statechart(props: Props): JSX.Element {
             ))}
         </svg>
       </div>
-      <p class="statechart-told">
+      <p class="statechart-description">
         {shown === undefined ? (
           'Point at a state to read what it means.'
         ) : (
@@ -129,7 +129,7 @@ function StateBox(
   const isCurrent = current.includes(path);
   const classes = classOf(state, props);
   const href = hrefOf?.(path) ?? null;
-  // It begins with what can be seen, so that somebody can name it to a machine that listens (WCAG 2.5.3).
+  // It starts with the visible text, so that speech input can name it (WCAG 2.5.3).
   const spoken = [
     [state.name, note?.figures ?? ''].join(' ').trim(),
     state.name === nameOf(state) ? '' : nameOf(state),
@@ -169,7 +169,7 @@ function StateBox(
       </g>
     );
   }
-  // The router takes over links of HTML; this one is of SVG.
+  // The router handles HTML links; this one is SVG.
   const follow = (event: MouseEvent): void => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
@@ -205,7 +205,7 @@ function StateText({ state, note }: { state: ChartState; note: StateNote | undef
       <text class="state-name" x={name.x} y={name.y} font-size={nameSize}>
         {state.name}
       </text>
-      {/* Or the two would be read as one word. */ ' '}
+      {/* Otherwise the two would be read as one word. */ ' '}
       {figures === '' ? null : (
         <text class="state-figures" x={below.x} y={below.y} font-size={labelSize}>
           {figures}
@@ -215,7 +215,7 @@ function StateText({ state, note }: { state: ChartState; note: StateNote | undef
   );
 }
 
-/** @param of the transitions of the arrow that were taken; null when it was not gone along. */
+/** @param of the arrow's transitions that were taken; null when none was. */
 function Arrow({ edge, of }: { edge: ChartEdge; of: readonly number[] | null }): JSX.Element {
   const [start] = edge.points;
   const places = labelPlaces(edge);

@@ -9,7 +9,7 @@ interface Props {
   notes: ReadonlyMap<string, StateNote> | undefined;
 }
 
-/** The picture as text: its states as they stand within each other, and all transitions. */
+/** The picture as text: its nested states, and all transitions. */
 export function StatechartText(props: Props): JSX.Element {
   const { chart, label } = props;
   return (

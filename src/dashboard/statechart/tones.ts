@@ -1,6 +1,6 @@
 import type { Tone } from '../components/badge.tsx';
 
-/** What a state means for whoever looks, as in the badges: of a machine's states by their names. */
+/** The tones of a machine's states by name, as in the badges. */
 const tones: Record<string, Tone> = {
   pending: 'info',
   running: 'active',
@@ -20,7 +20,7 @@ const tones: Record<string, Tone> = {
   recovering: 'info',
 };
 
-/** The innermost part of a path that has a tone of its own: `running.stuck` warns, `running.active` is one that runs. */
+/** The innermost part of a path with a tone: `running.stuck` warns, `running.active` is running. */
 export function toneOf(path: string): Tone {
   const [first = '', ...inner] = path.split('.');
   const last = inner.at(-1);

@@ -1,21 +1,20 @@
 import type { WireHistoryEntry } from '../../domain/wire/job.ts';
 import { anyState, type Chart, type ChartEdge } from './chart.ts';
 
-/** How often an actor came into a state, and how long it was there altogether, ms. */
+/** How often an actor entered a state, and how long it was there in total, ms. */
 export interface Visits {
   count: number;
   ms: number;
 }
 
-/** A state and those around it, the innermost first: `pending.ready`, `pending`. */
+/** A state and its ancestors, the innermost first: `pending.ready`, `pending`. */
 export function withAncestors(path: string): string[] {
   const parts = path.split('.');
   return parts.map((_, index) => parts.slice(0, parts.length - index).join('.'));
 }
 
 /**
- * What the first `count` entries of a history say of each state; a state around others counts what comes in from
- * outside of it.
+ * The visits of each state in the first `count` entries of a history; a compound state counts entries from outside.
  * @param until epoch ms: when the last of these states was left, or now.
  */
 export function visitsOf(
@@ -37,15 +36,15 @@ export function visitsOf(
   return visits;
 }
 
-/** Arrows of a chart that were gone along, by their place in `edges`, each with its transitions. */
+/** Taken arrows of a chart, by their index in `edges`, each with its transitions. */
 export type Taken = ReadonlyMap<number, readonly number[]>;
 
 export const nothingTaken: Taken = new Map();
 
 /**
- * The arrows along which a change of state went: that of its event, and those that lead on inside of the state it came
- * to, through initial marks and states that are left at once.
- * @param event null: the actor was made.
+ * The arrows of a change of state: that of its event, and those that lead on to the state where it rests, through
+ * initial marks and transient states.
+ * @param event null: the actor was created.
  */
 export function takenBy(
   chart: Chart,
@@ -72,7 +71,7 @@ function transitionsOn({ transitions }: ChartEdge, event: string | null): number
   return transitions.flatMap((transition, index) => (transition.event === event ? [index] : []));
 }
 
-/** The way from a state that was come to, to the one inside that it rests in; null when there is none. */
+/** The way from an entered state to the child where it rests; null when there is none. */
 function leadOn(
   chart: Chart,
   at: string,

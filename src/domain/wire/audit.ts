@@ -2,11 +2,11 @@ import type { AuditAction, AuditDetails, AuditTarget } from '../audit.ts';
 import type { Role } from '../key.ts';
 import type { Iso } from './iso.ts';
 
-/** What somebody did or was refused. */
+/** An action, done or refused. */
 export interface WireAuditEntry {
   seq: number;
   at: Iso;
-  /** null: nobody with a key, such as a signal to the process. */
+  /** null: no key was used, as with a signal to the process. */
   actor: { key_id: string; name: string | null; role: Role } | null;
   action: AuditAction;
   target: AuditTarget;

@@ -1,8 +1,8 @@
 import type { WireAuditEntry } from './audit.ts';
 
-/** How an entry of the audit log is put into words, the same on the command line and on the dashboard. */
+/** An entry of the audit log in words, the same on the command line and on the dashboard. */
 
-/** The key by its name, or its id when it has none; `-` for nobody with a key. */
+/** The name of the key, or its id when it has none; `-` without a key. */
 export function actorText({ actor }: Pick<WireAuditEntry, 'actor'>): string {
   return actor === null ? '-' : (actor.name ?? actor.key_id);
 }
@@ -13,7 +13,7 @@ export function targetText({ target: { kind, id, name } }: Pick<WireAuditEntry, 
   return which === null ? kind : `${kind} ${which}`;
 }
 
-/** `concurrency: 4, before: 8`; what is null is left out. */
+/** `concurrency: 4, before: 8`; nulls are omitted. */
 export function detailsText({ details }: Pick<WireAuditEntry, 'details'>): string {
   return Object.entries(details)
     .filter(([, value]) => value !== null)

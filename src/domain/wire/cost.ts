@@ -1,7 +1,7 @@
 import type { PeriodName } from '../costReport.ts';
 import type { Iso } from './iso.ts';
 
-/** A calendar period of a time zone or days of it, up to now at most. */
+/** A calendar period in a time zone or a range of its days, up to now at most. */
 export interface WireCostPeriod {
   period: PeriodName | 'custom';
   from: Iso;
@@ -45,7 +45,7 @@ export interface WireCostLine {
 export type WireCostModel = { model: string | null } & WireCostLine;
 export type WireCostProvider = { provider: string } & WireCostLine & { models: WireCostModel[] };
 
-/** By `by`: one of the lists, the dearest first. */
+/** By `by`: one of the lists, the most expensive first. */
 export interface WireCostBreakdown extends WireCostPeriod {
   total_cost_usd: number;
   providers?: WireCostProvider[];

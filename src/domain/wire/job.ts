@@ -6,14 +6,17 @@ import type { WireUsage } from '../usage.ts';
 import type { WaitingReason } from '../waiting.ts';
 import type { Iso } from './iso.ts';
 
-/** A job. In lists and live events what can be long is cut down, and `…_truncated` says so; `GET /api/jobs/:id` has it all. */
+/**
+ * A job. Lists and live events shorten long fields, and mark them with `…_truncated`; `GET /api/jobs/:id` has
+ * everything.
+ */
 export interface WireJob {
   id: string;
   status: JobStatus;
   prompt: string | null;
-  /** Whether there is more of the prompt; left out where jobs are whole. */
+  /** Whether the prompt is cut; absent where jobs are whole. */
   prompt_truncated?: boolean;
-  /** Left out of lists unless `include=input` or `request`. */
+  /** Absent in lists unless `include=input` or `request`. */
   input?: string | null;
   input_truncated?: boolean;
   messages: Message[] | null;
@@ -29,7 +32,7 @@ export interface WireJob {
   metadata: Record<string, string>;
   metadata_truncated?: true;
   created_at: Iso;
-  /** The key that sent it, as it was called then; null for a job from before this was recorded. */
+  /** The key that created it, with its name at that time; null for a job from before this was recorded. */
   created_by: { key_id: string; name: string | null } | null;
   updated_at: Iso;
   started_at: Iso | null;
@@ -50,7 +53,7 @@ export interface WireJob {
   route_truncated?: true;
   attempts: WireAttempt[];
   attempts_truncated?: true;
-  /** Left out of lists unless `include=result`. */
+  /** Absent in lists unless `include=result`. */
   result?: WireJobResult | null;
   error: Failure | null;
   error_truncated?: true;
@@ -76,7 +79,7 @@ export interface WireAttempt {
   outcome: AttemptOutcome | null;
   error: Failure | null;
   usage: WireUsage | null;
-  /** More tokens than an attempt can have used; its cost is unknown then, and it is in no sum. */
+  /** More tokens than an attempt can have used; its cost is then unknown, and no sum includes it. */
   usage_implausible?: true;
   cost_usd: number | null;
   cost_status: CostStatus;
@@ -95,7 +98,7 @@ export interface WireJobResult {
   first_token_ms: number | null;
 }
 
-/** A job has come from one state of its machine to another. */
+/** One change of a job's state. */
 export interface WireHistoryEntry {
   at: Iso;
   /** null: the job was dispatched. */
@@ -109,7 +112,7 @@ export interface WireHistoryEntry {
 
 export interface WireJobHistory {
   job_id: string;
-  /** The state it is in; the last entry leads there. */
+  /** Its current state; the last entry leads there. */
   state: JobState;
   /** Oldest first. */
   entries: WireHistoryEntry[];
@@ -133,13 +136,13 @@ export interface DispatchBody {
   not_before?: Iso;
 }
 
-/** Answer of POST /api/jobs/batch: the jobs in the order they were sent. */
+/** Answer of POST /api/jobs/batch: the jobs in the order of the request. */
 export interface WireBatch {
   jobs: { id: string; status: JobStatus }[];
   count: number;
 }
 
-/** The jobs that POST /api/jobs/cancel and /retry mean: named, or all that a list with this query shows. */
+/** The jobs of POST /api/jobs/cancel and /retry: named, or all that a list with this query shows. */
 export type BulkBody = { ids: readonly string[] } | { filter: Record<string, string | readonly string[]> };
 
 /** Answer of POST /api/jobs/cancel and /retry. */
@@ -148,7 +151,7 @@ export interface WireBulk {
   refused_count: number;
   /** The first 100. */
   refused: { id: string; code: string; detail: string }[];
-  /** There are more jobs that fit; the same request again changes them. */
+  /** More jobs match; the same request again changes them. */
   has_more: boolean;
 }
 
@@ -158,6 +161,6 @@ export interface WireJobList {
   total_capped?: true;
   limit: number;
   offset: number;
-  /** Where the next page begins, when this one was ended by its size before its limit. */
+  /** Where the next page begins, when its size ended this one before its limit. */
   next_offset?: number;
 }

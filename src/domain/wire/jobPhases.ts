@@ -1,20 +1,20 @@
 import type { WireAttempt, WireJob } from './job.ts';
 
-/** A stretch of a job's life: it waits, or an attempt runs. Times are epoch ms. */
+/** A phase of a job's life: it waits, or an attempt runs. Times are epoch ms. */
 export interface Phase {
   kind: 'wait' | 'attempt';
   from: number;
-  /** `now` while it goes on. */
+  /** `now` while it lasts. */
   to: number;
-  /** Whether it goes on. */
+  /** Whether it still lasts. */
   isOpen: boolean;
   /** Of an attempt. */
   attempt: WireAttempt | null;
 }
 
 /**
- * A job's life in stretches that follow one another, from its dispatch to its end or to now. An attempt whose worker was
- * lost may overlap the next one; it is told as it was.
+ * A job's life in consecutive phases, from its dispatch to its end or to now. An attempt whose worker was lost may
+ * overlap the next one; it is shown as it was.
  */
 export function phasesOf(
   job: Pick<WireJob, 'created_at' | 'finished_at' | 'status' | 'attempts'>,
@@ -44,8 +44,8 @@ export function phasesOf(
 }
 
 /**
- * How long it has waited in all, ms: attempts and nothing else are left out. So it has the pauses that somebody asked for,
- * and the time that a job lay failed until a retry by hand, which only its history tells apart.
+ * How long it has waited in all, ms: everything except attempts. That includes requested delays, and the time that a
+ * job was failed before a manual retry, which only its history distinguishes.
  */
 export function waitedMs(phases: readonly Phase[]): number {
   return phases.filter(({ kind }) => kind === 'wait').reduce((sum, { from, to }) => sum + (to - from), 0);

@@ -1,9 +1,9 @@
 import type { Role } from '../key.ts';
 import type { Iso } from './iso.ts';
 
-/** What a worker that comes with a key may say of itself; null: whatever it likes. Other roles have null in all of them. */
+/** What a worker may declare with this key; null: anything. For other roles all are null. */
 export interface WireKeyBounds {
-  /** Its name must match one of them; `*` stands for any text. */
+  /** Its name must match one of them; `*` matches any text. */
   name_patterns: string[] | null;
   tags: string[] | null;
   providers: string[] | null;
@@ -19,9 +19,9 @@ export interface WireKey extends WireKeyBounds {
   expires_at: Iso | null;
   /** null: never used. */
   last_used_at: Iso | null;
-  /** Until when the secret before the last rotation is still taken. */
+  /** Until when the secret before the last rotation is accepted. */
   previous_valid_until: Iso | null;
-  /** In lists, on the key that the data folder's `admin.key` holds: the command line on that machine uses it. */
+  /** In lists, on the key in `admin.key` of the data folder: the command line on that machine uses it. */
   in_data_folder?: true;
 }
 
@@ -32,7 +32,7 @@ export interface CreateKeyBody extends Partial<WireKeyBounds> {
   expires_at?: Iso;
 }
 
-/** Answered once, when the key is made or rotated. */
+/** Returned once, when the key is created or rotated. */
 export interface WireNewKey extends WireKey {
   key: string;
 }
@@ -41,7 +41,7 @@ export interface WireKeyList {
   keys: WireKey[];
 }
 
-/** A key of its own that a key has made for a browser. */
+/** A key that another key has created for a browser. */
 export interface WireSession {
   id: string;
   /** Id of the key that made it; `environment` for `SVC_API_KEY`. */
@@ -52,7 +52,7 @@ export interface WireSession {
   /** null: never used. */
   last_used_at: Iso | null;
   expires_at: Iso;
-  /** Whether it is the session that asks. */
+  /** Whether this request uses it. */
   current: boolean;
 }
 
@@ -62,7 +62,7 @@ export interface WireSessionList {
   total: number;
 }
 
-/** Answered once, when the session is made. */
+/** Returned once, when the session is created. */
 export interface WireNewSession {
   id: string;
   role: Role;
@@ -75,6 +75,6 @@ export interface WireNewSession {
 export interface WireTicket {
   ticket: string;
   expires_at: Iso;
-  /** Why a socket of the page that asked would be refused now, and which setting it is; null when it would not. */
+  /** Why a socket of the requesting page would be refused now, with the setting; null when it would not. */
   refusal: string | null;
 }

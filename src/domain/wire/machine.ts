@@ -1,7 +1,7 @@
 import type { MachineName } from '../machine.ts';
 import type { Iso } from './iso.ts';
 
-/** A machine with how many actors are where: jobs, workers, providers, or the supervisor. */
+/** A machine with the number of actors in each state: jobs, workers, providers, or the supervisor. */
 export interface WireMachine {
   name: MachineName;
   description: string;
@@ -19,7 +19,7 @@ export interface WireMachineState {
   kind: 'atomic' | 'compound' | 'transient' | 'final';
   initial: string | null;
   tags: string[];
-  /** Those in states inside of it included. */
+  /** Includes its children. */
   count: number;
   transitions: WireMachineTransition[];
 }
@@ -34,7 +34,7 @@ export interface WireMachineTransition {
   description: string | null;
 }
 
-/** An actor that has done something since it is inspected. */
+/** An actor that was active since the inspection began. */
 export interface WireInspectedActor {
   machine: MachineName;
   actor_id: string;
@@ -43,13 +43,13 @@ export interface WireInspectedActor {
   updated_at: Iso;
 }
 
-/** What an actor has done with one event. Of event and context only what belongs to nobody is there. */
+/** An actor handling one event. Only fields of event and context without user data are included. */
 export interface WireInspected {
   at: Iso;
   machine: MachineName;
   actor_id: string;
   event: { type: string } & Record<string, unknown>;
-  /** null when it is not known any more. */
+  /** null when no longer known. */
   from: string | null;
   to: string;
   context: Record<string, unknown>;

@@ -3,7 +3,7 @@ import type { BreakerSettings, RateLimit } from '../provider.ts';
 import type { ProviderStatus } from '../states.ts';
 import type { Iso } from './iso.ts';
 
-/** `rate_limit` of a provider: in the configuration as it is shown, and in the lists of providers. */
+/** `rate_limit` of a provider: in the configuration and in the lists of providers. */
 export interface WireRateLimit {
   max_concurrent: number | null;
   retry_after_seconds: number;

@@ -1,6 +1,6 @@
 import type { WireQueue } from './queue.ts';
 
-/** Who paused or resumed the queue: the key by its name, or its id when it has none; null when no key did. */
+/** The name of the key that paused or resumed the queue, or its id when it has none; null when no key did. */
 function queueActorText({ by }: Pick<WireQueue, 'by'>): string | null {
   return by === null ? null : (by.name ?? by.key_id);
 }

@@ -6,9 +6,9 @@ export interface WireRouteExplanation {
   strategy: StrategyName;
   /** What decided, in one sentence. */
   why: string;
-  /** Place of the rule that decided, from 0; null for none. */
+  /** Index of the rule that decided, from 0; null for none. */
   rule: number | null;
-  /** Who would run the job now, or whom it would wait for; null when every member is skipped. */
+  /** The target that would run the job now, or that it would wait for; null when every member is skipped. */
   chosen: { provider: string; model: string | null } | null;
   members: {
     provider: string;

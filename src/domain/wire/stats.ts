@@ -6,7 +6,7 @@ import type { WireQueue } from './queue.ts';
 export interface WireStats {
   at: Iso;
   jobs: { total: number; by_status: Record<JobStatus, number>; by_state: Record<JobState, number> };
-  /** Ready jobs, the largest groups first; beyond 100 groups the small ones are together as provider `other`. */
+  /** Ready jobs, the largest groups first; beyond 100 groups the small ones are merged as provider `other`. */
   pending: { provider: string; priority: string; ready: number; oldest_wait_ms: number }[];
   /** Of connected workers. */
   slots: {
@@ -15,10 +15,10 @@ export interface WireStats {
     workers: { id: string; name: string; total: number; taken: number; last_heartbeat_at: Iso | null }[];
     providers: { provider: string; total: number; taken: number; free: number }[];
   };
-  /** Workers that try to connect and are refused, the last one first; at most 10. */
+  /** Workers whose connections are refused, the latest first; at most 10. */
   refused_workers: {
     address: string | null;
-    /** null when it was refused before it could say one. */
+    /** null when it was refused before it named itself. */
     name: string | null;
     why: string;
     since: Iso;
@@ -49,7 +49,7 @@ export interface WireStatsHistory {
   points: WireStatsPoint[];
 }
 
-/** A step, told at its end: what happened in it, and how things stood. */
+/** A step: what happened in it, and the state at its end. */
 export interface WireStatsPoint {
   at: Iso;
   throughput: WireThroughput;
@@ -60,7 +60,7 @@ export interface WireStatsPoint {
   tokens_per_second: { input: number; output: number };
 }
 
-/** What happened to how many jobs. */
+/** Counts of jobs by what happened to them. */
 export interface WireThroughput {
   created: number;
   started: number;
@@ -70,7 +70,7 @@ export interface WireThroughput {
   cancelled: number;
 }
 
-/** Right to 5 %; null when there was none. */
+/** Accurate to 5 %; null when there was none. */
 export interface WireSpread {
   count: number;
   p50_ms: number | null;

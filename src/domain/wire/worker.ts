@@ -6,7 +6,7 @@ import type { Iso } from './iso.ts';
 export interface WireWorker {
   id: string;
   name: string;
-  /** The key that the name belongs to; null: the first key that says it gets it. */
+  /** The key that owns the name; null: the first key to use it becomes the owner. */
   key: { key_id: string; name: string | null } | null;
   kind: WorkerKind;
   providers: string[];
@@ -24,7 +24,7 @@ export interface WireWorker {
   last_heartbeat_at: Iso | null;
   completed: number;
   failed: number;
-  /** Why it is passed over at a provider, or at one model of it. */
+  /** Why it is passed over at a provider, or at one of its models. */
   refusals: WireRefusal[];
 }
 
@@ -42,6 +42,6 @@ export interface WireRefusal {
 export interface WireWorkerList {
   workers: WireWorker[];
   total: number;
-  /** Where the next page begins, when this one was ended by its size. */
+  /** Where the next page begins, when its size ended this one. */
   next_offset?: number;
 }

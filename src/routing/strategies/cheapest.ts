@@ -1,5 +1,5 @@
-import { least, type Strategy, takers } from '../member.ts';
+import { least, runnable, type Strategy } from '../member.ts';
 
-/** The lowest price of those that can take the job now; an unknown price comes last, since it may be any. */
+/** The lowest price of those that can take the job now; an unknown price is last, because it may be any. */
 export const cheapest: Strategy = (members) =>
-  least(takers(members), ({ price }) => price ?? Number.POSITIVE_INFINITY);
+  least(runnable(members), ({ price }) => price ?? Number.POSITIVE_INFINITY);

@@ -1,4 +1,4 @@
-import { least, type Strategy, takers } from '../member.ts';
+import { least, runnable, type Strategy } from '../member.ts';
 
-/** The shortest mean time of those that can take the job now; one that was never measured goes first, to be measured. */
-export const fastest: Strategy = (members) => least(takers(members), ({ latencyMs }) => latencyMs ?? 0);
+/** The shortest mean duration of those that can take the job now; an unmeasured one is first, to be measured. */
+export const fastest: Strategy = (members) => least(runnable(members), ({ latencyMs }) => latencyMs ?? 0);

@@ -7,7 +7,7 @@ import { fastest } from './fastest.ts';
 import { leastBusy } from './leastBusy.ts';
 import { roundRobin } from './roundRobin.ts';
 
-/** Every strategy by the name that configuration gives it. */
+/** Every strategy by its name in the configuration. */
 export const strategies: Readonly<Record<StrategyName, Strategy>> = {
   direct,
   fallback,

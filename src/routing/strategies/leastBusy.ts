@@ -1,4 +1,4 @@
-import { least, type Strategy, takers } from '../member.ts';
+import { least, runnable, type Strategy } from '../member.ts';
 
-/** The one with the smallest share of its slots taken; the earlier in the chain of two equals. */
-export const leastBusy: Strategy = (members) => least(takers(members), ({ load }) => load);
+/** The one with the smallest share of its slots in use; of equals the earlier in the chain. */
+export const leastBusy: Strategy = (members) => least(runnable(members), ({ load }) => load);

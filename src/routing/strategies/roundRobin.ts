@@ -1,7 +1,7 @@
-import { type Strategy, takers } from '../member.ts';
+import { runnable, type Strategy } from '../member.ts';
 
-/** Each in its turn, leaving out those that cannot take the job now. */
+/** Each in its turn, without those that cannot take the job now. */
 export const roundRobin: Strategy = (members, turn) => {
-  const able = takers(members);
+  const able = runnable(members);
   return able[turn % Math.max(1, able.length)] ?? null;
 };

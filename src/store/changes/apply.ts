@@ -1,7 +1,6 @@
-/*
- * What a change does. The running store, its replay at start and a log that folds changes into a checkpoint all come here, so
- * that memory and what is kept cannot differ. Pure but for the maps of the registry; records in them are replaced, not edited.
- */
+/* The effect of a change. The running store, its replay at start and a log that folds changes into a checkpoint all use
+   it, so that memory and log cannot differ. Pure except for the maps of the registry; their records are replaced, not
+   edited. */
 
 import type { AuditRecord } from '../../domain/audit.ts';
 import type { JobRecord } from '../../domain/job.ts';
@@ -14,25 +13,25 @@ import type { RegistryRecords, StoredChange, StoredJobChange } from '../durableL
 import type { LedgerEntry } from '../store.ts';
 import type { CostSink } from './costMonth.ts';
 
-/** Where the entries of the audit log go. */
+/** Receives the entries of the audit log. */
 export interface AuditSink {
   add(record: AuditRecord): void;
 }
 
-/** Everything but jobs: few, and written whole with every checkpoint. */
+/** Everything except jobs: small, and written whole with every checkpoint. */
 export interface Registry {
   workers: Map<string, WorkerRecord>;
   keys: Map<string, KeyRecord>;
   queue: QueueState;
   /** By name. */
   providers: Map<string, ProviderHold>;
-  /** Where the ledger goes. */
+  /** Receives the ledger. */
   costs: CostSink;
-  /** Where the audit log goes. */
+  /** Receives the audit log. */
   audit: AuditSink;
 }
 
-/** What a log is to keep of it. */
+/** The records to store. */
 export function recordsOf({ workers, keys, queue, providers }: Registry): RegistryRecords {
   return {
     workers: [...workers.values()],
@@ -42,7 +41,7 @@ export function recordsOf({ workers, keys, queue, providers }: Registry): Regist
   };
 }
 
-/** An empty one, or one of what a log begins with. */
+/** An empty one, or one with the stored records of a log. */
 export function createRegistry(
   { costs, audit }: Pick<Registry, 'costs' | 'audit'>,
   { workers = [], keys = [], queue = untouchedQueue, providers = [] }: Partial<RegistryRecords> = {},
@@ -57,7 +56,7 @@ export function createRegistry(
   };
 }
 
-/** What the change does to everything but jobs; of a job's change that is its ledger. */
+/** Apply a change to everything except jobs; of a job's change that is its ledger. */
 export function applyToRegistry(registry: Registry, change: StoredChange): void {
   switch (change.kind) {
     case 'job':
@@ -97,7 +96,7 @@ export function applyToRegistry(registry: Registry, change: StoredChange): void 
   }
 }
 
-/** Count attempts for their worker; one that was removed meanwhile is not counted any more. */
+/** Count attempts for their worker, unless it was removed since. */
 function tally({ workers }: Registry, { workerId, outcome, amounts }: LedgerEntry): void {
   const worker = workers.get(workerId);
   if (worker === undefined || amounts.attempts === 0) return;
@@ -110,8 +109,8 @@ function tally({ workers }: Registry, { workerId, outcome, amounts }: LedgerEntr
 
 /**
  * The job after the change.
- * @param previous what was stored; undefined for a new one. @param ordinal its place in the order of creation.
- * @throws Error when the change does not fit what was stored: the log does not belong to what it began with then.
+ * @param previous as stored; undefined for a new one. @param ordinal its place in the order of creation.
+ * @throws Error when the change does not fit the stored job: the log then does not belong to its checkpoint.
  */
 export function nextJob(
   previous: JobRecord | undefined,
@@ -140,8 +139,8 @@ export function nextJob(
 }
 
 /**
- * The job that leaves for the archive. @param previous what was stored under this ordinal.
- * @throws Error when there is none or it has not ended: the log does not belong to what it began with then.
+ * The job that leaves for the archive. @param previous as stored under this ordinal.
+ * @throws Error when there is none or it has not ended: the log then does not belong to its checkpoint.
  */
 export function leavingJob(previous: JobRecord | undefined, ordinal: number): JobRecord {
   if (previous === undefined) throw new Error(`job number ${ordinal} is archived, and there is none`);
@@ -149,7 +148,7 @@ export function leavingJob(previous: JobRecord | undefined, ordinal: number): Jo
   return previous;
 }
 
-/** When a job that has ended did so, epoch ms. */
+/** When an ended job ended, epoch ms. */
 export function endedAt({ life }: JobRecord): number {
   return life.finishedAt ?? life.updatedAt;
 }

@@ -1,7 +1,5 @@
-/*
- * The buckets of cost of one month, in memory and as they are kept. Owns the sums and their bound; the same entries in
- * the same order give the same buckets, so that memory and a checkpoint agree after any crash.
- */
+/* The cost buckets of one month, in memory and as stored. Owns the sums and their bound; the same entries in the same
+   order give the same buckets, so that memory and a checkpoint agree after any crash. */
 
 import {
   addAmounts,
@@ -17,20 +15,20 @@ import {
 import { nameLengthMax } from '../../domain/limits.ts';
 import type { LedgerEntry } from '../store.ts';
 
-/** Takes in what the ledger says. */
+/** Adds entries of the ledger. */
 export interface CostSink {
   add(entry: LedgerEntry): void;
 }
 
 /**
- * Buckets that a dimension may have in a month, at some 150 bytes each: 100 workers or tags that are at work around the
- * clock. What comes beyond is kept together under `otherKey`, hour by hour; nothing of it is lost from the sums.
+ * Buckets of a dimension in a month, at some 150 bytes each: 100 workers or tags that work around the clock. Further
+ * ones are merged under `otherKey`, hour by hour; the sums lose nothing.
  */
 const bucketsMax = 300_000;
-/** Stands for everything of a dimension that came after it was full. */
+/** The name of all keys of a dimension that were added after it was full. */
 export const otherName = '(other)';
 
-/** A part of a key that is longer than any name, as earlier versions took it from workers, stands under `otherName`. */
+/** A part of a key that is longer than any name, as earlier versions accepted from workers, becomes `otherName`. */
 function boundedKey(key: CostKey): CostKey {
   const isLong = (part: string | null): boolean => part !== null && part.length > nameLengthMax;
   return key.some(isLong) ? key.map((part) => (isLong(part) ? otherName : part)) : key;
@@ -41,7 +39,7 @@ export function monthOf(at: number): string {
   return new Date(at).toISOString().slice(0, 7);
 }
 
-/** A month as its file holds it: JSON of little but numbers. */
+/** A month as stored in its file: JSON of little but numbers. */
 export interface StoredMonth {
   month: string;
   dimensions: Record<CostDimension, StoredDimension>;
@@ -65,13 +63,13 @@ function perDimension<T>(make: (name: CostDimension) => T): Record<CostDimension
   };
 }
 
-/** The buckets of one UTC month. Amounts are replaced, not edited: readers hold them. */
+/** The buckets of one UTC month. Amounts are replaced, not edited: readers may hold them. */
 export class CostMonth implements CostSink {
   readonly month: string;
   readonly #dimensions: Record<CostDimension, Dimension>;
   readonly #max: number;
 
-  /** @param max buckets a dimension; only tests take another than `bucketsMax`. */
+  /** @param max buckets a dimension; only tests change it from `bucketsMax`. */
   constructor(month: string, max: number = bucketsMax) {
     this.month = month;
     this.#max = max;
@@ -98,7 +96,7 @@ export class CostMonth implements CostSink {
         const amounts: CostAmounts = { ...noAmounts };
         for (const [n, amount] of amountNames.entries()) amounts[amount] = buckets[i + 2 + n] ?? 0;
         const quarter = first + (buckets[i] ?? 0);
-        // Two keys that were too long are one now.
+        // Two keys that were too long are now one.
         const before = dimension.quarters.get(quarter)?.get(key);
         put(dimension, quarter, key, before === undefined ? amounts : addAmounts(before, amounts));
       }
@@ -134,7 +132,7 @@ export class CostMonth implements CostSink {
     }
   }
 
-  /** Add to `found` the buckets that begin at or after `from` and before `to`. */
+  /** Add to `found` the buckets that start at or after `from` and before `to`. */
   collect(found: CostBucket[], from: number, to: number, name: CostDimension): void {
     for (const [quarter, amountsOf] of this.#dimensions[name].quarters) {
       const begin = quarter * bucketMs;
@@ -144,8 +142,8 @@ export class CostMonth implements CostSink {
   }
 
   /**
-   * A bucket that is there is never removed, and a full dimension stays full: what is taken back later is found where
-   * it was put, also after a replay.
+   * A bucket is never removed, and a full dimension stays full: a later correction finds its bucket, also after a
+   * replay.
    */
   #add(name: CostDimension, quarter: number, key: CostKey, other: CostKey, amounts: CostAmounts): void {
     const dimension = this.#dimensions[name];
@@ -168,7 +166,7 @@ interface Dimension {
   keys: Map<string, CostKey>;
   /** By quarter-hours since 1970, then by key. */
   quarters: Map<number, Map<CostKey, CostAmounts>>;
-  /** Buckets. */
+  /** Number of buckets. */
   count: number;
 }
 

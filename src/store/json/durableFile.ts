@@ -1,7 +1,5 @@
-/*
- * Small files that are replaced whole: after a crash there is the old one or the new one, and perhaps a temporary file
- * that the next start removes.
- */
+/* Small files that are replaced whole: after a crash there is the old one or the new one, and perhaps a temporary file
+   that the next start removes. */
 
 import { dirname } from 'node:path';
 import { messageOf } from '../../domain/errors.ts';
@@ -12,9 +10,9 @@ let temporaryCount = 0;
 /**
  * Replace a file so that after any crash it is the old one or the new one, whole: a temporary file in the same folder,
  * all bytes, fsync, rename, fsync of the folder. lowdb's own adapter syncs neither (typicode/lowdb#549), and
- * write-file-atomic does not sync the folder, without which the rename itself may be lost with the power.
+ * write-file-atomic does not sync the folder, without which a power failure may undo the rename.
  * @param write puts the contents into the open file.
- * @throws what the file system said; the old file stands then, and the temporary one is removed if that can be done.
+ * @throws the error of the file system; the old file then remains, and the temporary one is removed if possible.
  */
 export async function replaceFile(
   files: Files,
@@ -36,7 +34,7 @@ export async function replaceFile(
     try {
       await files.remove(temporary);
     } catch (leftover) {
-      // The next start removes it; both causes are worth knowing.
+      // The next start removes it; report both causes.
       throw new Error(`${messageOf(error)}; ${temporary} is left behind: ${messageOf(leftover)}`, {
         cause: error,
       });
@@ -52,7 +50,7 @@ export class DurableJson<T> {
   readonly #path: string;
   readonly #decode: (text: string) => T;
 
-  /** @param decode reads the text of the file, and throws what the caller of `read` shall see when it is damaged. */
+  /** @param decode parses the text of the file, and throws the error for the caller of `read` when it is damaged. */
   constructor(files: Files, path: string, decode: (text: string) => T) {
     this.#files = files;
     this.#path = path;

@@ -1,7 +1,5 @@
-/*
- * The one door to the file system, so that tests and the simulation can give the store a disk that fails. It promises
- * what the operating system does and throws what that says.
- */
+/* The only access to the file system, so that tests and the simulation can give the store a failing disk. It behaves as
+   the operating system does and throws its errors. */
 
 import { type BigIntStats, constants, write } from 'node:fs';
 import { mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
@@ -10,19 +8,19 @@ import { promisify } from 'node:util';
 
 const writeAt = promisify(write);
 
-/** An open file. Positions and lengths are bytes. Every method throws what the operating system said, with its `code`. */
+/** An open file. Positions and lengths are bytes. Every method throws the operating system's error, with its `code`. */
 export interface OpenFile {
   /**
-   * Whether a write is durable when it resolves, so that no `sync` is needed after it. An error of such a write other than
-   * out of space is that of a sync.
+   * Whether a write is durable when it resolves, so that it needs no `sync`. An error of such a write other than out of
+   * space counts as that of a sync.
    */
   readonly writesAreDurable?: boolean;
   size(): Promise<number>;
-  /** Tells it from every other file that there is, see `Files.identityAt`. */
+  /** Distinguishes it from every other file, see `Files.identityAt`. */
   identity(): Promise<string>;
-  /** Fill `into` from `position` on. @returns how many bytes it got; 0 at the end of the file. */
+  /** Fill `into` from `position` on. @returns how many bytes were read; 0 at the end of the file. */
   read(into: Uint8Array, position: number): Promise<number>;
-  /** @returns how many bytes were taken, which may be fewer than were given. */
+  /** @returns how many bytes were written, perhaps fewer than given. */
   write(bytes: Uint8Array, position: number): Promise<number>;
   truncate(length: number): Promise<void>;
   /** Make the contents durable (fdatasync, which also covers the length). */
@@ -31,25 +29,25 @@ export interface OpenFile {
 }
 
 /**
- * How a file is opened: `read` an existing one; `edit`, created when it is missing; `append` the same, with durable writes
- * where the system has them; `replace`, emptied or created.
- * Files are made with mode 0600: prompts are nobody else's business.
+ * How a file is opened: `read` an existing one; `edit`, created when it is missing; `append` the same, with durable
+ * writes where the system has them; `replace`, emptied or created. Files are created with mode 0600: prompts are
+ * private.
  */
 type OpenMode = 'read' | 'edit' | 'append' | 'replace';
 
-/** What the store needs of a file system, so that tests can give it one that fails. */
+/** The file system as the store needs it; tests provide one that fails. */
 export interface Files {
-  /** Make a folder and its parents with mode 0700; one that exists is left as it is. */
+  /** Create a folder and its parents with mode 0700; an existing one is unchanged. */
   makeFolder(path: string): Promise<void>;
   /** Names in a folder, in no order. */
   list(path: string): Promise<string[]>;
   open(path: string, mode: OpenMode): Promise<OpenFile>;
-  /** The `identity` of the file that the path leads to now; null when nothing is there. */
+  /** The `identity` of the file at the path; null when there is none. */
   identityAt(path: string): Promise<string | null>;
   /** Atomic; durable only after `syncFolder`. */
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
-  /** Make the names in a folder durable: what was created, renamed or removed there. */
+  /** Make the names in a folder durable: files created, renamed or removed there. */
   syncFolder(path: string): Promise<void>;
 }
 
@@ -67,8 +65,8 @@ const flagsOf: Record<OpenMode, number> = {
 };
 
 /**
- * Node's own recursive mkdir never ends where a folder that exists takes no new one with ENOENT (/proc), and calls a
- * read-only file system ENOENT.
+ * Node's own recursive mkdir never ends in an existing folder that refuses new ones with ENOENT (/proc), and reports a
+ * read-only file system as ENOENT.
  */
 async function makeFolder(path: string): Promise<void> {
   try {
@@ -92,7 +90,7 @@ export const nodeFiles: Files = {
       size: async () => (await handle.stat()).size,
       identity: async () => identityOf(await handle.stat({ bigint: true })),
       read: async (into, position) => (await handle.read(into, 0, into.byteLength, position)).bytesRead,
-      // By its number: the handle's own `write` takes 5 µs more, on the way of every group of commits.
+      // By its number: the handle's own `write` takes 5 µs more, for every group of commits.
       write: async (bytes, position) =>
         (await writeAt(handle.fd, bytes, 0, bytes.byteLength, position)).bytesWritten,
       truncate: (length) => handle.truncate(length),
@@ -122,12 +120,14 @@ export const nodeFiles: Files = {
   },
 };
 
-/** Inode numbers of some file systems do not fit into a double. */
+/** Inode numbers of some file systems exceed a double. */
 function identityOf({ dev, ino }: BigIntStats): string {
   return `${dev}:${ino}`;
 }
 
-/** Write all of it, however little a single write takes. @throws what the write threw; some bytes may be written then. */
+/**
+ * Write all bytes, however few a single write accepts. @throws the error of the write; some bytes may be written then.
+ */
 export async function writeAll(file: OpenFile, bytes: Uint8Array, position: number): Promise<void> {
   let done = 0;
   while (done < bytes.byteLength) {
@@ -165,7 +165,7 @@ export async function openExisting(files: Files, path: string): Promise<OpenFile
   }
 }
 
-/** The operating system's word for what went wrong, `ENOSPC`; null when it has none. */
+/** The operating system's code of an error, `ENOSPC`; null when it has none. */
 export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }

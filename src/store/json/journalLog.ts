@@ -1,10 +1,8 @@
-/*
- * The log of one folder: a journal that every group is appended to, a checkpoint of lowdb files and JSON that the
- * journal is folded into, an archive by days, the audit log by months. Owns the folder and its lock, and when a
- * checkpoint is made. An append is durable when it resolves and never pending. A crash leaves whole records, and at the
- * end of the journal at most one group that nobody was told of, which the next start cuts off. See docs/operations.md
- * for the files.
- */
+/* The log of one folder: a journal to which every group is appended, a checkpoint of lowdb files and JSON into which
+   the journal is folded, an archive by days, the audit log by months. Owns the folder and its lock, and when a
+   checkpoint is made. An append is durable when it resolves and never pending. A crash leaves whole records, and at the
+   end of the journal at most one group that was never acknowledged, which the next start cuts off. See
+   docs/operations.md for the files. */
 
 import { join, resolve } from 'node:path';
 import type { AuditEntry } from '../../domain/audit.ts';
@@ -27,34 +25,34 @@ import { type Layout, layoutOf } from './layout.ts';
 import { restore } from './restore.ts';
 
 /**
- * 128 MiB: some 60,000 dispatches of 1 KB and what becomes of them; replayed in 0.7 s. A checkpoint takes a second of a
+ * 128 MiB: some 60,000 dispatches of 1 KB with their later changes; replayed in 0.7 s. A checkpoint takes a second of a
  * core for each 32 MiB: with one after every 32 MiB a drain on two cores was a tenth slower.
  */
 const defaultCheckpointBytes = 128 * 1024 * 1024;
-/** Files of the journal that make a checkpoint: a round of one takes two of them, and little memory. */
+/** Journal files per checkpoint: one round takes two of them, and little memory. */
 const sealsPerCheckpoint = 4;
-/** Of journal that a checkpoint folds in at once: some 200 MB of memory. */
+/** Journal folded at once: some 200 MB of memory. */
 const roundBytesMax = 64 * 1024 * 1024;
-/** Entries of the audit log in memory that make a checkpoint: some 5 MB. */
+/** Entries of the audit log in memory that start a checkpoint: some 5 MB. */
 const auditEntriesMax = 10_000;
 
 /** What a `JournalLog` is made of. */
 export interface JournalLogOptions {
-  /** The folder; made when it is missing. */
+  /** The folder; created when it is missing. */
   path: string;
   clock: Clock;
   logger?: Logger | undefined;
-  /** Bytes of journal after which a checkpoint is made, 128 MiB unless told. */
+  /** Bytes of journal after which a checkpoint is made; 128 MiB by default. */
   checkpointBytes?: number | undefined;
   /** How long entries of the audit log are kept, ms. */
   auditKeptMs: () => number;
-  /** The file system, that of the machine unless told. With another one checkpoints are made in this thread. */
+  /** The file system, by default that of the machine. With another one checkpoints are made in this thread. */
   files?: Files | undefined;
-  /** Takes the folder for this process. @throws FolderLocked */
+  /** Locks the folder for this process. @throws FolderLocked */
   lock?: ((folder: string) => Promise<FolderLock>) | undefined;
 }
 
-/** What there is while the log is open. */
+/** The parts of an open log. */
 interface Parts {
   host: LogHost;
   lock: FolderLock;
@@ -64,7 +62,7 @@ interface Parts {
   archive: Archive;
 }
 
-/** A folder: a journal that every group is appended to, lowdb files as its checkpoint, an archive, the audit log. */
+/** A folder: a journal to which every group is appended, lowdb files as its checkpoint, an archive, the audit log. */
 export class JournalLog implements DurableLog {
   readonly #options: JournalLogOptions;
   readonly #files: Files;
@@ -72,9 +70,9 @@ export class JournalLog implements DurableLog {
   readonly #layout: Layout;
   readonly #checkpointBytes: number;
   #parts: Parts | null = null;
-  /** Length of the journal at which sealing it is tried again, after it failed. */
+  /** Length of the journal at which sealing is retried after a failure. */
   #sealAgainAt = 0;
-  /** What the last checkpoint has of the audit log. */
+  /** The audit log of the last checkpoint. */
   #audit: FoldedAudit = { seq: 0, files: [] };
   /** Number of the last entry of the audit log that is in a sealed file of the journal, or in a checkpoint. */
   #auditSealedSeq = 0;
@@ -144,7 +142,7 @@ export class JournalLog implements DurableLog {
     return this.#open().journal.append(group.map(({ texts }) => texts));
   }
 
-  /** Begin a new file of the journal when this one is long, and a checkpoint of the old one. */
+  /** Start a new journal file when this one is long, and a checkpoint of the old one. */
   async afterGroup(): Promise<void> {
     const { host, journal, checkpointer } = this.#open();
     const sealBytes = this.#checkpointBytes / sealsPerCheckpoint;
@@ -217,14 +215,14 @@ export class JournalLog implements DurableLog {
       await parts.archive.close();
       await parts.journal.close();
     } catch (error) {
-      // Everything acknowledged is durable, and what a failing disk kept back was refused: nothing is lost by this.
+      // Everything acknowledged is durable, and what a failing disk did not store was refused: nothing is lost.
       this.#logger.error({ err: error }, 'the store could not be closed cleanly; the next start cleans up');
     } finally {
       await parts.lock.release();
     }
   }
 
-  /** Seal the journal and make a checkpoint now; resolves when none is under way. */
+  /** Seal the journal and make a checkpoint now; resolves when none is running. */
   async checkpoint(): Promise<void> {
     const { host, journal, checkpointer } = this.#open();
     await host.between(async () => {

@@ -1,4 +1,4 @@
-/* The embedded store: `MemoryStore` over the log of one folder. Nothing else is decided here. */
+/* The embedded store: `MemoryStore` over the log of one folder. It decides nothing else. */
 
 import { MemoryStore, type MemoryStoreOptions } from '../memory/memoryStore.ts';
 import type { Store } from '../store.ts';
@@ -6,21 +6,21 @@ import { JournalLog, type JournalLogOptions } from './journalLog.ts';
 
 const defaultAuditKeptMs = 400 * 86_400_000;
 
-/** What the store is made of. */
+/** The options of the store. */
 export interface JsonStoreOptions
   extends Omit<MemoryStoreOptions, 'auditKeptMs'>,
     Omit<JournalLogOptions, 'auditKeptMs'> {
-  /** How long entries of the audit log are kept, ms; 400 days unless given. */
+  /** How long entries of the audit log are kept, ms; 400 days by default. */
   auditKeptMs?: (() => number) | undefined;
 }
 
-/** The embedded store, and what only its own tests and benchmarks ask of it. */
+/** The embedded store, with what only its own tests and benchmarks use. */
 export interface JsonStore extends Store {
-  /** Seal the journal and make a checkpoint now; resolves when none is under way. */
+  /** Seal the journal and make a checkpoint now; resolves when none is running. */
   checkpoint(): Promise<void>;
 }
 
-/** The embedded store: everything in memory, over the journal of one folder. One process a folder. */
+/** The embedded store: everything in memory, over the journal of one folder. One process per folder. */
 export function createJsonStore(options: JsonStoreOptions): JsonStore {
   const { auditKeptMs = () => defaultAuditKeptMs } = options;
   const log = new JournalLog({ ...options, auditKeptMs });

@@ -1,20 +1,17 @@
-/*
- * Names of the files and folders of the store, and the version of their format. Whatever has another name is not ours
- * and is left alone.
- */
+/* Names of the store's files and folders, and the version of their format. Files with other names are not ours and
+   never touched. */
 
 import { join } from 'node:path';
 
 /**
- * Of `coordinator.json` and the files it names. A higher number is refused: it was written by a newer version.
- * 2: jobs leave for the archive, so that ordinals have gaps; cost has files of its own, and the ledger is differences.
- * 3: a record of the journal says which group it was written with.
- * 4: the audit log, in files of its own; jobs say which key made them.
- * 5: whether the queue is paused; what holds providers back.
+ * Of `coordinator.json` and the files it names. A higher number is refused: a newer version wrote it. 2: jobs leave for
+ * the archive, so that ordinals have gaps; cost has its own files, and the ledger is differences. 3: a record of the
+ * journal names its group. 4: the audit log, in its own files; jobs name the key that created them. 5: whether the
+ * queue is paused; holds on providers.
  */
 export const formatVersion = 5;
 
-/** Jobs a segment file holds: at some 2.5 KB each 25 MB, rewritten in a quarter of a second when one of them changes. */
+/** Jobs of a segment file: at some 2.5 KB each 25 MB, rewritten in a quarter of a second when one of them changes. */
 export const segmentJobsMax = 10_000;
 /** Bytes of requests after which a segment is closed before it has that many jobs. */
 export const segmentRequestBytesMax = 64 * 1024 * 1024;
@@ -30,7 +27,7 @@ export interface Layout {
   audit: string;
 }
 
-/** Where things stand in the folder of a store. */
+/** The paths in the folder of a store. */
 export function layoutOf(root: string): Layout {
   return {
     root,
@@ -63,22 +60,22 @@ export function firstSeqOf(name: string): number | null {
   return match === null ? null : Number(match[1]);
 }
 
-/** Name of a segment file. @param index 0 for the first. @param seq the last record of the journal that it has in it. */
+/** Name of a segment file. @param index 0 for the first. @param seq the last record of the journal in it. */
 export function segmentName(index: number, seq: number): string {
   return `${String(index).padStart(6, '0')}-${seq}.json`;
 }
 
-/** Whether a file in `jobs/` is one of ours, and not something a user put there. */
+/** Whether a file in `jobs/` is one of ours, and not a user's. */
 export function isSegmentName(name: string): boolean {
   return segmentPattern.test(name);
 }
 
-/** Name of the file of a month's cost. @param seq the last record of the journal that it has in it. */
+/** Name of the file of a month's cost. @param seq the last record of the journal in it. */
 export function costName(month: string, seq: number): string {
   return `${month}-${seq}.json`;
 }
 
-/** Whether a file in `cost/` is one of ours, and not something a user put there. */
+/** Whether a file in `cost/` is one of ours, and not a user's. */
 export function isCostName(name: string): boolean {
   return costPattern.test(name);
 }
@@ -88,7 +85,7 @@ export function archiveNames(day: string): { lines: string; index: string } {
   return { lines: `${day}.ndjson`, index: `${day}.idx` };
 }
 
-/** The day of a file in `archive/`; null for files that are not ours, such as packed ones. */
+/** The day of a file in `archive/`; null for files that are not ours, such as compressed ones. */
 export function archiveDayOf(name: string): { day: string; isIndex: boolean } | null {
   const match = archivePattern.exec(name);
   return match?.[1] === undefined ? null : { day: match[1], isIndex: match[2] === 'idx' };
@@ -99,12 +96,12 @@ export function auditName(month: string): string {
   return `${month}.ndjson`;
 }
 
-/** Whether a file in `audit/` is one of ours, and not something a user put there. */
+/** Whether a file in `audit/` is one of ours, and not a user's. */
 export function isAuditName(name: string): boolean {
   return auditPattern.test(name);
 }
 
-/** Whether a file was left by a replacement that did not end. */
+/** Whether an unfinished replacement left the file. */
 export function isTemporaryName(name: string): boolean {
   return temporaryPattern.test(name);
 }

@@ -1,8 +1,6 @@
-/*
- * What a start does with the folder: read the checkpoint, replay the journal after it, remove what a crash left. Owns
- * the judgement what is damage and what is only unfinished; it changes nothing on disk before everything was read and
- * found good.
- */
+/* Opens the folder at a start: reads the checkpoint, replays the journal after it, removes what a crash left. Owns the
+   decision what is damage and what is only unfinished; it changes nothing on disk before everything was read and found
+   good. */
 
 import { join } from 'node:path';
 import type { Low } from 'lowdb';
@@ -32,9 +30,9 @@ import {
   type Layout,
 } from './layout.ts';
 
-/** The folder as it stands after a start. */
+/** The folder after a start. */
 export interface Restored extends RestoredJournal {
-  /** What the checkpoint has of the audit log. */
+  /** The audit log of the checkpoint. */
   audit: FoldedAudit;
 }
 
@@ -42,13 +40,13 @@ interface RestoredJournal {
   /** The file to append to. */
   active: JournalFile;
   nextSeq: number;
-  /** Files before it that no checkpoint has in it yet, oldest first. */
+  /** Files before it that are in no checkpoint yet, oldest first. */
   sealed: JournalFile[];
 }
 
 /**
- * Bring back what is on disk: the checkpoint, then the journal after it. A torn last record is cut off and
- * logged; leftovers of a crash are removed, but only once everything was read and found good.
+ * Restore what is on disk: the checkpoint, then the journal after it. A torn last record is cut off and logged;
+ * leftovers of a crash are removed, but only after everything was read and found good.
  * @throws StoreCorrupt, StoreFormatTooNew; nothing was changed on disk then.
  */
 export async function restore(
@@ -67,7 +65,7 @@ export async function restore(
   load.registry(manifest);
   await checkAudit(files, layout.audit, manifest.audit);
   host.auditKept(manifest.audit.seq);
-  // The newest first, of which some are kept whatever the clock says.
+  // The newest first, because some are kept whatever the clock says.
   for (const entry of manifest.costs.toReversed()) {
     if (load.keepsMonth(entry.month)) load.month(await readMonth(files, layout.cost, entry));
   }
@@ -80,8 +78,8 @@ export async function restore(
 }
 
 /**
- * Read the manifest. An empty folder gets its first journal file and then its first manifest, so that from then on a
- * missing one of either is damage and not a beginning.
+ * Read the manifest. An empty folder gets its first journal file and then its first manifest, so that later a missing
+ * one of either is damage and not a new folder.
  */
 async function readManifest(files: Files, layout: Layout, database: Low<Manifest>): Promise<Manifest> {
   await database.read();
@@ -98,13 +96,13 @@ async function readManifest(files: Files, layout: Layout, database: Low<Manifest
   const file = await files.open(join(layout.journal, journalName(1)), 'edit');
   await file.close();
   await files.syncFolder(layout.journal);
-  // The folders themselves, before a manifest says that there is something in them.
+  // Sync the folders before a manifest says that they have contents.
   await files.syncFolder(layout.root);
   await database.write();
   return database.data;
 }
 
-/** From here on the folder is of the present format: an older program, which would not know what it reads, refuses it. */
+/** From here on the folder has the present format: an older program, which could not read it correctly, refuses it. */
 async function raiseFormat(database: Low<Manifest>, logger: Logger): Promise<void> {
   const { format } = database.data;
   if (format === formatVersion) return;
@@ -148,7 +146,7 @@ async function replay(
 ): Promise<RestoredJournal> {
   const found = await listJournal(files, layout.journal);
   const filled = found.filter(({ bytes }) => bytes > 0);
-  // A file is wholly in the checkpoint when the next one begins at or before the first record after it.
+  // A file is wholly in the checkpoint when the next one starts at or before the first record after it.
   const needed = filled.filter(
     (_, i) => (filled[i + 1]?.firstSeq ?? Number.POSITIVE_INFINITY) > manifest.seq + 1,
   );
@@ -170,7 +168,7 @@ async function replay(
     nextSeq = replayed.nextSeq;
   }
   if (nextSeq <= manifest.seq) throw missingRecords(layout.journal, nextSeq, manifest.seq);
-  // An empty file of another number is what a rotation left that failed.
+  // An empty file with another number is left from a failed rotation.
   const begun = found.find((file) => file.bytes === 0 && file.firstSeq === nextSeq);
   const active = begun ?? kept.pop();
   if (active === undefined) throw missingRecords(layout.journal, nextSeq, null);
@@ -178,12 +176,12 @@ async function replay(
   if (last !== undefined) await settle(files, join(layout.journal, last.name), torn, logger);
   await files.syncFolder(layout.journal);
   await files.syncFolder(layout.root);
-  // Up to one file: the last one, which is read whether the checkpoint has it or not.
+  // Except the last one, which is read whether the checkpoint contains it or not.
   const sealed = kept.filter((_, i) => (kept[i + 1]?.firstSeq ?? active.firstSeq) > manifest.seq + 1);
   return { active, nextSeq, sealed };
 }
 
-/** Records at the end of the journal whose write a crash cut off. */
+/** Records at the end of the journal whose write a crash interrupted. */
 interface Torn {
   path: string;
   goodBytes: number;
@@ -191,9 +189,9 @@ interface Torn {
 }
 
 /**
- * Make durable what was read: a process that was killed may have left it in the system's memory alone, and what is built
- * upon it now would outlast it when the power fails. Torn records are cut off the last file before; in an earlier one,
- * which was whole when the next was begun, they would be damage.
+ * Make durable what was read: a killed process may have left it only in the system's memory, and later data built on it
+ * would survive a power failure without it. Torn records are cut off the last file before; in an earlier one, which was
+ * whole when the next was started, they would be damage.
  */
 async function settle(files: Files, path: string, torn: Torn | null, logger: Logger): Promise<void> {
   const file = await files.open(path, 'edit');
@@ -206,11 +204,13 @@ async function settle(files: Files, path: string, torn: Torn | null, logger: Log
   if (torn === null) return;
   logger.warn(
     { file: path, offset: torn.goodBytes, bytes: torn.tornBytes },
-    'cut off the end of the journal: what was being written when the process ended and was never acknowledged',
+    'cut off the end of the journal: a write that the end of the process interrupted, never acknowledged',
   );
 }
 
-/** Remove what a crash left: temporary files, segments that no manifest names, journals that the checkpoint has in it. */
+/**
+ * Remove what a crash left: temporary files, segments that no manifest names, journal files already in the checkpoint.
+ */
 async function removeLeftovers(
   files: Files,
   layout: Layout,

@@ -1,7 +1,5 @@
-/*
- * The last entries of the audit log, until the log of the store gives them back itself; and the search through both.
- * Each entry has its number for ever, counted from the first; a crash loses none that was committed.
- */
+/* The last entries of the audit log, until the durable log returns them itself; and the search through both. Entries
+   are numbered from the first ever; a crash loses none that was committed. */
 
 import type { AuditEntry, AuditRecord } from '../../domain/audit.ts';
 import { messageOf, StoreUnavailable } from '../../domain/errors.ts';
@@ -9,19 +7,19 @@ import { nextTurn } from '../../lib/nextTurn.ts';
 import type { AuditSink } from '../changes/apply.ts';
 import type { AuditPage, AuditQuery } from '../store.ts';
 
-/** Entries that match before a total is given as "at least". */
+/** Matches counted before a total is shown as "at least". */
 const countedMax = 10_000;
-/** Entries of the memory that are looked at between two turns of the event loop: under 1 ms. */
+/** Entries in memory checked between two turns of the event loop: under 1 ms. */
 const entriesPerTurn = 1_000;
 
-/** Takes the entries that the log gives back, newest first. @param since epoch ms. @param until epoch ms, null for none. */
+/** Reads the entries in the log, newest first. @param since epoch ms. @param until epoch ms, null for none. */
 type KeptEntries = (since: number, until: number | null) => AsyncIterable<AuditEntry[]>;
 
-/** The audit log: the last entries in memory, some 500 bytes each, until the durable log says that it gives those before. */
+/** The audit log: the last entries in memory, some 500 bytes each, until the durable log returns them. */
 export class AuditLog implements AuditSink {
-  /** Number of the last entry that the durable log gives. */
+  /** Number of the last entry that the durable log returns. */
   #keptSeq = 0;
-  /** Those after it, in order. */
+  /** The later entries, in order. */
   #recent: AuditEntry[] = [];
 
   /** Number of the last entry. */
@@ -29,7 +27,7 @@ export class AuditLog implements AuditSink {
     return this.#keptSeq + this.#recent.length;
   }
 
-  /** The durable log gives the entries up to this number from now on. */
+  /** The durable log returns the entries up to this number from now on. */
   kept(seq: number): void {
     this.#recent = this.#recent.slice(Math.max(0, seq - this.#keptSeq));
     this.#keptSeq = seq;
@@ -40,9 +38,10 @@ export class AuditLog implements AuditSink {
   }
 
   /**
-   * Entries of the query, newest first. Asks the durable log for older ones until the page is full and 10,000
-   * matches are counted.
-   * @param from epoch ms: older entries are over, and not shown. @throws StoreUnavailable when they cannot be read.
+   * Entries of the query, newest first. Reads older ones from the durable log until the page is full and 10,000 matches
+   * are counted.
+   * @param from epoch ms: older entries have expired, and are not shown. @throws StoreUnavailable when they cannot be
+   * read.
    */
   async page(query: AuditQuery, from: number, keptEntries: KeptEntries): Promise<AuditPage> {
     const end = query.offset + query.limit;
@@ -51,7 +50,7 @@ export class AuditLog implements AuditSink {
     const entries: AuditEntry[] = [];
     let total = 0;
     try {
-      // Taken before anything is awaited: an entry is either among the recent ones or among those that are kept.
+      // Copied before the first await: an entry is either among the recent ones or in the log.
       const recent = this.#recent.toReversed();
       const kept = keptEntries(Math.max(from, query.since ?? from), query.until);
       for await (const batch of newestFirst(recent, kept)) {

@@ -1,7 +1,5 @@
-/*
- * Changes on their way to be one commit: checked, held, written down as JSON once, and copied so that the caller may go
- * on with its own. Nothing is durable yet; a batch that is abandoned leaves no trace.
- */
+/* The changes of a future commit: checked, held, serialised once, and copied so that the caller may reuse its own.
+   Nothing is durable yet; an abandoned batch leaves no trace. */
 
 import type { JobRecord } from '../../domain/job.ts';
 import { jsonCopy } from '../../lib/jsonCopy.ts';
@@ -9,7 +7,7 @@ import type { JobsArchived, StoredChange, StoredJobChange } from '../durableLog.
 import type { Change } from '../store.ts';
 import type { Holds } from './holds.ts';
 
-/** What a batch needs of its `Commits`. */
+/** The part of `Commits` that a batch uses. */
 export interface BatchHost {
   readonly holds: Holds;
   enqueue(
@@ -20,12 +18,12 @@ export interface BatchHost {
   ): Promise<JobRecord[]>;
 }
 
-/** Changes on their way to be one commit. From `add` on their jobs are held: no other commit and no claim gets them. */
+/** The changes of a future commit. From `add` on their jobs are held: no other commit and no claim gets them. */
 export class Batch {
   readonly #host: BatchHost;
   readonly #texts: string[] = [];
   readonly #changes: StoredChange[] = [];
-  /** Job id → the version this commit brings it to. */
+  /** Job id → its version after this commit. */
   readonly #versions = new Map<string, number>();
   /** Ordinals of jobs that leave for the archive with this commit. */
   readonly #leaving: number[] = [];
@@ -37,8 +35,8 @@ export class Batch {
   }
 
   /**
-   * Add a change, after those added before. It is serialised here, and what goes to memory later is what that text would
-   * be read as: neither an edit by the caller nor what JSON does not carry can make memory differ from the log.
+   * Add a change, after those added before. It is serialised here, and memory later gets what that text would be parsed
+   * as: neither edits by the caller nor values that JSON cannot represent can make memory differ from the log.
    * @throws VersionConflict, KeyTaken, or TypeError for what no store could keep. The batch must be abandoned then.
    */
   add(change: Change): void {
@@ -52,7 +50,7 @@ export class Batch {
     this.#keep(stored);
   }
 
-  /** Of all changes, as they are written. */
+  /** Of all serialised changes. */
   get characters(): number {
     return this.#characters;
   }
@@ -62,14 +60,14 @@ export class Batch {
     return !this.#host.holds.has(job.id);
   }
 
-  /** Let a job leave for the archive, where it must be durable before this is committed. Only when it `mayLeave`. */
+  /** Make a job leave for the archive, where it must be durable before this is committed. Only when it `mayLeave`. */
   leave(job: JobRecord): void {
     this.#host.holds.takeToLeave(job.id);
     this.#versions.set(job.id, 0);
     this.#leaving.push(job.ordinal);
   }
 
-  /** @returns the new jobs. @throws StoreUnavailable when nothing could be made durable; nothing has changed then. */
+  /** @returns the new jobs. @throws StoreUnavailable when nothing could be persisted; nothing has changed then. */
   commit(): Promise<JobRecord[]> {
     if (this.#leaving.length > 0) {
       const left: JobsArchived = { kind: 'archived', ordinals: this.#leaving };
@@ -84,7 +82,7 @@ export class Batch {
     }
   }
 
-  /** Give back what it holds. */
+  /** Release what it holds. */
   abandon(): void {
     this.#host.holds.giveBack([...this.#versions.keys()]);
     this.#versions.clear();

@@ -1,9 +1,7 @@
-/*
- * The way of a commit: gather a group, append it to the log, apply it to memory, answer. Owns the queue, the store's
- * health and what happens while an outcome is not known. Promises that nobody is answered before the log is, that memory
- * follows the order of the log, and that a refused commit leaves nothing. After a crash a commit that was not answered
- * is there whole or not at all.
- */
+/* The steps of a commit: collect a group, append it to the log, apply it to memory, answer. Owns the queue, the store's
+   health and the handling of unknown outcomes. Promises that no commit is answered before the log is, that memory
+   follows the order of the log, and that a refused commit leaves nothing. After a crash an unanswered commit is there
+   whole or not at all. */
 
 import type { Clock } from '../../domain/clock.ts';
 import { messageOf, StoreUnavailable } from '../../domain/errors.ts';
@@ -22,29 +20,29 @@ import { Batch, type BatchHost } from './batch.ts';
 import { Holds } from './holds.ts';
 import type { Memory } from './memory.ts';
 
-/** Records that share a sync: applying 1,000 of them is one turn of the event loop, and stays under 10 ms. */
+/** Records that share a sync: applying 1,000 of them is one turn of the event loop, and takes less than 10 ms. */
 const groupRecordsMax = 1_000;
 /**
  * Commits that start a write before the turn of the event loop is over. While these 16 are synced, the rest of the turn
- * is worked on, so that neither the disk nor the thread stands idle, and what waits for its answer still lies in the
+ * is processed, so that neither the disk nor the thread is idle, and what waits for its answer is still in the
  * processor's cache: 64 clients are served 1.6 times as fast as when all of them shared one sync (bench: dispatch).
  */
-const gatheredEnough = 16;
-/** Changes of one commit that are applied between two turns of the event loop: some 5 ms. */
+const groupCommitsMin = 16;
+/** Changes of one commit applied between two turns of the event loop: some 5 ms. */
 const appliedPerTurn = 1_000;
-/** Characters that share a write. A longer record goes alone. */
+/** Characters that share a write. A longer record is written alone. */
 const groupCharactersMax = 8 * 1024 * 1024;
 /** Characters that may wait for the log; more is refused rather than kept in memory. */
 const waitingCharactersMax = 256 * 1024 * 1024;
-/** How often a failing log is tried when nobody else does. */
+/** How often a failing log is tried while there are no commits. */
 const probeMs = 1_000;
 
-/** A record on its way to the log. */
+/** A record waiting for the log. */
 interface Waiting extends LogRecord {
   characters: number;
-  /** Jobs that are held until it has ended. */
+  /** Jobs held until it has ended. */
   ids: readonly string[];
-  /** The jobs that it has made, once it is applied. */
+  /** The jobs it created, once it is applied. */
   made: JobRecord[];
   /** Monotonic ms. */
   beganAt: number;
@@ -56,7 +54,7 @@ const outcomeUnknown = 'It is not known whether the last changes are durable';
 
 function closedUnknown(): OutcomeUnknown {
   return new OutcomeUnknown(
-    `${outcomeUnknown}: the store was closed before it was told. Look before you send them again`,
+    `${outcomeUnknown}: the store was closed before that. Check before you send them again`,
   );
 }
 
@@ -70,14 +68,14 @@ export interface CommitsOptions {
   memory: Memory;
   clock: Clock;
   logger: Logger;
-  /** Told how long each commit took, ms, once it has ended well. */
+  /** Called with the duration of each successful commit, ms. */
   onCommit: (tookMs: number) => void;
 }
 
 /**
- * Group commit: what arrives while an append is under way shares the next one. A commit is one record of the log, so it is
- * taken whole or not at all; memory changes after the append, in the order of the log. While it is not known whether a
- * group is durable nobody is answered and all that comes later waits behind it.
+ * Group commit: commits that arrive during an append share the next one. A commit is one record of the log, so it is
+ * stored whole or not at all; memory changes after the append, in the order of the log. While the outcome of a group is
+ * unknown, no commit is answered and all later ones wait behind it.
  */
 export class Commits {
   /** Resolves with the cause when nothing can be acknowledged any more. */
@@ -90,16 +88,16 @@ export class Commits {
   #waitingCharacters = 0;
   readonly #tasks: (() => Promise<void>)[] = [];
   #pumping: Promise<void> | null = null;
-  /** Set while a group is gathered. */
-  #endGathering: (() => void) | null = null;
+  /** Set while a group is collected. */
+  #endCollecting: (() => void) | null = null;
   #isClosed = false;
   #problem: string | null = null;
-  /** Why it is not known whether the last group is durable; null when that is known. */
+  /** Why the outcome of the last group is unknown; null when it is known. */
   #unknown: string | null = null;
-  /** Stops waiting for it. */
-  #giveUp: ((error: OutcomeUnknown) => void) | null = null;
-  /** A group was given up: nothing may be appended after it. */
-  #hasGivenUp = false;
+  /** Stops waiting for that outcome. */
+  #abandonPending: ((error: OutcomeUnknown) => void) | null = null;
+  /** The wait for a group was given up: nothing may be appended after it. */
+  #hasAbandoned = false;
   #failure: Error | null = null;
   #tellFailed: (error: Error) => void = () => {};
   #cancelProbe: (() => void) | null = null;
@@ -136,7 +134,9 @@ export class Commits {
     return new Batch(this.#batchHost);
   }
 
-  /** Run a task between two groups, while nothing is being written. @returns what it returned or threw. @throws see `assertOpen`. */
+  /**
+   * Run a task between two groups, while no write runs. @returns what it returned or threw. @throws see `assertOpen`.
+   */
   between<T>(task: () => Promise<T>): Promise<T> {
     this.assertOpen();
     return new Promise((resolve, reject) => {
@@ -151,14 +151,14 @@ export class Commits {
     this.#failure = error;
     this.#options.logger.fatal({ err: error }, 'the store has failed; nothing is acknowledged any more');
     this.#tellFailed(error);
-    this.#giveUp?.(failedUnknown(error));
+    this.#abandonPending?.(failedUnknown(error));
   }
 
-  /** Wait for the commits under way, but not until their outcome is known when it is not; later ones are refused. */
+  /** Wait for running commits, except while their outcome is unknown; later ones are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelProbe?.();
-    this.#giveUp?.(closedUnknown());
+    this.#abandonPending?.(closedUnknown());
     await this.#pumping;
   }
 
@@ -170,7 +170,7 @@ export class Commits {
   ): Promise<JobRecord[]> {
     this.assertOpen();
     if (this.#waitingCharacters > 0 && this.#waitingCharacters + characters > waitingCharactersMax) {
-      throw new StoreUnavailable('more is waiting to be written than the store keeps up with');
+      throw new StoreUnavailable('commits arrive faster than the store can write them');
     }
     for (const change of changes) this.#options.memory.sharing.change(change);
     return new Promise((resolve, reject) => {
@@ -183,20 +183,20 @@ export class Commits {
     this.#waiting.push(waiting);
     this.#waitingCharacters += waiting.characters;
     this.#pumping ??= this.#pump();
-    if (this.#waiting.length >= gatheredEnough) this.#endGathering?.();
+    if (this.#waiting.length >= groupCommitsMin) this.#endCollecting?.();
   }
 
   async #pump(): Promise<void> {
     while (this.#waiting.length > 0 || this.#tasks.length > 0) {
       for (let task = this.#tasks.shift(); task !== undefined; task = this.#tasks.shift()) await task();
       if (this.#waiting.length === 0) continue;
-      await this.#gather();
+      await this.#collect();
       const group = this.#nextGroup();
       try {
         this.#assertAppends();
         const pending = await this.#options.log.append(group);
         if (pending !== null) await this.#untilKnown(pending);
-        // The log may have been found lost meanwhile.
+        // The log may have failed meanwhile.
         if (this.#failure !== null) throw pending === null ? this.#failure : failedUnknown(this.#failure);
       } catch (error) {
         this.#refuse(group, error);
@@ -211,7 +211,7 @@ export class Commits {
   /** @throws Error why nothing may be appended any more. */
   #assertAppends(): void {
     if (this.#failure !== null) throw this.#failure;
-    if (this.#hasGivenUp) throw new Error('the store was closed before it could be written');
+    if (this.#hasAbandoned) throw new Error('the store was closed before it could be written');
   }
 
   async #run<T>(task: () => Promise<T>): Promise<T> {
@@ -220,7 +220,7 @@ export class Commits {
   }
 
   /**
-   * Wait until the log knows whether a group is durable. @throws what `known` rejects with. @throws OutcomeUnknown when the
+   * Wait until the outcome of a group is known. @throws what `known` rejects with. @throws OutcomeUnknown when the
    * store is closed, or fails, before that.
    */
   async #untilKnown({ detail, known }: PendingAppend): Promise<void> {
@@ -232,32 +232,32 @@ export class Commits {
     );
     try {
       await new Promise<void>((resolve, reject) => {
-        this.#giveUp = reject;
+        this.#abandonPending = reject;
         known.then(resolve, reject);
         if (this.#failure !== null) reject(failedUnknown(this.#failure));
         else if (this.#isClosed) reject(closedUnknown());
       });
       logger.info('the last changes are durable');
     } catch (error) {
-      this.#hasGivenUp = error instanceof OutcomeUnknown;
+      this.#hasAbandoned = error instanceof OutcomeUnknown;
       throw error;
     } finally {
       this.#unknown = null;
-      this.#giveUp = null;
+      this.#abandonPending = null;
     }
   }
 
-  /** Wait until enough shares the write, at most until the turn is over that brought the first. */
-  #gather(): Promise<void> {
-    if (this.#waiting.length >= gatheredEnough) return Promise.resolve();
+  /** Wait until enough commits share the write, at most until the end of the turn that brought the first. */
+  #collect(): Promise<void> {
+    if (this.#waiting.length >= groupCommitsMin) return Promise.resolve();
     return new Promise((resolve) => {
       const end = () => {
         clearImmediate(turn);
-        this.#endGathering = null;
+        this.#endCollecting = null;
         resolve();
       };
       const turn = setImmediate(end);
-      this.#endGathering = end;
+      this.#endCollecting = end;
     });
   }
 
@@ -285,7 +285,7 @@ export class Commits {
         }
       }
     } catch (error) {
-      // The record is durable and memory could not follow: a bug, after which memory is not to be trusted.
+      // The record is durable but memory could not apply it: a bug, after which memory cannot be trusted.
       this.fail(new Error(`a durable change could not be applied: ${messageOf(error)}`, { cause: error }));
       for (const { reject } of group) reject(new StoreUnavailable('the store has failed', error));
       return;
@@ -322,7 +322,7 @@ export class Commits {
       return;
     }
     if (error instanceof LogFailed) this.fail(error);
-    else if (this.#failure === null && !this.#hasGivenUp) this.#suffer(messageOf(error));
+    else if (this.#failure === null && !this.#hasAbandoned) this.#suffer(messageOf(error));
     const refusal = new StoreUnavailable(`the change could not be made durable: ${messageOf(error)}`, error);
     for (const { reject } of group) reject(refusal);
   }
@@ -331,7 +331,7 @@ export class Commits {
     if (this.#problem === null) this.#options.logger.error({ detail }, 'the store cannot be written');
     this.#problem = detail;
     if (this.#isClosed || this.#cancelProbe !== null) return;
-    // An empty record: a server that is taken out of rotation while it is failing gets no commit that would find out.
+    // An empty record: a server taken out of rotation while it fails gets no commit that would notice its recovery.
     this.#cancelProbe = this.#options.clock.after(probeMs, () => {
       this.#cancelProbe = null;
       if (this.#problem === null || this.#isClosed) return;

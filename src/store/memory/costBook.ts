@@ -1,7 +1,5 @@
-/*
- * The months of cost that reports ask for. Owns which ones stay in memory; older ones are the log's alone. It is filled
- * by the log and by the ledger of each change.
- */
+/* The months of cost for reports. Owns which ones stay in memory; older ones are only in the log. It is filled by the
+   log and by the ledger of each change. */
 
 import type { CostBucket, CostDimension } from '../../domain/cost.ts';
 import { CostMonth, type CostSink, monthOf } from '../changes/costMonth.ts';
@@ -12,8 +10,8 @@ const newestKept = 3;
 
 /**
  * The buckets in memory: those of this month and the two before it (UTC). Any calendar month up to now and the one
- * before it lie within, in whatever zone. Older ones stay in their files, where the checkpoint counts what still comes. The
- * newest three stay in any case: a clock that was years ahead and is put right must find them.
+ * before it are within, in every time zone. Older ones are only in their files, where the checkpoint counts late
+ * entries. The newest three always stay: a clock that was years ahead and is corrected must find them.
  */
 export class CostBook implements CostSink {
   readonly #now: () => number;
@@ -34,7 +32,7 @@ export class CostBook implements CostSink {
     return [...this.#months.keys()].filter((held) => held > month).length < newestKept;
   }
 
-  /** Take in a month of the checkpoint. */
+  /** Add a month of the checkpoint. */
   load(month: CostMonth): void {
     this.#months.set(month.month, month);
   }
@@ -67,7 +65,7 @@ export class CostBook implements CostSink {
     for (const name of beyond) if (name < this.#oldest) this.#months.delete(name);
   }
 
-  /** Looked up once a month; what has become too old goes then. */
+  /** Computed once a month; older months are then dropped. */
   #oldestMonth(): string {
     const now = this.#now();
     if (now < this.#from || now >= this.#until) {

@@ -1,19 +1,16 @@
-/*
- * Which jobs and idempotency keys the commits under way have. Owns the decision who was first: `VersionConflict` and
- * `KeyTaken` come from here. It lives in memory alone, as commits that were under way in a crash have no second part to
- * come.
- */
+/* The jobs and idempotency keys held by running commits. Owns the decision who was first: it throws `VersionConflict`
+   and `KeyTaken`. It exists only in memory, because commits running in a crash are never finished. */
 
 import type { JobRecord } from '../../domain/job.ts';
 import { type JobChange, KeyTaken, VersionConflict } from '../store.ts';
 import type { Memory } from './memory.ts';
 
-/** What the commits under way have: no other commit and no claim gets it. */
+/** What running commits hold: no other commit and no claim gets it. */
 export class Holds {
   readonly #memory: Memory;
-  /** Job id → what the commit under way gives it: its version, and the idempotency key of a new one. */
+  /** Job id → the state after the running commit: its version, and the idempotency key of a new one. */
   readonly #inFlight = new Map<string, { version: number; key: string | null }>();
-  /** The idempotency keys of those, with their jobs. */
+  /** Their idempotency keys, with their jobs. */
   readonly #keys = new Map<string, string>();
 
   constructor(memory: Memory) {
@@ -22,8 +19,8 @@ export class Holds {
 
   /**
    * Check a job's change and hold the job and the idempotency key of a new one.
-   * @param known the version that the same commit has brought it to, if it has.
-   * @returns the job as it is stored; undefined for a new one.
+   * @param known its version after earlier changes of the same commit, if any.
+   * @returns the job as stored; undefined for a new one.
    * @throws VersionConflict, KeyTaken, or TypeError for a change that contradicts itself.
    */
   take(change: JobChange, known: number | undefined): JobRecord | undefined {
@@ -33,7 +30,8 @@ export class Holds {
     const inFlight = this.#inFlight.get(id);
     if (inFlight !== undefined && known === undefined) {
       const { version } = inFlight;
-      // Also one that expects just what is under way is refused: it would have to fail together with that one.
+      // A change that expects the version of a running commit is refused too: it would have to fail together with that
+      // one.
       throw new VersionConflict(id, expectedVersion, expectedVersion === version ? stored : version);
     }
     if (expectedVersion !== (known ?? stored))
@@ -57,7 +55,7 @@ export class Holds {
     this.#keys.set(key, id);
   }
 
-  /** The commit of these jobs has failed or was given up: they stand where they stood. */
+  /** The commit of these jobs has failed or was abandoned: they are as before. */
   giveBack(ids: readonly string[]): void {
     for (const id of ids) {
       this.letGo(id);
@@ -65,7 +63,7 @@ export class Holds {
     }
   }
 
-  /** Memory has what the commit made of the job. */
+  /** Memory has applied the commit to the job. */
   letGo(id: string): void {
     const key = this.#inFlight.get(id)?.key ?? null;
     if (key !== null) this.#keys.delete(key);

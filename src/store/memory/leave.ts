@@ -1,7 +1,5 @@
-/*
- * How jobs leave memory for the archive: kept there first, then taken out by a commit. Owns the choice of jobs. A crash
- * between the two leaves a job in both places, where memory counts.
- */
+/* How jobs leave memory for the archive: stored there first, then removed by a commit. Owns the choice of jobs. A crash
+   between the two leaves a job in both places, where memory counts. */
 
 import { StoreUnavailable } from '../../domain/errors.ts';
 import type { JobRecord } from '../../domain/job.ts';
@@ -13,10 +11,10 @@ import type { Batch } from './batch.ts';
 import type { Commits } from './commits.ts';
 import type { JobIndex } from './index/jobIndex.ts';
 
-/** Jobs looked at between two turns of the event loop: about 1 ms. */
+/** Jobs checked between two turns of the event loop: about 1 ms. */
 const offersPerTurn = 500;
 
-/** What jobs leave from and where they go. */
+/** The source and the destination of leaving jobs. */
 export interface LeavePlaces {
   /** Epoch ms. */
   now: number;
@@ -26,9 +24,9 @@ export interface LeavePlaces {
 }
 
 /**
- * Move jobs to the archive: they are made durable there, then one record takes them out of memory. A crash in between
- * leaves them in both, and what memory has is not archived. Only within `log.alone`.
- * @returns how many. @throws StoreUnavailable; they all stay then.
+ * Move jobs to the archive: they are made durable there, then one record removes them from memory. A crash in between
+ * leaves them in both, and what memory has does not count as archived. Only within `log.alone`.
+ * @returns how many. @throws StoreUnavailable; all of them stay then.
  */
 export async function leaveForArchive(
   places: LeavePlaces,
@@ -59,15 +57,15 @@ export async function leaveForArchive(
 }
 
 /**
- * What a refused commit left in an archive is dropped before the next jobs are written. That must wait until the log is
- * known to be rid of its record, and the first commit that succeeds again says so.
+ * The archived lines of a refused commit are dropped before the next jobs are written. That must wait until the log no
+ * longer has its record, which the next successful commit shows.
  */
 function assertWritable(commits: Commits): void {
   commits.assertOpen();
   if (commits.problem !== null) throw new StoreUnavailable(commits.problem.detail);
 }
 
-/** The jobs that are to leave, the one that ended first first; the batch holds them. */
+/** The jobs that leave, the first ended first; the batch holds them. */
 async function pick(
   { jobs, now }: LeavePlaces,
   batch: Batch,

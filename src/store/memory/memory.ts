@@ -1,7 +1,5 @@
-/*
- * Everything the store knows, with its indexes, and what a change does to it. Filled once from the log while it opens,
- * then changed only by what is durable, in the order of the log. A crash takes it away whole; the log fills it again.
- */
+/* Everything the store knows, with its indexes, and the effect of a change on it. Filled once from the log while it
+   opens, then changed only by what is durable, in the order of the log. It is lost in a crash; the log fills it again. */
 
 import { partsOfIdempotencyKey } from '../../domain/idempotency.ts';
 import type { JobRecord } from '../../domain/job.ts';
@@ -17,7 +15,7 @@ import { LaneIndex } from './index/laneIndex.ts';
 import type { Scan } from './search/jobSearch.ts';
 import { Sharing } from './sharing.ts';
 
-/** What `Memory` asks of the outside. */
+/** What `Memory` calls outside. */
 export interface MemoryOptions {
   /** Milliseconds that a priority is ahead of its time of arrival. */
   headStart: (priority: string) => number;
@@ -30,17 +28,17 @@ export class Memory implements Load {
   readonly jobs = new JobIndex();
   readonly lanes: LaneIndex;
   readonly backlog = new BacklogIndex();
-  /** Those that are under way. */
+  /** Running scans. */
   readonly scans = new Set<Scan>();
-  /** What comes out of JSON.parse goes through here before it goes into memory. */
+  /** Applied to everything from JSON.parse before it is stored. */
   readonly sharing = new Sharing();
   readonly #now: () => number;
   readonly costs: CostBook;
   readonly audit = new AuditLog();
   #registry: Registry;
-  /** By key, in order of arrival, which with one time to live is the order of expiry too. */
+  /** By key, in order of arrival, which with one time to live is also the order of expiry. */
   readonly #idempotency = new Map<string, IdempotencyRecord>();
-  /** Of those, how many each owner has. */
+  /** How many keys each owner has. */
   readonly #keysOfOwner = new Map<string, number>();
   #isIndexed = false;
 
@@ -51,7 +49,7 @@ export class Memory implements Load {
     this.#registry = createRegistry(this);
   }
 
-  /** Everything but jobs. */
+  /** Everything except jobs. */
   get records(): Readonly<Registry> {
     return this.#registry;
   }
@@ -88,7 +86,7 @@ export class Memory implements Load {
     this.apply(change);
   }
 
-  /** Build the indexes: between loading (which goes faster without) and the first commit. */
+  /** Build the indexes: after loading (which is faster without) and before the first commit. */
   buildIndexes(): void {
     this.#isIndexed = true;
     this.jobs.buildSets((job) => {
@@ -97,7 +95,7 @@ export class Memory implements Load {
   }
 
   /**
-   * Do what a durable change says.
+   * Apply a durable change.
    * @returns the job when it is a new one.
    * @throws Error when it does not fit, see `nextJob` and `leavingJob`.
    */
@@ -117,18 +115,18 @@ export class Memory implements Load {
     return previous === undefined ? job : null;
   }
 
-  /** Take a job out of its lane while a commit of it is under way: nobody else may be offered it. */
+  /** Remove a job from its lane while it has a running commit: it may not be offered twice. */
   hold(job: JobRecord): void {
     if (job.state === 'pending.ready') this.lanes.remove(job);
   }
 
-  /** Put a job back where it stood: its commit has failed. */
+  /** Return a job to its lane: its commit has failed. */
   unhold(id: string): void {
     const job = this.jobs.get(id);
     if (job?.state === 'pending.ready') this.lanes.add(job);
   }
 
-  /** The job that a key stands for, until it expires. */
+  /** The job of an idempotency key, until it expires. */
   idempotent(key: string): IdempotencyRecord | undefined {
     const record = this.#idempotency.get(key);
     return record !== undefined && record.expiresAt > this.#now() ? record : undefined;
@@ -153,7 +151,7 @@ export class Memory implements Load {
   #remember(record: IdempotencyRecord): void {
     this.#forgetExpiredKeys();
     if (record.expiresAt <= this.#now()) return;
-    // Deleted first, so that a key that is used again goes to the end.
+    // Deleted first, so that a reused key moves to the end.
     this.#forgetKey(record.key);
     this.#idempotency.set(record.key, record);
     const { owner } = partsOfIdempotencyKey(record.key);

@@ -1,8 +1,6 @@
-/*
- * The store that the coordinator works with: memory over a durable log. Owns the life cycle, claims, and the reads;
- * memory, commits and the log do the rest, and no other file here knows all three. Promises what `Store` does, whatever
- * log it has. A crash leaves what the log gives back; nothing else survives.
- */
+/* The store of the coordinator: memory over a durable log. Owns the life cycle, claims, and the reads; memory, commits
+   and the log do the rest, and no other file here knows all three. Promises what `Store` promises, for every log. After
+   a crash only what the log returns is left. */
 
 import type { Clock } from '../../domain/clock.ts';
 import type { CostBucket, CostDimension } from '../../domain/cost.ts';
@@ -41,24 +39,24 @@ import { searchJobs } from './search/jobSearch.ts';
 /** Offers of one claim between two turns of the event loop: about 1 ms. */
 const offersPerTurn = 1_000;
 
-/** Changes of one commit that are made ready between two turns of the event loop: some 5 ms. */
+/** Changes of one commit prepared between two turns of the event loop: some 5 ms. */
 const changesPerTurn = 500;
-/** The same of long changes. */
+/** The same for long changes. */
 const charactersPerTurn = 1024 ** 2;
 
-/** What a `MemoryStore` is made of, besides its log. */
+/** The options of a `MemoryStore`, besides its log. */
 export interface MemoryStoreOptions {
   clock: Clock;
   logger?: Logger | undefined;
-  /** Milliseconds that a job of this priority is ahead of its time of arrival; must always answer the same. */
+  /** Milliseconds that a job of this priority is ahead of its time of arrival; must always return the same. */
   headStart: (priority: string) => number;
   /** How long entries of the audit log are shown, ms. */
   auditKeptMs: () => number;
-  /** Told how long each commit took, ms, claims included; failed ones are not told. */
+  /** Called with the duration of each successful commit, ms, claims included. */
   onCommit?: ((tookMs: number) => void) | undefined;
 }
 
-/** The store, over whatever log it is given. */
+/** The store, over any log. */
 export class MemoryStore implements Store {
   readonly failed: Promise<Error>;
   readonly #log: DurableLog;
@@ -246,7 +244,7 @@ export class MemoryStore implements Store {
     return this.#memory.idempotencyKeys(owner);
   }
 
-  /** Commits, for what may be done only while the store is open. */
+  /** Commits, for calls that need an open store. */
   #open(): Commits {
     if (!this.#isOpen) throw new Error('the store is not open');
     return this.#commits;
@@ -259,7 +257,7 @@ export class MemoryStore implements Store {
   }
 }
 
-/** What a log sees of the store. */
+/** The part of the store that a log sees. */
 function hostOf(memory: Memory, commits: Commits): LogHost {
   return {
     load: memory,

@@ -1,19 +1,18 @@
-/*
- * Parts that jobs in memory have in common. Owns nothing that survives: after a start it fills itself again from what is loaded.
- */
+/* Parts that jobs in memory have in common. Nothing here is persisted: after a start it fills again from what is
+   loaded. */
 
 import { type JobCreator, type JobLife, type JobRequest, laneKey, type Target } from '../../domain/job.ts';
 import type { StoredChange } from '../durableLog.ts';
 
-/** Texts and targets that are shared stop being added here: clients may send any number of models and tags. */
+/** The maximum of shared texts and targets: clients may send any number of models and tags. */
 const sharedMax = 10_000;
-/** Longer texts are hardly ever the same in two jobs. */
+/** Longer texts are rarely the same in two jobs. */
 const sharedTextMax = 64;
 
 /**
- * Lets jobs share what is equal in them: targets, names of models, tags, empty lists. What comes out of JSON.parse has
- * its own copy of everything; shared, a pending job with a 1 KB prompt costs 1.7 KB of heap instead of 2.1 KB.
- * What is shared is frozen where it is a list or an object, so that an edit by mistake throws instead of reaching other jobs.
+ * Lets jobs share equal parts: targets, names of models, tags, empty lists. Everything from JSON.parse has its own
+ * copy; shared, a pending job with a 1 KB prompt costs 1.7 KB of heap instead of 2.1 KB. Shared lists and objects are
+ * frozen, so that an accidental edit throws instead of changing other jobs.
  */
 export class Sharing {
   readonly #texts = new Map<string, string>();
@@ -27,7 +26,7 @@ export class Sharing {
     Object.freeze(this.#noMap);
   }
 
-  /** Put a change, as it came out of JSON.parse, on shared parts, in place: nobody else may hold it yet. */
+  /** Replace equal parts of a change from JSON.parse by shared ones, in place: it must not be in use yet. */
   change(change: StoredChange): void {
     if (change.kind !== 'job') return;
     this.life(change.life);
@@ -37,7 +36,7 @@ export class Sharing {
     if (created.by !== undefined) created.by = this.creator(created.by);
   }
 
-  /** The shared one that is equal to this. */
+  /** The shared equal one. */
   creator(creator: JobCreator): JobCreator {
     const known = this.#creators.get(creator.keyId);
     if (known?.name === creator.name) return known;
@@ -46,7 +45,7 @@ export class Sharing {
     return creator;
   }
 
-  /** Put the request on shared parts, in place: nobody else may hold it yet. */
+  /** Replace equal parts of the request by shared ones, in place: it must not be in use yet. */
   request(request: JobRequest): void {
     request.provider = this.#textOrNull(request.provider);
     request.model = this.#textOrNull(request.model);
@@ -57,7 +56,7 @@ export class Sharing {
     request.metadata = this.#map(request.metadata);
   }
 
-  /** Put the life on shared parts, in place: nobody else may hold it yet. */
+  /** Replace equal parts of the life by shared ones, in place: it must not be in use yet. */
   life(life: JobLife): void {
     life.target = this.#target(life.target);
     life.chain = this.#list(life.chain.map((target) => this.#target(target)));

@@ -28,10 +28,10 @@ const anthropicBaseUrl = 'https://api.anthropic.com/v1';
 const apiVersion = '2023-06-01';
 
 /**
- * Anthropic's Messages API. Parameters that OpenAI and Anthropic call differently are translated (`stop`, `tools`,
- * `response_format`, `max_completion_tokens`); all others go as they are, and Anthropic refuses by name those that it does
- * not know. It wants `max_tokens`: left out, it is the most that the model can give (4096 for a model that the SDK does
- * not know). Source: https://docs.claude.com/en/api/messages
+ * Anthropic's Messages API. Parameters that OpenAI and Anthropic name differently are translated (`stop`, `tools`,
+ * `response_format`, `max_completion_tokens`); all others are passed on, and Anthropic refuses unknown ones by name. It
+ * requires `max_tokens`: by default, the most that the model can produce (4096 for a model that the SDK does not know).
+ * Source: https://docs.claude.com/en/api/messages
  */
 export function createAnthropicProvider(settings: ProviderSettings): Provider {
   const baseUrl = withVersion(baseOf(settings.baseUrl ?? anthropicBaseUrl));
@@ -50,7 +50,7 @@ export function createAnthropicProvider(settings: ProviderSettings): Provider {
   });
 }
 
-/** Anthropic's own clients take the address without /v1, and so people write it. */
+/** Anthropic's own clients take the address without /v1, so people write it that way. */
 function withVersion(url: string): string {
   return /\/v\d+$/.test(url) ? url : `${url}/v1`;
 }
@@ -67,7 +67,7 @@ function messagesCall(assignment: Assignment) {
   const format = responseFormatOf(params);
   if (format?.type === 'json' && format.schema === undefined) {
     throw new RequestError(
-      'params.response_format json_object is not taken by anthropic: give a json_schema, or ask for JSON in the prompt',
+      'anthropic does not support params.response_format json_object: give a json_schema, or ask for JSON in the prompt',
     );
   }
   const others = without(params, mappedKeys);
@@ -75,7 +75,7 @@ function messagesCall(assignment: Assignment) {
   const cached = cachedPlaces(prompt, tools);
   if (cached > cachedMax) {
     throw new RequestError(
-      `cache_control stands in ${cached} places of messages and params.tools; anthropic takes at most ${cachedMax}`,
+      `cache_control is in ${cached} places of messages and params.tools; anthropic allows at most ${cachedMax}`,
     );
   }
   return {
@@ -104,7 +104,7 @@ function messagesCall(assignment: Assignment) {
 /** https://docs.claude.com/en/docs/build-with-claude/prompt-caching#how-many-cache-breakpoints */
 const cachedMax = 4;
 
-/** The SDK leaves those aside that are too many. */
+/** The SDK ignores those beyond the maximum. */
 function cachedPlaces(prompt: LanguageModelV4Prompt, { functions, own }: Tools): number {
   const parts = prompt.flatMap(({ content }): object[] => (typeof content === 'string' ? [] : [...content]));
   const marked = [...prompt, ...parts, ...functions].filter(isMarked);
@@ -117,12 +117,12 @@ function isMarked(place: object): boolean {
 }
 
 /**
- * The SDK takes the first system messages that it meets out of the conversation, wherever they stand. Behind this one only
- * those that stand first are: the others stay in their place, as the role `system` with the beta header that it needs.
+ * The SDK moves the first system messages that it finds out of the conversation, from any position. After this one it
+ * only moves the leading ones: the others keep their place, as the role `system` with the beta header that it needs.
  */
 const emptySystem = { role: 'system' as const, content: '' };
 
-/** The system prompt without `emptySystem`; undefined, which is not sent, when nothing else is there. */
+/** The system prompt without `emptySystem`; undefined, which is not sent, when it is otherwise empty. */
 function systemOf(system: unknown): unknown {
   const texts = Array.isArray(system) ? system.filter((text) => fieldsOf(text).text !== '') : [];
   return texts.length === 0 ? undefined : texts;
@@ -140,8 +140,8 @@ const eventTypes = [
 ];
 
 /**
- * `message_start` counts the input, each `message_delta` what has been put out so far. Events of other types may be added
- * at any time: https://docs.claude.com/en/docs/build-with-claude/streaming
+ * `message_start` counts the input, each `message_delta` the output so far. Events of other types may be added at any
+ * time: https://docs.claude.com/en/docs/build-with-claude/streaming
  */
 const dialect: Dialect = {
   hear: (event) => {
@@ -162,8 +162,8 @@ const dialect: Dialect = {
 };
 
 /**
- * `input_tokens` excludes what the cache is asked and given; `output_tokens` includes thinking.
- * Source: https://docs.claude.com/en/docs/build-with-claude/prompt-caching
+ * `input_tokens` excludes cache reads and writes; `output_tokens` includes thinking. Source:
+ * https://docs.claude.com/en/docs/build-with-claude/prompt-caching
  */
 export function anthropicUsage(raw: Fields): Partial<WireUsage> {
   const plain = countOf(raw.input_tokens);

@@ -1,24 +1,24 @@
 /** The newest stable version: https://learn.microsoft.com/azure/ai-services/openai/api-version-lifecycle */
 const apiVersionDefault = '2024-10-21';
 
-/** Where a resource of Azure OpenAI is asked. */
+/** The addresses of an Azure OpenAI resource. */
 export interface AzureAddress {
-  /** What stands before `/chat/completions`. */
+  /** The part before `/chat/completions`. */
   chatBase(model: string): string;
-  /** Where the resource lists its models. */
+  /** The address of the list of models. */
   models: string;
-  /** Goes along with every request; empty for none. */
+  /** Added to every request; empty for none. */
   query: string;
-  /** Whether the name of a model becomes a part of the address: it is the name of a deployment. */
+  /** Whether the model is part of the address: it is the name of a deployment. */
   hasModelInPath: boolean;
 }
 
 /**
  * Three forms are in use: the resource alone (`https://<resource>.openai.azure.com`), whose models are the deployments
- * under /openai/deployments; one deployment, which answers whatever model a job names; and the newer
- * `…/openai/v1`, which needs no version and takes the deployment as the model of the request.
- * Source: https://learn.microsoft.com/azure/ai-services/openai/reference
- * @param baseUrl without a slash at its end. @param query of the configured address; `api-version` stands there.
+ * under /openai/deployments; one deployment, which ignores the model of a job; and the newer `…/openai/v1`, which needs
+ * no version and takes the deployment as the model of the request. Source:
+ * https://learn.microsoft.com/azure/ai-services/openai/reference
+ * @param baseUrl without a trailing slash. @param query of the configured address; contains `api-version`.
  */
 export function azureAddress(baseUrl: string, query: string): AzureAddress {
   const { origin, pathname } = new URL(baseUrl);

@@ -1,7 +1,7 @@
 import type { Clock } from '../../domain/clock.ts';
 import type { WireUsage } from '../../domain/usage.ts';
 import type { Assignment } from '../../domain/workerProtocol.ts';
-import { abortedOutcome, type Outcome, type Provider, type RunContext } from '../provider.ts';
+import { abortedOutcome, type Provider, type RunContext, type RunOutcome } from '../provider.ts';
 import { EchoParamError, type EchoParams, readEchoParams } from './echo/params.ts';
 import { answerTo, countTokens, cutToTokens, type EchoSource, sourceOf, wordsOf } from './echo/text.ts';
 import type { ProviderSettings } from './providerSettings.ts';
@@ -38,7 +38,7 @@ export function createEcho(
 
 const fineStepMs = 10;
 
-function run(assignment: Assignment, context: RunContext, model: string): Outcome | Promise<Outcome> {
+function run(assignment: Assignment, context: RunContext, model: string): RunOutcome | Promise<RunOutcome> {
   let params: EchoParams;
   try {
     params = readEchoParams(assignment.params);
@@ -63,13 +63,13 @@ interface EchoJob {
   isCut: boolean;
 }
 
-function runAtOnce(job: EchoJob, context: RunContext): Outcome {
+function runAtOnce(job: EchoJob, context: RunContext): RunOutcome {
   if (job.params.fail) return failed(job);
   for (const word of wordsOf(job.output)) context.onText(word);
   return completed(job);
 }
 
-async function runSlowly(job: EchoJob, context: RunContext): Promise<Outcome> {
+async function runSlowly(job: EchoJob, context: RunContext): Promise<RunOutcome> {
   const { delayMs, chunkMs, fail } = job.params;
   const words = fail ? [] : wordsOf(job.output);
   const stepsMax = Math.floor(delayMs / (chunkMs ?? fineStepMs));
@@ -88,7 +88,7 @@ async function runSlowly(job: EchoJob, context: RunContext): Promise<Outcome> {
   return fail ? failed(job) : completed(job);
 }
 
-/** @returns false when the run was aborted before the time had passed. */
+/** @returns false when the run was aborted during the pause. */
 function pause(ms: number, { clock, signal }: { clock: Clock; signal: AbortSignal }): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -104,7 +104,7 @@ function pause(ms: number, { clock, signal }: { clock: Clock; signal: AbortSigna
   });
 }
 
-function completed(job: EchoJob): Outcome {
+function completed(job: EchoJob): RunOutcome {
   return {
     ok: true,
     result: {
@@ -116,17 +116,17 @@ function completed(job: EchoJob): Outcome {
   };
 }
 
-function failed(job: EchoJob): Outcome {
+function failed(job: EchoJob): RunOutcome {
   const { fail, tokens } = job.params;
   if (!fail) return completed(job);
   return { ok: false, error: fail, usage: tokens ? usageOf(job, '') : undefined };
 }
 
-function refusal(message: string): Outcome {
+function refusal(message: string): RunOutcome {
   return { ok: false, error: { class: 'invalid_request', code: 'invalid_request', message, status: 400 } };
 }
 
-/** What was used when `said` had been said. */
+/** The usage after `said` was sent. */
 function usageOf(job: EchoJob, said: string): Partial<WireUsage> {
   const given = job.params.tokens;
   const input = given?.input ?? job.source.counted.reduce((sum, text) => sum + countTokens(text), 0);

@@ -21,13 +21,15 @@ import { sdkProvider } from './sdk/sdkProvider.ts';
 import { countOf, tokenUsage } from './sdk/tokenUsage.ts';
 
 const googleBaseUrl = 'https://generativelanguage.googleapis.com/v1beta';
-/** Clients name models, and Google takes the name in the path: it must not lead to another method of the key's owner. */
+/**
+ * Clients name models, and Google has the name in the path: it must not lead to another method with the owner's key.
+ */
 const modelPattern = /^\w[\w.-]*(\/\w[\w.-]*)*$/;
 
 /**
- * Gemini. Parameters get Google's names (`top_p` → `topP`, `stop` → `stopSequences` …) and stand in `generationConfig`;
- * one that is not known goes there as it is, and Google refuses it by name. The key goes in a header, never in the
- * address. Source: https://ai.google.dev/api/generate-content
+ * Gemini. Parameters get Google's names (`top_p` → `topP`, `stop` → `stopSequences` …) and are put into
+ * `generationConfig`; an unknown one is put there unchanged, and Google refuses it by name. The key is sent in a
+ * header, never in the address. Source: https://ai.google.dev/api/generate-content
  */
 export function createGoogle(settings: ProviderSettings): Provider {
   const baseUrl = baseOf(settings.baseUrl ?? googleBaseUrl);
@@ -47,13 +49,13 @@ export function createGoogle(settings: ProviderSettings): Provider {
   });
 }
 
-/** `models/gemini-2.5-flash` is asked for as `gemini-2.5-flash`. */
+/** `models/gemini-2.5-flash` is requested as `gemini-2.5-flash`. */
 function modelNames({ models }: Fields): string[] | null {
   return namesIn(models, 'name')?.map((name) => name.replace(/^models\//, '')) ?? null;
 }
 
 const mappedKeys = [...maxTokensKeys, 'stop', 'response_format', 'tools', 'tool_choice', 'generationConfig'];
-/** What stands beside `generationConfig`. */
+/** Parameters beside `generationConfig`. */
 const bodyKeys = [
   'safetySettings',
   'cachedContent',

@@ -21,17 +21,17 @@ const adapters: Readonly<Record<(typeof adapterNames)[number], ProviderFactory>>
   ollama: createOllama,
 };
 
-/** What to configure for a provider that `createProvider` cannot make. */
+/** What to configure for a provider that `createProvider` cannot create. */
 export function missingAddress(name: string): string {
   const variable = cloudPresets[name]?.baseUrlVariable;
   return variable === undefined
-    ? `unknown provider ${JSON.stringify(name)}; there are: ${providerNames().join(', ')}; any other that speaks OpenAI's protocol needs providers.${name}.base_url`
+    ? `unknown provider ${JSON.stringify(name)}; there are: ${providerNames().join(', ')}; any other with OpenAI's protocol needs providers.${name}.base_url`
     : `${name} needs the address of your own resource: set ${variable}, or providers.${name}.base_url`;
 }
 
 /**
- * The adapter called `settings.name`; any other name speaks OpenAI's protocol with its `baseUrl`.
- * @returns null when there is none of that name and no address.
+ * The adapter called `settings.name`; for any other name OpenAI's protocol at its `baseUrl`.
+ * @returns null when there is no such adapter and no address.
  */
 export function createProvider(settings: ProviderSettings): Provider | null {
   const create = own<ProviderFactory>(adapters, settings.name) ?? createOpenAiCompatibleProvider;

@@ -1,8 +1,8 @@
 import type { ToolCall } from '../../domain/job.ts';
 import type { WireUsage } from '../../domain/usage.ts';
 import { type Assignment, frameBytesMax, outputBytesMax } from '../../domain/workerProtocol.ts';
-import { abortedOutcome, type Outcome, type Provider, type RunContext } from '../provider.ts';
-import { classify, type Refusal } from './errors/classify.ts';
+import { abortedOutcome, type Provider, type RunContext, type RunOutcome } from '../provider.ts';
+import { classify, type ErrorResponse } from './errors/classify.ts';
 import {
   brokenStream,
   connectionFailure,
@@ -14,8 +14,8 @@ import {
 import { hideAll, hideKeys } from './errors/hide.ts';
 import { HttpFailure } from './http/httpFailure.ts';
 import { openStream, type StreamAnswer } from './http/openStream.ts';
-import { Patience, type Timeouts, timeoutsDefault } from './http/patience.ts';
 import { beginOf, linesOf } from './http/readBody.ts';
+import { type Timeouts, TimeoutWatch, timeoutsDefault } from './http/timeoutWatch.ts';
 import {
   addressOf,
   baseOf,
@@ -25,7 +25,7 @@ import {
   queryOf,
   withQuery,
 } from './models/modelList.ts';
-import { parseLine, type Said } from './ollama/line.ts';
+import { type AnswerLine, parseLine } from './ollama/line.ts';
 import { ollamaRequest } from './ollama/request.ts';
 import { isTruncated, truncatedFailure } from './ollama/window.ts';
 import { type ProviderSettings, secretsOf } from './providerSettings.ts';
@@ -33,11 +33,11 @@ import { RequestError } from './request/chatMessages.ts';
 
 const addressDefault = 'http://127.0.0.1:11434';
 const errorBodyMax = 64 * 1024;
-const overflowHelp = 'a larger window can be asked for with params.num_ctx';
+const overflowHelp = 'params.num_ctx sets a larger window';
 
-/** Where and how an ollama server is asked. */
+/** The address and settings of an ollama server. */
 interface Server extends ModelServer {
-  /** Without a slash at its end; a path before /api (a proxy's prefix) is kept. */
+  /** Without a trailing slash; a path before /api (a proxy's prefix) is kept. */
   base: string;
   timeouts: Timeouts;
 }
@@ -51,7 +51,7 @@ interface Server extends ModelServer {
 export function createOllama(settings: ProviderSettings): Provider {
   const { name, baseUrl, apiKey, model, timeouts, headers } = settings;
   const secrets = secretsOf(settings);
-  // The address of its other API, which people have at hand.
+  // The address of its other API, which people often have at hand.
   const base = baseOf(baseUrl ?? addressDefault).replace(/\/v1$/, '');
   const server: Server = {
     name,
@@ -77,7 +77,7 @@ export function createOllama(settings: ProviderSettings): Provider {
   };
 }
 
-/** The names under which its models can be asked for: `llama3.2:latest` is also `llama3.2`. */
+/** The names under which its models can be requested: `llama3.2:latest` is also `llama3.2`. */
 function withShortNames(names: readonly string[] | null): string[] | null {
   if (names === null) return null;
   return names.flatMap((name) =>
@@ -90,10 +90,10 @@ async function run(
   assignment: Assignment,
   model: string | null,
   context: RunContext,
-): Promise<Outcome> {
+): Promise<RunOutcome> {
   if (context.signal.aborted) return abortedOutcome();
   if (model === null) return { ok: false, error: noModel(server.name) };
-  const patience = new Patience(context.clock, server.timeouts, context.signal);
+  const watch = new TimeoutWatch(context.clock, server.timeouts, context.signal);
   let hasBegun = false;
   try {
     const body = ollamaRequest(assignment, model);
@@ -102,10 +102,10 @@ async function run(
       url: withQuery(new URL(`${server.base}/api/chat`), server.query ?? ''),
       headers: { ...server.headers, 'content-type': 'application/json' },
       body,
-      patience,
+      watch,
     });
     hasBegun = answer.status === 200;
-    const outcome = await read(answer, model, server, patience, context);
+    const outcome = await read(answer, model, server, watch, context);
     if (!outcome.ok || !(await isTruncated(server, model, assignment, outcome.result.usage.input_tokens)))
       return outcome;
     return { ok: false, error: truncatedFailure(server.name, overflowHelp), usage: outcome.result.usage };
@@ -125,7 +125,7 @@ async function run(
     }
     throw error;
   } finally {
-    patience.end();
+    watch.end();
   }
 }
 
@@ -133,17 +133,17 @@ async function read(
   { status, headers, body }: StreamAnswer,
   model: string,
   { name, hide }: Server,
-  patience: Patience,
+  watch: TimeoutWatch,
   context: RunContext,
-): Promise<Outcome> {
-  const refused = (refusal: Refusal): Outcome => ({
+): Promise<RunOutcome> {
+  const refused = (refusal: ErrorResponse): RunOutcome => ({
     ok: false,
     error: classify(refusal, { name, hide, overflowHelp }, context.clock.now()),
   });
   if (status !== 200) return refused({ status, headers, body: await beginOf(body, errorBodyMax) });
   let output = '';
   const toolCalls: ToolCall[] = [];
-  // A line that is none is a broken one when it is the last of an answer that had begun.
+  // A malformed line is a truncated one when it is the last of an answer that had begun.
   let [hasBegun, isBroken] = [false, false];
   for await (const line of linesOf(body, frameBytesMax)) {
     if (line.trim() === '') continue;
@@ -156,7 +156,7 @@ async function read(
     if (said === null) continue;
     hasBegun = true;
     if (said.error !== null) return refused({ status: null, headers: {}, body: { error: said.error } });
-    patience.progress();
+    watch.progress();
     for (const call of said.toolCalls) {
       toolCalls.push({ id: `call_${toolCalls.length}`, type: 'function', function: call });
     }
@@ -171,11 +171,11 @@ async function read(
 }
 
 function whole(
-  { reason, model: reported, metrics }: Said,
+  { reason, model: reported, metrics }: AnswerLine,
   output: string,
   toolCalls: ToolCall[],
   model: string,
-): Outcome {
+): RunOutcome {
   return {
     ok: true,
     result: {
@@ -189,7 +189,7 @@ function whole(
   };
 }
 
-/** A count of 0 is left out on the wire (`omitempty`), and so is that of a prompt that was in the cache as a whole. */
+/** A count of 0 is omitted on the wire (`omitempty`), and so is that of a fully cached prompt. */
 function usageOf({
   prompt_eval_count: input,
   eval_count: output,

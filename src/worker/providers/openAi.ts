@@ -12,9 +12,9 @@ import { type SdkProviderParts, sdkProvider } from './sdk/sdkProvider.ts';
 const openAiBaseUrl = 'https://api.openai.com/v1';
 
 /**
- * OpenAI: chat completions, or with `api: responses` the Responses API. `messages`, `params`, tools and the form of the
- * answer are OpenAI's own and go to chat completions as they are; for Responses they are put into its form.
- * Sources: https://platform.openai.com/docs/api-reference/chat, …/responses
+ * OpenAI: chat completions, or with `api: responses` the Responses API. `messages`, `params`, tools and the response
+ * format are OpenAI's own and passed unchanged to chat completions; for Responses they are converted. Sources:
+ * https://platform.openai.com/docs/api-reference/chat, …/responses
  */
 export function createOpenAi(settings: ProviderSettings): Provider {
   const baseUrl = baseOf(settings.baseUrl ?? openAiBaseUrl);
@@ -39,7 +39,7 @@ export function createOpenAi(settings: ProviderSettings): Provider {
 function chatCall(assignment: Assignment) {
   const params = providerParams(assignment.params);
   const messages = plainMessages(assignment);
-  // The SDK knows which models take max_completion_tokens in its place.
+  // The SDK knows which models need max_completion_tokens instead.
   const { max_tokens: given, ...others } = params;
   const maxTokens = maxTokensOf({ max_tokens: given });
   return {

@@ -19,15 +19,15 @@ import { sdkProvider } from './sdk/sdkProvider.ts';
 
 interface Preset {
   baseUrl: string;
-  /** What to do when it does not answer. */
+  /** Advice when it does not answer. */
   start: string;
-  /** Answers with another model than the one that it was asked for. */
+  /** It answers with another model than the requested one. */
   isLax?: true;
-  /** Where its models are listed, before GET /v1/models is asked. @param origin scheme, host and port. */
+  /** Its lists of models, requested before GET /v1/models. @param origin scheme, host and port. */
   lists?: (origin: string) => ModelListing[];
 }
 
-/** Local servers that are found by their name alone. */
+/** Local servers known by name. */
 const localPresets: Readonly<Record<(typeof localPresetNames)[number], Preset>> = {
   lmstudio: {
     baseUrl: 'http://127.0.0.1:1234/v1',
@@ -48,10 +48,10 @@ const localPresets: Readonly<Record<(typeof localPresetNames)[number], Preset>> 
 };
 
 /**
- * Anything that speaks OpenAI's chat completions: LM Studio, llama.cpp and vLLM under their names, cloud providers under
- * those of `presets.ts`, everything else by its `base_url`. `messages` and `params` go as they are. One on this machine or
- * in its network is a local one: it is asked for its models when the worker starts, and with every heartbeat. With
- * `api: responses` it is asked over the Responses API, which llama.cpp, vLLM and LM Studio have too.
+ * Every server with OpenAI's chat completions: LM Studio, llama.cpp and vLLM under their names, cloud providers under
+ * those of `presets.ts`, all others by `base_url`. `messages` and `params` are passed on unchanged. A server on this
+ * machine or in its network is local: its models are requested when the worker starts, and with every heartbeat. With
+ * `api: responses` the Responses API is used, which llama.cpp, vLLM and LM Studio have too.
  * @returns null when there is no preset of the name and no `baseUrl`.
  */
 export function createOpenAiCompatibleProvider(settings: ProviderSettings): Provider | null {
@@ -101,7 +101,7 @@ export function createOpenAiCompatibleProvider(settings: ProviderSettings): Prov
   });
 }
 
-/** The name of a deployment becomes a part of the address; it must not lead to another one. */
+/** The deployment is part of the address; its name must not lead to another one. */
 const deploymentPattern = /^[\w-][\w.-]*$/;
 
 function chatCall(assignment: Assignment, cloud: CloudPreset | undefined) {
@@ -122,21 +122,21 @@ function keyHeaders(apiKey: string | null, cloud: CloudPreset | undefined): Reco
   return name === undefined ? { authorization: `Bearer ${apiKey}` } : { [name]: apiKey };
 }
 
-/** What answers there is no list of models: it only shows whether the key is taken. */
+/** The answer is not a list of models: it only shows whether the key is accepted. */
 function keyCheck(baseUrl: string, cloud: CloudPreset | undefined): ModelListing[] {
   return cloud?.keyPath === undefined ? [] : [{ url: `${baseUrl}${cloud.keyPath}`, names: () => null }];
 }
 
-/** Of a local server people know host and port; its API is under /v1. */
+/** For a local server people know host and port; its API is under /v1. */
 function withVersion(url: string, isPreset: boolean): string {
   return isPreset && new URL(url).pathname === '/' ? `${url}/v1` : url;
 }
 
 /**
- * LM Studio lists what is on the disk under /v1/models; its own API tells what is loaded. A model that is not is loaded
- * when it is asked for (unless that is switched off), so all may be asked for; told are the loaded ones, that a job goes
- * to the worker that has its model in memory.
- * Sources: https://lmstudio.ai/docs/developer/rest: /api/v1/models since 0.4.0, /api/v0/models before.
+ * LM Studio lists the models on disk under /v1/models; its own API tells which are loaded. It loads others on request
+ * (unless that is disabled), so all can be requested; only the loaded ones are advertised, so that a job goes to a
+ * worker with its model in memory. Sources: https://lmstudio.ai/docs/developer/rest: /api/v1/models since 0.4.0,
+ * /api/v0/models before.
  */
 function lmStudioLists(origin: string): ModelListing[] {
   const listing = (url: string, read: (list: Fields) => LmStudioModel[] | null): ModelListing => {
@@ -156,7 +156,7 @@ interface LmStudioModel {
   isLoaded: boolean;
 }
 
-/** A loaded instance has a name of its own, which is that of the model unless somebody gave it another. */
+/** A loaded instance has its own name, by default that of the model. */
 function lmStudioModels(list: unknown, nameKey: string): LmStudioModel[] | null {
   if (!Array.isArray(list)) return null;
   return list.filter(isFields).flatMap((model) => {

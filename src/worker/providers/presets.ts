@@ -1,25 +1,25 @@
-/** A cloud provider that speaks OpenAI's chat completions and is found by its name alone. */
+/** A cloud provider with OpenAI's chat completions, known by name. */
 export interface CloudPreset {
-  /** null: every account has an address of its own. */
+  /** null: every account has its own address. */
   baseUrl: string | null;
-  /** Where the key usually stands; the first variable that is set counts. */
+  /** The usual variables of the key; the first that is set counts. */
   keyVariables: readonly string[];
-  /** The hosts that the key is for; with a dot before it all below it. */
+  /** The hosts of the key; a leading dot for all subdomains. */
   keyHosts: readonly string[];
-  /** The header that the key goes in; left out: `Authorization: Bearer`. */
+  /** The header of the key; absent: `Authorization: Bearer`. */
   keyHeader?: string;
-  /** The variable that usually holds `baseUrl`, where every account has one of its own. */
+  /** The usual variable of `baseUrl`, where every account has its own. */
   baseUrlVariable?: string;
-  /** Refuses `stream_options` and `max_completion_tokens`; the usage comes without being asked for. */
+  /** Refuses `stream_options` and `max_completion_tokens`; it sends the usage anyway. */
   isStrict?: true;
-  /** Says in `usage.cost` what it charged. */
+  /** Reports in `usage.cost` what it charged. */
   tellsCost?: true;
-  /** Asked before the list of models, which this provider shows without a key too. */
+  /** Requested before the list of models, which this provider shows without a key too. */
   keyPath?: string;
 }
 
 /**
- * Addresses and names of variables as the providers' own pages have them, November 2026: console.groq.com/docs/openai,
+ * Addresses and variables as documented by the providers, November 2026: console.groq.com/docs/openai,
  * docs.mistral.ai/api, api-docs.deepseek.com, docs.x.ai/docs/api-reference, openrouter.ai/docs, docs.together.ai,
  * docs.fireworks.ai/api-reference, learn.microsoft.com/azure/ai-services/openai/reference.
  */

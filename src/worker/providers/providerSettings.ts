@@ -1,30 +1,30 @@
 import type { ProviderApi } from '../../config/config.ts';
-import type { Timeouts } from './http/patience.ts';
+import type { Timeouts } from './http/timeoutWatch.ts';
 
-/** What an adapter is made from. */
+/** The settings of an adapter. */
 export interface ProviderSettings {
-  /** The name that jobs ask for. */
+  /** The name used by jobs. */
   name: string;
-  /** Where to find it, also with a query, which goes along with every request; null: the adapter's default. */
+  /** Its address, perhaps with a query, which is added to every request; null: the adapter's default. */
   baseUrl: string | null;
   /** null: the provider needs none, or its usual variable is not set. */
   apiKey: string | null;
-  /** For jobs that name no model; null: the adapter's own choice. */
+  /** For jobs that name no model; null: the adapter's default. */
   model: string | null;
-  /** Sent with every request; a header that the adapter sends itself is replaced. */
+  /** Sent with every request; they replace headers of the adapter. */
   headers?: Readonly<Record<string, string>>;
-  /** What it has, where it does not list its models. */
+  /** Its models, where it does not list them. */
   models?: readonly string[];
-  /** Of those that speak OpenAI's protocol; left out: chat completions. */
+  /** For OpenAI's protocol; absent: chat completions. */
   api?: ProviderApi;
-  /** What is left out has its default. */
+  /** Absent ones have their default. */
   timeouts?: Partial<Timeouts>;
 }
 
-/** Shorter values are no secrets, and stand in many a sentence. */
+/** Shorter values are not secrets, and occur in ordinary sentences. */
 const secretLengthMin = 8;
 
-/** What must stand in no message and no log: the key, and the values of the configured headers. */
+/** The values that no message or log may contain: the key, and the configured headers. */
 export function secretsOf({ apiKey, headers = {} }: Pick<ProviderSettings, 'apiKey' | 'headers'>): string[] {
   const values = Object.values(headers).filter(({ length }) => length >= secretLengthMin);
   return apiKey === null || apiKey === '' ? values : [apiKey, ...values];

@@ -1,14 +1,23 @@
 import test from 'ava';
 import type { ErrorClass } from '../../../src/domain/failure.ts';
-import { classify, type Refusal, type Refuser } from '../../../src/worker/providers/errors/classify.ts';
+import {
+  classify,
+  type ErrorResponse,
+  type ErrorSource,
+} from '../../../src/worker/providers/errors/classify.ts';
 import { hideAll, hideKeys } from '../../../src/worker/providers/errors/hide.ts';
 import { retryAfterSeconds } from '../../../src/worker/providers/errors/retryAfter.ts';
 import { job } from '../support/setup.ts';
 
 const now = Date.parse('2026-11-21T09:00:00Z');
-const refuser: Refuser = { name: 'p', hide: (text) => text };
+const source: ErrorSource = { name: 'p', hide: (text) => text };
 
-function classified(status: number | null, body: unknown, headers: Refusal['headers'] = {}, by = refuser) {
+function classified(
+  status: number | null,
+  body: unknown,
+  headers: ErrorResponse['headers'] = {},
+  by = source,
+) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return classify({ status, headers, body: text }, by, now);
 }
@@ -391,7 +400,7 @@ test('an error inside a 200 has the status that its word has elsewhere, and neve
 
 test('a key is in no message and no code, also when only half of it is repeated', (t) => {
   const key = 'sk-proj-0123456789abcdef';
-  const by = { ...refuser, hide: hideKeys([key]) };
+  const by = { ...source, hide: hideKeys([key]) };
   for (const body of [
     { error: { message: `bad key ${key}`, code: key } },
     { error: { message: 'bad key sk-proj-0123****cdef', type: 'x' } },

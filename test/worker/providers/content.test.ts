@@ -135,7 +135,7 @@ test('anthropic: cache_control of tools is passed on, and a fifth mark is refuse
   t.like((one.asked.body.tools as object[])[0], { name: 'find', ...mark });
   const content = [1, 2, 3, 4].map((nth) => text(`Part ${nth}`, mark));
   const five = await ask(t, 'anthropic', [{ role: 'user', content }], { params: { tools: [tool] } });
-  t.regex(failureOf(five.outcome).error.message, /cache_control stands in 5 places.*at most 4/);
+  t.regex(failureOf(five.outcome).error.message, /cache_control is in 5 places.*at most 4/);
   const odd = await ask(t, 'anthropic', [{ role: 'user', content: [text('a', { cache_control: 'yes' })] }]);
   t.regex(failureOf(odd.outcome).error.message, /messages\[0\]\.content\[0\]\.cache_control/);
 });

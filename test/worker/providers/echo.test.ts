@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Assignment } from '../../../src/domain/workerProtocol.ts';
-import type { Outcome } from '../../../src/worker/provider.ts';
+import type { RunOutcome } from '../../../src/worker/provider.ts';
 import { countTokens, cutToTokens, wordsOf } from '../../../src/worker/providers/echo/text.ts';
 import { createEcho } from '../../../src/worker/providers/echo.ts';
 import { createProvider } from '../../../src/worker/providers/index.ts';
@@ -29,8 +29,8 @@ function run(more: Partial<Assignment>, clock = new FakeClock(), signal = new Ab
   return { pieces, outcome: createEcho().run(job('a', { provider: 'echo', ...more }), context) };
 }
 
-const errorOf = (outcome: Outcome) => (outcome.ok ? null : outcome.error);
-const outputOf = (outcome: Outcome) => (outcome.ok ? outcome.result.output : null);
+const errorOf = (outcome: RunOutcome) => (outcome.ok ? null : outcome.error);
+const outputOf = (outcome: RunOutcome) => (outcome.ok ? outcome.result.output : null);
 
 test('the answer says that it is an echo, the prompt, and how the input begins', async (t) => {
   const { outcome } = run({ prompt: 'Summarise.', input: 'The sea is blue. It is deep.' });

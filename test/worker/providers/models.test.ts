@@ -69,7 +69,7 @@ for (const name of ['lmstudio', 'llamacpp', 'vllm', 'ollama']) {
       const error = await t.throwsAsync(adapter({ name, baseUrl: server.url }).models(), {
         instanceOf: ProviderUnreachable,
       });
-      t.regex(error?.message ?? '', new RegExp(`is no ${name} server`));
+      t.regex(error?.message ?? '', new RegExp(`does not answer like ${name}`));
     }
   });
 

@@ -5,8 +5,8 @@ import test, { type ExecutionContext } from 'ava';
 import type { Clock } from '../../../src/domain/clock.ts';
 import type { Assignment } from '../../../src/domain/workerProtocol.ts';
 import { systemClock } from '../../../src/lib/systemClock.ts';
-import { type Outcome, ProviderUnreachable } from '../../../src/worker/provider.ts';
-import type { Timeouts } from '../../../src/worker/providers/http/patience.ts';
+import { ProviderUnreachable, type RunOutcome } from '../../../src/worker/provider.ts';
+import type { Timeouts } from '../../../src/worker/providers/http/timeoutWatch.ts';
 import { createOllama } from '../../../src/worker/providers/ollama.ts';
 import { testProvider } from '../../conformance/provider.ts';
 import { type FakeOllama, fakeOllama } from '../../fixtures/providers/ollama.ts';
@@ -46,7 +46,7 @@ testProvider('ollama', async (t) => {
 interface Begun {
   fake: FakeOllama;
   pieces: string[];
-  outcome: Promise<Outcome>;
+  outcome: Promise<RunOutcome>;
 }
 
 /** Run a job on a fake server. */
@@ -73,7 +73,7 @@ async function run(
   return { fake, pieces, outcome: provider.run(job('a', { provider: 'ollama', ...more }), context) };
 }
 
-const errorOf = (outcome: Outcome) => (outcome.ok ? null : outcome.error);
+const errorOf = (outcome: RunOutcome) => (outcome.ok ? null : outcome.error);
 
 test('the answer comes as it is made, with the usage and the model of the last line', async (t) => {
   const { pieces, outcome } = await run(t, {});
@@ -188,7 +188,7 @@ test('what cannot be asked fails the job without asking', async (t) => {
     [{ prompt: null, messages: [{ role: 'user', content: 5 }] }, /neither text nor a list/],
     [{ params: { tools: {} } }, /params\.tools must be a list/],
     [{ params: { tool_choice: 'required' } }, /params\.tool_choice is not supported by ollama/],
-    [{ params: { top_kk: 5 } }, /params\.top_kk is not one that ollama takes/],
+    [{ params: { top_kk: 5 } }, /params\.top_kk is not known to ollama/],
     [{ params: { n: 2 } }, /params\.n is not supported/],
     [{ prompt: '', input: '' }, /neither a prompt nor a message/],
   ];
@@ -219,7 +219,7 @@ test('Retry-After is handed on', async (t) => {
 
 test('a prompt that does not fit says what helps', async (t) => {
   const { outcome } = await run(t, { model: 'long' });
-  t.regex(errorOf(await outcome)?.message ?? '', /context length; a larger window .* params\.num_ctx$/);
+  t.regex(errorOf(await outcome)?.message ?? '', /context length; params\.num_ctx sets a larger window$/);
 });
 
 const timeouts = { connectMs: 10_000, firstMs: 600_000, idleMs: 60_000, totalMs: 0 };
@@ -299,19 +299,19 @@ test('a server that cannot be reached when models are listed says where it was l
   await t.throwsAsync(gone.models(), {
     instanceOf: ProviderUnreachable,
     message:
-      'could not connect to the ollama server at http://127.0.0.1:9: the connection was refused (ECONNREFUSED). Start it with "ollama serve". If it is elsewhere, say so with SVC_LOCAL_MODEL_HOST or providers.ollama.base_url',
+      'could not connect to the ollama server at http://127.0.0.1:9: the connection was refused (ECONNREFUSED). Start it with "ollama serve". If it is elsewhere, set SVC_LOCAL_MODEL_HOST or providers.ollama.base_url',
   });
   const fake = await fakeOllama(t);
   const other = createOllama({ name: 'ollama', baseUrl: `${fake.url}/elsewhere`, apiKey: null, model: null });
   await t.throwsAsync(other.models(), {
     instanceOf: ProviderUnreachable,
-    message: /\(status \d+\) is no ollama server/,
+    message: /\(status \d+\) does not answer like ollama/,
   });
   const baseUrl = fake.url.replace('http:', 'https:');
   const plain = createOllama({ name: 'ollama', baseUrl, apiKey: null, model: null });
   // It runs: to start it is no advice.
   await t.throwsAsync(plain.models(), {
     instanceOf: ProviderUnreachable,
-    message: /it does not speak TLS: should the address begin with http:\/\/ \(EPROTO\)\. If it is elsewhere/,
+    message: /it does not use TLS: should the address begin with http:\/\/ \(EPROTO\)\. If it is elsewhere/,
   });
 });

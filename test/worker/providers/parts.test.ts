@@ -2,7 +2,7 @@ import test from 'ava';
 import { anthropicUsage } from '../../../src/worker/providers/anthropic.ts';
 import { googleUsage } from '../../../src/worker/providers/google.ts';
 import { HttpFailure } from '../../../src/worker/providers/http/httpFailure.ts';
-import { Patience, timeoutsDefault } from '../../../src/worker/providers/http/patience.ts';
+import { TimeoutWatch, timeoutsDefault } from '../../../src/worker/providers/http/timeoutWatch.ts';
 import { RequestError } from '../../../src/worker/providers/request/chatMessages.ts';
 import {
   maxTokensOf,
@@ -164,45 +164,45 @@ const timeouts = { connectMs: 10, firstMs: 100, idleMs: 30, totalMs: 0 };
 function watched(more: Partial<typeof timeouts> = {}) {
   const clock = new FakeClock();
   const outer = new AbortController();
-  const patience = new Patience(clock, { ...timeouts, ...more }, outer.signal);
+  const watch = new TimeoutWatch(clock, { ...timeouts, ...more }, outer.signal);
   const reason = (): string =>
-    patience.signal.reason instanceof HttpFailure ? patience.signal.reason.message : '';
-  return { clock, outer, patience, reason };
+    watch.signal.reason instanceof HttpFailure ? watch.signal.reason.message : '';
+  return { clock, outer, watch, reason };
 }
 
-test('patience: each wait has its own limit, and tokens begin the last one anew', (t) => {
+test('timeouts: each wait has its own limit, and each token restarts the last one', (t) => {
   const early = watched();
   early.clock.advance(10);
   t.is(early.reason(), 'no connection within 0.01 s');
   const first = watched();
-  first.patience.connected();
+  first.watch.connected();
   first.clock.advance(99);
-  t.false(first.patience.signal.aborted);
+  t.false(first.watch.signal.aborted);
   first.clock.advance(1);
   t.is(first.reason(), 'nothing was answered within 0.1 s');
   const idle = watched();
-  idle.patience.connected();
+  idle.watch.connected();
   for (let token = 0; token < 20; token++) {
-    idle.patience.progress();
+    idle.watch.progress();
     idle.clock.advance(29);
   }
-  t.false(idle.patience.signal.aborted);
+  t.false(idle.watch.signal.aborted);
   idle.clock.advance(1);
   t.is(idle.reason(), 'nothing more came within 0.03 s');
   t.is(idle.clock.untilNext, null);
 });
 
-test('patience: the whole has a limit when one is set, and an outer abort ends it all', (t) => {
+test('timeouts: the whole has a limit when one is set, and an outer abort ends it all', (t) => {
   const total = watched({ totalMs: 50 });
-  total.patience.connected();
+  total.watch.connected();
   for (let at = 0; at < 50; at += 10) {
-    total.patience.progress();
+    total.watch.progress();
     total.clock.advance(10);
   }
   t.is(total.reason(), 'the answer was not complete within 0.05 s');
   const stopped = watched();
   stopped.outer.abort('stop');
-  t.is(stopped.patience.signal.reason, 'stop');
+  t.is(stopped.watch.signal.reason, 'stop');
   t.is(stopped.clock.untilNext, null, 'no timer is left');
   t.true(timeoutsDefault.firstMs > 300_000, 'longer than the 300 s of fetch');
 });

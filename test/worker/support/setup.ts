@@ -7,9 +7,9 @@ import { systemClock } from '../../../src/lib/systemClock.ts';
 import type { WorkerEvents } from '../../../src/worker/events.ts';
 import {
   abortedOutcome,
-  type Outcome,
   type Provider,
   type RunContext,
+  type RunOutcome,
 } from '../../../src/worker/provider.ts';
 import { createEcho } from '../../../src/worker/providers/echo.ts';
 import { Worker, type WorkerOptions } from '../../../src/worker/worker.ts';
@@ -81,13 +81,13 @@ export function job(job_id: string, more: Partial<Assignment> = {}): Assignment 
 export interface HeldRun {
   assignment: Assignment;
   context: RunContext;
-  end(outcome: Outcome): void;
+  end(outcome: RunOutcome): void;
 }
 
 export const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
 
 /** A whole answer. */
-export function answer(output: string): Outcome {
+export function answer(output: string): RunOutcome {
   return { ok: true, result: { output, finish_reason: 'stop', model: 'm', usage } };
 }
 
@@ -108,8 +108,8 @@ export class HeldProvider implements Provider {
     return ['m'];
   }
 
-  run(assignment: Assignment, context: RunContext): Promise<Outcome> {
-    const { promise, resolve } = Promise.withResolvers<Outcome>();
+  run(assignment: Assignment, context: RunContext): Promise<RunOutcome> {
+    const { promise, resolve } = Promise.withResolvers<RunOutcome>();
     if (!this.isStubborn) context.signal.addEventListener('abort', () => resolve(abortedOutcome(usage)));
     this.runs.push({ assignment, context, end: resolve });
     for (const wake of this.#waiting.splice(0)) wake();

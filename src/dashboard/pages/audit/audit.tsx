@@ -14,11 +14,11 @@ import { Time } from '../../components/time.tsx';
 import { place, setQuery } from '../../router.ts';
 import { api } from '../../session.ts';
 
-/** Entries that are shown at first, and that are added at a time. */
+/** Entries shown at first, and added at a time. */
 const step = 100;
 const shownMax = 1_000;
 
-/** Who did what, and what was refused to whom. The filters are in the address. */
+/** Who did what, and what was refused. The filters are in the address. */
 export function Audit(): JSX.Element {
   const { query } = place.value;
   const action = auditActions.find((one) => one === query.get('action'));

@@ -1,24 +1,24 @@
 import { shellWord } from '../../../lib/shellWord.ts';
 
-/** A way to run models, and what a worker on its machine is started with. */
+/** A provider, and how to start a worker for it. */
 export interface ProviderGuide {
   name: string;
   label: string;
-  /** The variable with the provider's own key; null when it needs none. */
+  /** The variable of the provider's key; null when it needs none. */
   keyVariable: string | null;
-  /** The variable with the address, where every account has one of its own. */
+  /** The variable of the address, where every account has its own. */
   addressVariable?: string;
   hint: string;
 }
 
-const cloudHint = 'Its key stays on the worker’s machine; the coordinator never sees it.';
+const cloudHint = 'Its key remains on the worker’s machine; the coordinator never sees it.';
 
 export const providerGuides: readonly ProviderGuide[] = [
   {
     name: 'echo',
     label: 'Echo',
     keyVariable: null,
-    hint: 'Needs no model and costs nothing: to try the whole of it.',
+    hint: 'Needs no model and costs nothing: for a first try.',
   },
   {
     name: 'ollama',
@@ -78,14 +78,14 @@ export const providerGuides: readonly ProviderGuide[] = [
   },
 ];
 
-/** The line of the coordinator's configuration that makes every provider's limit a wait. */
+/** The configuration that makes jobs wait for rate limits. */
 export const rateLimitSetting =
   'providers: { defaults: { rate_limit: { retry_after_seconds: 30, max_retries: 5 } } }';
 
-/** What a key stands for where none is to be seen. */
+/** Replaces a key that must not be shown. */
 export const keyPlaceholder = '…';
 
-/** Starts a worker for a provider. @param key of the coordinator; null leaves its place open. */
+/** Starts a worker for a provider. @param key of the coordinator; null for a placeholder. */
 export function workerCommand(guide: ProviderGuide, url: string, key: string | null): string {
   const variables = [
     `SVC_API_KEY=${key === null ? keyPlaceholder : shellWord(key)}`,
@@ -100,7 +100,7 @@ export function workerCommand(guide: ProviderGuide, url: string, key: string | n
   ].join('\n');
 }
 
-/** Sends a job with curl and waits for its end. */
+/** Dispatches a job with curl and waits for its end. */
 export function curlCommand(url: string, key: string | null): string {
   return [
     `curl -s ${shellWord(`${url}/api/jobs?wait=30`)} \\`,
@@ -110,7 +110,7 @@ export function curlCommand(url: string, key: string | null): string {
   ].join('\n');
 }
 
-/** Tells the command line where the coordinator is, and uses it. */
+/** Configures the command line for the coordinator, and uses it. */
 export function cliCommands(url: string, key: string | null): string {
   return [
     `export SVC_COORDINATOR_URL=${shellWord(url)}`,
@@ -121,7 +121,7 @@ export function cliCommands(url: string, key: string | null): string {
   ].join('\n');
 }
 
-/** Asks for a job from JavaScript with nothing but fetch. */
+/** Dispatches a job from JavaScript with only fetch. */
 export function fetchCode(url: string): string {
   return [
     `const answer = await fetch(${JSON.stringify(`${url}/api/jobs?wait=30`)}, {`,

@@ -16,7 +16,7 @@ import {
   workerCommand,
 } from './commands.ts';
 
-/** How to reach this coordinator, in commands to copy. */
+/** How to reach this coordinator, with commands to copy. */
 export function Connect(): JSX.Element {
   const hasKey = useSignal(false);
   const workers = useWorkers();

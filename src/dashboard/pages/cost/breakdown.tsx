@@ -14,7 +14,7 @@ const columns = [
   { title: 'Tokens out', isEnd: true },
 ];
 
-/** What was spent on each, the dearest first, with its share of the whole. */
+/** The breakdown, the most expensive first, each with its share of the total. */
 export function Breakdown({ lines, by }: { lines: readonly ShownLine[]; by: BreakdownName }): JSX.Element {
   return (
     <table class="table stacked">

@@ -14,10 +14,20 @@ import { useStats } from '../../live/store.ts';
 import { href, place, setQuery } from '../../router.ts';
 import { api } from '../../session.ts';
 import { Breakdown } from './breakdown.tsx';
-import { type Asked, askFor, change, csvOf, isByHour, linesOf, readAsked, sumText, today } from './report.ts';
+import {
+  askFor,
+  change,
+  csvOf,
+  isByHour,
+  linesOf,
+  type ReportQuery,
+  readReportQuery,
+  sumText,
+  today,
+} from './report.ts';
 
 const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-/** A report is read again when something has ended, at most so often, ms: its figures are sums, and no events. */
+/** A report is reloaded after attempts ended, at most this often, ms: its figures are sums, and not in events. */
 const againMs = 10_000;
 
 const periodLabels = { day: 'Today', week: 'This week', month: 'This month', custom: 'Days' } as const;
@@ -28,9 +38,9 @@ const previousLabels = {
   custom: 'as many days before',
 } as const;
 
-/** What was spent, when, and on what. */
+/** How much was spent, when, and on what. */
 export function Cost(): JSX.Element {
-  const asked = readAsked(place.value.query, ownZone);
+  const asked = readReportQuery(place.value.query, ownZone);
   const { loaded, reload } = useLoaded(JSON.stringify(asked), async () => {
     const period = askFor(asked);
     const [summary, breakdown] = await Promise.all([
@@ -71,7 +81,7 @@ export function Cost(): JSX.Element {
   );
 }
 
-/** Read again when jobs have ended since. */
+/** Reload when jobs have ended. */
 function useReading(reload: () => void): void {
   const stats = useStats();
   const { completed = 0, failed = 0, cancelled = 0 } = stats.value?.jobs.by_status ?? {};
@@ -87,7 +97,7 @@ function useReading(reload: () => void): void {
   }, [ended, stats.value, seen, reload]);
 }
 
-function PeriodBar({ asked }: { asked: Asked }): JSX.Element {
+function PeriodBar({ asked }: { asked: ReportQuery }): JSX.Element {
   const { period, zone, by } = asked;
   const tz = zone === ownZone ? null : zone;
   const isCustom = period === 'custom';
@@ -170,7 +180,7 @@ function isZone(zone: string): boolean {
 }
 
 function Report(props: {
-  asked: Asked;
+  asked: ReportQuery;
   summary: WireCostSummary;
   breakdown: WireCostBreakdown;
 }): JSX.Element {
@@ -251,7 +261,7 @@ function Totals({ summary }: { summary: WireCostSummary }): JSX.Element {
   );
 }
 
-/** The course as a picture, and the same as a table. */
+/** The costs over time as a chart and as a table. */
 function Course({ summary, isByHour }: { summary: WireCostSummary; isByHour: boolean }): JSX.Element {
   const { series, timezone } = summary;
   const form = new Intl.DateTimeFormat(undefined, {
@@ -309,7 +319,7 @@ function Course({ summary, isByHour }: { summary: WireCostSummary; isByHour: boo
   );
 }
 
-/** Give a text to the reader as a file. */
+/** Save a text as a file. */
 function save(text: string, name: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
   const link = document.createElement('a');

@@ -4,8 +4,8 @@ import type { WireCostBreakdown, WireCostLine, WireCostSummary } from '../../../
 import { csvLine } from '../../../lib/csv.ts';
 import { dollars } from '../../components/text.ts';
 
-/** What a report is of, as it stands in the address. */
-export interface Asked {
+/** The parameters of a report in the address. */
+export interface ReportQuery {
   period: PeriodName | 'custom';
   /** Dates, `2026-11-21`; empty unless the period is custom. */
   from: string;
@@ -16,8 +16,8 @@ export interface Asked {
 
 const date = /^\d{4}-\d{2}-\d{2}$/;
 
-/** What an address asks for; what it does not know it passes over. @param zone where it names none. */
-export function readAsked(query: URLSearchParams, zone: string): Asked {
+/** Parse an address; unknown values are ignored. @param zone the default. */
+export function readReportQuery(query: URLSearchParams, zone: string): ReportQuery {
   const from = query.get('from') ?? '';
   const to = query.get('to') ?? '';
   const isCustom = date.test(from) && date.test(to);
@@ -31,27 +31,27 @@ export function readAsked(query: URLSearchParams, zone: string): Asked {
 }
 
 /** The same for the API. */
-export function askFor({ period, from, to, zone }: Asked): CostPeriod {
+export function askFor({ period, from, to, zone }: ReportQuery): CostPeriod {
   return period === 'custom' ? { from, to, tz: zone } : { period, tz: zone };
 }
 
-/** Whether its course is by hours; else by days. */
-export function isByHour({ period, from, to }: Asked): boolean {
+/** Whether its chart is by hours; else by days. */
+export function isByHour({ period, from, to }: ReportQuery): boolean {
   return period === 'custom' ? from === to : period === 'day';
 }
 
-/** Today in a zone, as a date. */
+/** The current date in a zone. */
 export function today(now: number, zone: string): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(now);
 }
 
-/** A sum of which some may be unknown: never a 0 for what nobody knows. */
+/** A sum that may be partly unknown: never 0 for an unknown cost. */
 export function sumText(usd: number, unknownAttempts: number): string {
   if (unknownAttempts === 0) return dollars(usd);
   return usd === 0 ? 'unknown' : `${dollars(usd)} or more`;
 }
 
-/** How a sum compares with that of before; null where either is not known whole, or there was nothing. */
+/** The change from the previous period; null where either is partly unknown, or the previous was 0. */
 export function change(summary: WireCostSummary): { percent: number } | null {
   const { previous } = summary;
   if (summary.unknown_cost_attempts + previous.unknown_cost_attempts > 0) return null;
@@ -59,16 +59,16 @@ export function change(summary: WireCostSummary): { percent: number } | null {
   return { percent: ((summary.total_cost_usd - previous.total_cost_usd) / previous.total_cost_usd) * 100 };
 }
 
-/** A line of a breakdown with the name that it is shown by. */
+/** A line of a breakdown with its displayed name. */
 export interface ShownLine extends WireCostLine {
   name: string;
   /** Beside the name. */
   detail: string | null;
-  /** Filters of the list of its jobs; null when there is no such list. */
+  /** Filters for the list of its jobs; null when there is no such list. */
   list: Record<string, string> | null;
 }
 
-/** The lines of a breakdown, whatever it is by. */
+/** The lines of any breakdown. */
 export function linesOf(breakdown: WireCostBreakdown): ShownLine[] {
   const { providers, models, workers, tags, tiers } = breakdown;
   if (providers !== undefined)
@@ -81,7 +81,7 @@ export function linesOf(breakdown: WireCostBreakdown): ShownLine[] {
   if (models !== undefined)
     return models.map((line) => ({
       ...line,
-      name: line.model ?? 'no model told',
+      name: line.model ?? 'no model reported',
       detail: line.provider,
       list: line.model === null ? null : { model: line.model },
     }));
@@ -107,7 +107,7 @@ export function linesOf(breakdown: WireCostBreakdown): ShownLine[] {
   }));
 }
 
-/** A breakdown as CSV. A line of which nothing is known has no cost, and not 0. */
+/** A breakdown as CSV. A line with an unknown cost has none, and not 0. */
 export function csvOf(lines: readonly ShownLine[], by: BreakdownName): string {
   const head = [
     by,

@@ -8,7 +8,7 @@ import { useWorkers } from '../../live/store.ts';
 import { href } from '../../router.ts';
 import { Cost } from '../jobs/jobCells.tsx';
 
-/** Every execution: where, how it ended, what it used and what it cost; the last one first. */
+/** Every attempt: where, how it ended, its usage and its cost; the latest first. */
 export function Attempts({ job }: { job: WireJob }): JSX.Element | null {
   const [last, ...earlier] = job.attempts.toReversed();
   if (last === undefined) return null;
@@ -89,7 +89,8 @@ function Attempt({ attempt, worker }: { attempt: WireAttempt; worker: string | n
       {attempt.usage_implausible === true ? (
         <p class="held tone-warn">
           <span>
-            These are more tokens than an attempt can have used: the cost is unknown, and no sum has them.
+            These are more tokens than an attempt can have used: the cost is unknown, and no sum includes
+            them.
           </span>
         </p>
       ) : null}
@@ -98,7 +99,7 @@ function Attempt({ attempt, worker }: { attempt: WireAttempt; worker: string | n
   );
 }
 
-/** What went wrong in the words of whoever told it; as text, since it may hold anything. */
+/** The error message as plain text, because it may contain anything. */
 export function ErrorText({ error }: { error: NonNullable<WireJob['error']> }): JSX.Element {
   return (
     <div class="error-text">

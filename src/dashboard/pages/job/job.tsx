@@ -12,7 +12,7 @@ import { Card, Page } from '../../components/page.tsx';
 import { Empty, Failure, Loading } from '../../components/states.tsx';
 import { beginning, count } from '../../components/text.ts';
 import { Elapsed, Time } from '../../components/time.tsx';
-import { told } from '../../components/toasts.tsx';
+import { notify } from '../../components/toasts.tsx';
 import { now } from '../../live/clock.ts';
 import { go, href } from '../../router.ts';
 import { api, may } from '../../session.ts';
@@ -27,10 +27,10 @@ import { Timeline } from './timeline.tsx';
 import { type FollowedJob, useJob } from './useJob.ts';
 import { Routing, WhyFailed, WhyStuck, WhyWaiting } from './why.tsx';
 
-/** The longest heading, characters; the prompt itself is below it. */
+/** The longest heading, characters; the whole prompt is below it. */
 const titleMax = 120;
 
-/** One job: what it is, what it says, what it has been through. */
+/** One job: its request, its output, its history. */
 export function Job({ params: { id = '' } }: { params: Record<string, string> }): JSX.Element {
   const followed = useJob(id);
   const { job, error, reload } = followed;
@@ -108,18 +108,18 @@ function Actions({ job, reload }: { job: WireJob; reload(): void }): JSX.Element
   const cancel = async (): Promise<void> => {
     const isAgreed = await confirm({
       title: 'Cancel this job?',
-      text: 'It ends at once and cannot be taken up again. What its attempts have cost by then stays.',
+      text: 'It ends at once and cannot be resumed. The cost of its attempts remains.',
       verb: 'Cancel the job',
       isDangerous: true,
     });
     if (!isAgreed) return;
     await api.peek().cancel(job.id);
-    told('The job is cancelled');
+    notify('The job is cancelled');
     reload();
   };
   const retry = async (): Promise<void> => {
     await api.peek().retry(job.id);
-    told('The job is back in the queue');
+    notify('The job is back in the queue');
     reload();
   };
   return (
@@ -144,7 +144,7 @@ function Actions({ job, reload }: { job: WireJob; reload(): void }): JSX.Element
   );
 }
 
-/** The figures that one looks for first. */
+/** The most important figures. */
 function Facts({ job }: { job: WireJob }): JSX.Element {
   const { result } = job;
   const phases = phasesOf(job, job.finished_at === null ? now.value : 0);
@@ -206,7 +206,7 @@ function Facts({ job }: { job: WireJob }): JSX.Element {
   );
 }
 
-/** How quickly the answer came once it had begun; null when that cannot be told. */
+/** Tokens a second after the first token; null when unknown. */
 function speedOf(tokens: number, latencyMs: number, firstTokenMs: number | null): number | null {
   const ms = latencyMs - (firstTokenMs ?? 0);
   return tokens > 1 && ms > 0 ? (tokens * 1000) / ms : null;
@@ -223,7 +223,7 @@ function Messages({ messages }: { messages: NonNullable<WireJob['messages']> }):
   );
 }
 
-/** What was asked for beyond the text, and under which names to find it. */
+/** The rest of the request, and the job's labels. */
 function Details({ job }: { job: WireJob }): JSX.Element {
   const {
     id,

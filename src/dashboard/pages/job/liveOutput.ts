@@ -1,15 +1,15 @@
 import type { JobOutput, JobProgress } from '../../../domain/liveProtocol.ts';
 
-/** What a running attempt has said so far, put together from a snapshot and the chunks after it. */
+/** The output of a running attempt so far, combined from a snapshot and the chunks after it. */
 export interface OutputText {
   lease: number;
   seq: number;
   text: string;
-  /** The beginning is missing. */
+  /** The start is missing. */
   isTruncated: boolean;
 }
 
-/** Characters that are kept: enough to read, little enough to draw ten times a second. */
+/** Characters kept: enough to read, few enough to render ten times a second. */
 export const outputMax = 200_000;
 
 export function ofSnapshot(output: JobOutput | null): OutputText | null {
@@ -18,7 +18,7 @@ export function ofSnapshot(output: JobOutput | null): OutputText | null {
   return cut({ lease, seq, text, isTruncated: truncated });
 }
 
-/** Add a chunk. One of a new lease begins anew; one that is known, or of an older lease, changes nothing. */
+/** Add a chunk. One of a new lease starts over; a known one, or one of an older lease, changes nothing. */
 export function withChunk(before: OutputText | null, { lease, seq, text }: JobProgress): OutputText | null {
   if (before !== null && lease < before.lease) return before;
   if (before === null || lease > before.lease) return { lease, seq, text, isTruncated: seq > 1 };

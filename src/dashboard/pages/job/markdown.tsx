@@ -1,10 +1,10 @@
 import MarkdownIt, { type Token } from 'markdown-it';
 import { type ComponentChild, h, type JSX } from 'preact';
 
-/** HTML is text here. Lines end where the model ended them. */
+/** HTML is plain text here. Line breaks are kept. */
 const parser = new MarkdownIt({ html: false, breaks: true });
 
-/** What an element may be; whatever else the parser knows or will know is shown without one. */
+/** The allowed elements; all others of the parser are shown without one. */
 const tags = new Set('p blockquote ul ol li em strong s table thead tbody tr th td h3 h4 h5 h6'.split(' '));
 const protocols = new Set(['http:', 'https:', 'mailto:']);
 
@@ -16,8 +16,8 @@ interface Open {
 }
 
 /**
- * A text in Markdown as elements. It becomes no markup on its way, so nothing in it can run: tokens become elements of the
- * kinds above, and text. Nothing is fetched: pictures are links. What is nested deeper than 100 levels is left out.
+ * A text in Markdown as elements. It never becomes markup, so nothing in it can run: tokens become elements of the
+ * kinds above, and text. Nothing is fetched: pictures are links. Content nested deeper than 100 levels is dropped.
  */
 export function Markdown({ text }: { text: string }): JSX.Element {
   return <>{elementsOf(parser.parse(text, {}))}</>;
@@ -28,7 +28,7 @@ function elementsOf(tokens: readonly Token[]): ComponentChild[] {
   const open: Open[] = [root];
   const into = (): Open => open.at(-1) ?? root;
   for (const token of tokens) {
-    // The paragraph of an item in a list without gaps.
+    // The paragraph of an item in a tight list.
     if (token.hidden) continue;
     if (token.nesting > 0) {
       open.push(openedBy(token));
@@ -55,7 +55,7 @@ function openedBy(token: Token): Open {
       ? { tag: null, props: {}, children }
       : { tag: 'a', props: linkProps(href), children };
   }
-  // The page has a heading of its own, and the result too.
+  // The page and the result have headings of their own.
   const level = /^h([1-6])$/.exec(token.tag)?.[1];
   const tag = level === undefined ? token.tag : `h${Math.min(6, Number(level) + 2)}`;
   if (!tags.has(tag)) return { tag: null, props: {}, children };
@@ -95,7 +95,7 @@ function CodeBlock({ text }: { text: string }): JSX.Element {
   );
 }
 
-/** A picture is not fetched: it would tell its server who reads what. */
+/** A picture is not fetched: that would tell its server about the reader. */
 function Picture({ token, isInLink }: { token: Token; isInLink: boolean }): JSX.Element {
   const href = safeAddress(token.attrGet('src'));
   const text = `Picture: ${token.content || href || 'no name'}`;
@@ -106,7 +106,7 @@ function linkProps(href: string): Record<string, string> {
   return { href, target: '_blank', rel: 'noopener noreferrer nofollow', title: href };
 }
 
-/** @returns null for an address that is relative, runs something, or is not one. */
+/** @returns null for an address that is relative, executable or invalid. */
 function safeAddress(address: string | number | null): string | null {
   const href = String(address ?? '');
   return URL.canParse(href) && protocols.has(new URL(href).protocol) ? href : null;

@@ -7,10 +7,10 @@ import { Card } from '../../components/page.tsx';
 import type { OutputText } from './liveOutput.ts';
 import { WrapButton } from './textBlock.tsx';
 
-/** Nearer to the end than this the reader follows it, px. */
+/** Within this distance of the end the view follows the output, px. */
 const nearPx = 40;
 
-/** What the model says while it says it. The view stays at the end until the reader scrolls away from it. */
+/** The output while it is generated. The view follows its end until the reader scrolls away. */
 export function LiveOutput({ output }: { output: OutputText | null }): JSX.Element {
   const place = useRef<HTMLPreElement>(null);
   const isFollowing = useSignal(true);

@@ -8,10 +8,10 @@ import { showsRaw } from '../../shell/preferences.ts';
 import { TextBlock } from './textBlock.tsx';
 import { formOf } from './textForm.ts';
 
-/** Markdown is rendered up to here, characters: what a hostile text can cost is less than a second then. */
+/** Markdown is rendered up to here, characters: a hostile text then costs less than a second. */
 const renderedMax = 50_000;
 
-/** What a model answered: JSON indented, Markdown rendered, and both as they are at a switch. */
+/** A result: JSON indented, Markdown rendered, both also raw. */
 export function ResultText(props: { title: string; text: string; beside?: ComponentChildren }): JSX.Element {
   const { title, text, beside } = props;
   const form = useMemo(() => formOf(text), [text]);
@@ -46,7 +46,7 @@ function RawButton(): JSX.Element {
 
 type Renderer = typeof import('./markdown.tsx').Markdown;
 
-/** Loaded with the first text in Markdown: the other pages do without it. */
+/** Loaded with the first Markdown text: other pages do not need it. */
 function useRenderer(): Renderer | null {
   const loaded = useSignal<{ Markdown: Renderer } | null>(null);
   useEffect(() => {
@@ -54,7 +54,7 @@ function useRenderer(): Renderer | null {
       (module) => {
         loaded.value = module;
       },
-      // The text as it is says the same.
+      // The raw text says the same.
       () => {},
     );
   }, [loaded]);

@@ -5,7 +5,7 @@ import { place, setQuery } from '../../router.ts';
 import { showsStates } from '../../shell/preferences.ts';
 import { JobStates, momentName } from '../../statechart/jobStates.tsx';
 
-/** The chart of the states of a job, folded until it is asked for; an address with a moment of the history asks for it. */
+/** The chart of a job's states, collapsed by default; an address with a moment of the history opens it. */
 export function States({ id, changedAt }: { id: string; changedAt: string }): JSX.Element {
   const hasMoment = place.value.query.has(momentName);
   const isOpen = showsStates.value || hasMoment;

@@ -4,14 +4,14 @@ import { CopyButton } from '../../components/copy.tsx';
 import { Card } from '../../components/page.tsx';
 import { beginning, count } from '../../components/text.ts';
 
-/** More than this is shown on request: a megabyte of text makes a page slow. */
+/** A longer text is shown on request: a megabyte makes a page slow. */
 const shownMax = 50_000;
 
-/** A text as it is: never as markup, with its lines, to be copied whole. */
+/** A plain text, never markup, with its lines and a button to copy it whole. */
 export function TextBlock(props: {
   title: string;
   text: string;
-  /** What the Copy button takes; the text itself unless given. */
+  /** What the Copy button copies; the text itself by default. */
   copied?: string;
   beside?: ComponentChildren;
 }): JSX.Element {

@@ -1,22 +1,22 @@
-/** What a text is, as far as a page can show it better than as it stands. */
+/** The form of a text that a page can display better than plain. */
 export type TextForm = { kind: 'plain' } | { kind: 'json'; pretty: string } | { kind: 'markdown' };
 
-/** Longer JSON is shown as it is, characters; so is JSON whose indented form is longer than twice that. */
+/** Longer JSON is shown unchanged, characters; so is JSON whose indented form is longer than twice that. */
 const jsonMax = 1_000_000;
-/** Deeper levels are not indented further: a text of brackets alone would become megabytes of spaces. */
+/** Deeper levels are not indented further: a text of only brackets would become megabytes of spaces. */
 const indentMax = 40;
-/** Signs of Markdown are looked for in so much of a text, characters. */
+/** The part of a text searched for signs of Markdown, characters. */
 const lookedAtMax = 20_000;
 
 const signs = [
-  // A heading, an item of a list, a quotation, a fence or a table at the begin of a line.
+  // A heading, list item, quotation, fence or table at the start of a line.
   /^ {0,3}(?:#{1,6} \S|[-*+] \S|\d{1,9}[.)] \S|> ?\S|```|~~~|\|.*\|)/m,
   /\*\*[^\s*]/,
   /`[^`\n]{1,200}`/,
   /\[[^[\]\n]{1,200}\]\([^)\s]/,
 ];
 
-/** @returns `plain` when nothing would be gained. */
+/** @returns `plain` when another form would not help. */
 export function formOf(text: string): TextForm {
   const pretty = prettyJson(text);
   if (pretty !== null) return { kind: 'json', pretty };
@@ -25,8 +25,8 @@ export function formOf(text: string): TextForm {
 }
 
 /**
- * An object or a list in JSON, indented. Nothing but white space between its parts is changed: a number of 20 digits stays
- * what it is, which `JSON.parse` would round. @returns null when it is none.
+ * An object or a list in JSON, indented. Only the white space between tokens changes: a number of 20 digits, which
+ * `JSON.parse` would round, is kept. @returns null for anything else.
  */
 export function prettyJson(text: string): string | null {
   const trimmed = text.trim();

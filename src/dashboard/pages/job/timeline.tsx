@@ -6,10 +6,10 @@ import { statusLabel } from '../../components/badge.tsx';
 import { Card } from '../../components/page.tsx';
 import { now } from '../../live/clock.ts';
 
-/** A phase is at least so wide, percent: a short one must still be seen. */
+/** The smallest width of a phase, percent: a short one must be visible. */
 const widthMin = 0.8;
 
-/** When the job waited and when it ran, to scale, and the same in words. */
+/** When the job waited and when it ran, to scale, and in words. */
 export function Timeline({ job }: { job: WireJob }): JSX.Element {
   const phases = phasesOf(job, job.finished_at === null ? now.value : 0);
   const first = phases[0]?.from ?? 0;

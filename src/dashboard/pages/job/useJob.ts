@@ -8,9 +8,9 @@ import { feed } from '../../live/browserFeed.ts';
 import { api } from '../../session.ts';
 import { type OutputText, ofSnapshot, withChunk } from './liveOutput.ts';
 
-/** At most so often the output is drawn anew, ms. */
+/** The shortest interval between two renderings of the output, ms. */
 const paceMs = 100;
-/** Why a job waits changes without an event of its own; it is asked for this often, ms. */
+/** The reason of a wait changes without an event; it is reloaded this often, ms. */
 const waitingMs = 5_000;
 
 export interface FollowedJob {
@@ -20,11 +20,11 @@ export interface FollowedJob {
   reload(): void;
 }
 
-/** A job, kept up to date, with what its running attempt says. */
+/** A job, kept up to date, with the output of its running attempt. */
 export function useJob(id: string): FollowedJob {
   const { loaded, reload } = useLoaded(id, () => api.peek().job(id));
-  /** What lists show of it, as it was told last. */
-  const heard = useSignal<WireJob | null>(null);
+  /** The job in its last event, in the form of lists. */
+  const fromEvent = useSignal<WireJob | null>(null);
   const output = useSignal<OutputText | null>(null);
   useEffect(() => {
     let text: OutputText | null = null;
@@ -36,7 +36,7 @@ export function useJob(id: string): FollowedJob {
     const leave = feed.listen(topicOfJob(id), {
       snapshot: (data) => {
         const snapshot = data as JobSnapshot;
-        heard.value = snapshot.job;
+        fromEvent.value = snapshot.job;
         text = ofSnapshot(snapshot.output);
         paint();
         if (hasEnded(snapshot.job)) reload();
@@ -48,8 +48,8 @@ export function useJob(id: string): FollowedJob {
           return;
         }
         const job = data as WireJob;
-        heard.value = job;
-        // The result is in no event.
+        fromEvent.value = job;
+        // No event contains the result.
         if (hasEnded(job)) reload();
       },
     });
@@ -57,9 +57,9 @@ export function useJob(id: string): FollowedJob {
       clearTimeout(timer);
       leave();
     };
-  }, [id, heard, output, reload]);
+  }, [id, fromEvent, output, reload]);
   const { data, error } = loaded.value;
-  const job = data === null ? null : newer(data, heard.value);
+  const job = data === null ? null : newer(data, fromEvent.value);
   const isPending = job?.status === 'pending';
   useEffect(() => {
     if (!isPending) return;
@@ -71,11 +71,11 @@ export function useJob(id: string): FollowedJob {
   return { job, error: data === null ? error : null, output, reload };
 }
 
-/** The newer of two tellings. What was asked for never changes, and lists cut it down; the answer has it whole. */
-function newer(answer: WireJob, heard: WireJob | null): WireJob {
-  if (heard === null || heard.updated_at < answer.updated_at) return answer;
-  if (heard.updated_at === answer.updated_at && heard.status === answer.status)
-    return { ...heard, ...answer };
+/** The newer of two versions. The request never changes, and lists shorten it; the answer has it whole. */
+function newer(answer: WireJob, fromEvent: WireJob | null): WireJob {
+  if (fromEvent === null || fromEvent.updated_at < answer.updated_at) return answer;
+  if (fromEvent.updated_at === answer.updated_at && fromEvent.status === answer.status)
+    return { ...fromEvent, ...answer };
   const { prompt, messages, tags, params, metadata } = answer;
-  return { ...answer, ...heard, prompt, messages, tags, params, metadata };
+  return { ...answer, ...fromEvent, prompt, messages, tags, params, metadata };
 }

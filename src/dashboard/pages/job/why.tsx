@@ -18,7 +18,7 @@ interface Reason {
 const workersLink = { text: 'Workers', to: '/workers' };
 const providersLink = { text: 'Providers', to: '/providers' };
 
-/** What each reason means, and where to do something about it. */
+/** The meaning of each reason, with a link to act on it. */
 const reasons: Record<WaitingReason, Reason> = {
   no_worker: {
     title: 'No worker is connected that can run it',
@@ -37,7 +37,7 @@ const reasons: Record<WaitingReason, Reason> = {
   },
   workers_unhealthy: {
     title: 'Every worker that can run it is set aside after failures',
-    advice: 'They are tried again by themselves. Fix what failed there to start it sooner.',
+    advice: 'They are retried automatically. Fix what failed there to start it sooner.',
     link: workersLink,
   },
   workers_busy: {
@@ -46,34 +46,34 @@ const reasons: Record<WaitingReason, Reason> = {
     link: workersLink,
   },
   provider_limited: {
-    title: 'The provider has answered that its limit is reached',
-    advice: 'It is tried again by itself; more workers do not help.',
+    title: 'The provider reported that its limit is reached',
+    advice: 'It is retried automatically; more workers do not help.',
     link: providersLink,
   },
   provider_open: {
     title: 'The provider is stopped: too many attempts failed',
-    advice: 'One job is sent after a while to see whether it is back. A reset sends jobs at once.',
+    advice: 'After a while one job is sent to see whether it works again. A reset sends jobs at once.',
     link: providersLink,
   },
   provider_full: {
-    title: 'The provider has as many requests under way as it may have',
+    title: 'The provider has reached its maximum of running requests',
     advice: 'It starts when one of them ends.',
     link: providersLink,
   },
-  delayed: { title: 'It starts at a later time', advice: 'It starts by itself.', link: null },
+  delayed: { title: 'It starts at a later time', advice: 'It starts automatically.', link: null },
   queue_paused: {
     title: 'The queue is paused',
-    advice: 'Running jobs go on.',
+    advice: 'Running jobs continue.',
     link: { text: 'Overview', to: '/' },
   },
   draining: {
-    title: 'The coordinator hands out no jobs now',
+    title: 'The coordinator assigns no jobs now',
     advice: 'It is shutting down.',
     link: null,
   },
 };
 
-/** Why a pending job has not started, and what would end that. */
+/** Why a pending job has not started, and what would end the wait. */
 export function WhyWaiting({ waiting }: { waiting: NonNullable<WireJob['waiting']> }): JSX.Element {
   const { title, advice, link } = reasons[waiting.reason];
   return (
@@ -101,7 +101,7 @@ export function WhyWaiting({ waiting }: { waiting: NonNullable<WireJob['waiting'
   );
 }
 
-/** What becomes of a job whose worker is gone. */
+/** What happens to a job whose worker is gone. */
 export function WhyStuck(): JSX.Element {
   return (
     <section class="notice tone-warn" aria-label="Why it is stuck">
@@ -130,10 +130,10 @@ export function WhyFailed({ error }: { error: NonNullable<WireJob['error']> }): 
   );
 }
 
-/** Steps of the routing that are not behind a line that opens. */
+/** Routing steps shown without expanding. */
 const stepsShown = 3;
 
-/** Who was considered for the job and why, in order. */
+/** The targets considered for the job and why, in order. */
 export function Routing({ job }: { job: WireJob }): JSX.Element | null {
   const { route } = job;
   if (route.length === 0) return null;

@@ -5,14 +5,14 @@ import type { BulkBody, WireBulk } from '../../../domain/wire/job.ts';
 import { Button } from '../../components/button.tsx';
 import { confirm } from '../../components/dialog.tsx';
 import { count, plural } from '../../components/text.ts';
-import { told } from '../../components/toasts.tsx';
+import { notify } from '../../components/toasts.tsx';
 import { api } from '../../session.ts';
 import type { JobList } from './jobList.ts';
 import type { Selection } from './selection.ts';
 
 type Action = 'cancel' | 'retry';
 
-/** What the API takes in one request by ids. */
+/** The API's limit of ids in one request. */
 const idsMax = 1_000;
 
 const words: Record<Action, { verb: string; done: string; possible: readonly string[]; none: string }> = {
@@ -30,11 +30,11 @@ const words: Record<Action, { verb: string; done: string; possible: readonly str
   },
 };
 
-/** What can be done to the chosen jobs. It is there while any are chosen. */
+/** Actions on the selected jobs. Shown while any are selected. */
 export function BulkBar(props: {
   list: JobList;
   selection: Selection;
-  /** Called when jobs have been changed, or some of them. */
+  /** Called after jobs were changed, even if only some. */
   onChanged(): void;
 }): JSX.Element | null {
   const { list, selection, onChanged } = props;
@@ -48,7 +48,7 @@ export function BulkBar(props: {
       ? await countOfAll(list, action)
       : countOfChosen(list, selection, action);
     if (wanted.text === null) {
-      told(words[action].none);
+      notify(words[action].none);
       return;
     }
     const isAgreed = await confirm({
@@ -73,7 +73,7 @@ export function BulkBar(props: {
       outcome.refused === 0
         ? ''
         : `; ${plural(outcome.refused, 'job')} could not be: their state had changed`;
-    told(`${plural(outcome.changed, 'job')} ${done}${rest}`);
+    notify(`${plural(outcome.changed, 'job')} ${done}${rest}`);
     selection.clear();
   };
   return (
@@ -106,11 +106,11 @@ export function BulkBar(props: {
 
 function consequence(action: Action): string {
   return action === 'cancel'
-    ? 'They end at once and cannot be taken up again. Workers are told to stop; what an attempt has cost by then stays.'
-    : 'They go back into the queue with the same id and keep their history. What they cost so far stays.';
+    ? 'They end at once and cannot be resumed. Workers stop them; the cost of their attempts remains.'
+    : 'They return to the queue with the same id and keep their history. Their cost so far remains.';
 }
 
-/** Of all that match, those that the action can be done to. Counting ends at 10,000. */
+/** How many of all matching jobs the action can change. Counting stops at 10,000. */
 async function countOfAll(list: JobList, action: Action): Promise<{ text: string | null }> {
   const statuses = possibleStatuses(list, action);
   if (statuses.length === 0) return { text: null };
@@ -121,7 +121,7 @@ async function countOfAll(list: JobList, action: Action): Promise<{ text: string
   return { text: isCapped === true ? `more than ${count(total)} jobs` : plural(total, 'job') };
 }
 
-/** Of stuck jobs there is no list: a retry of all takes them too. */
+/** There is no list of stuck jobs: a retry of all includes them. */
 function possibleStatuses(list: JobList, action: Action): string[] {
   const wanted = list.filters.status?.split(',') ?? ['pending', 'running', 'failed'];
   return words[action].possible.filter((status) => wanted.includes(status));
@@ -131,13 +131,13 @@ function countOfChosen(list: JobList, selection: Selection, action: Action): { t
   const { possible } = words[action];
   const fits = [...selection.ids.peek()].filter((id) => {
     const job = list.get(id);
-    // One that is out of view by now is left to the coordinator to judge.
+    // The coordinator decides about jobs that are no longer loaded.
     return job === undefined || possible.includes(job.stuck && action === 'retry' ? 'stuck' : job.status);
   });
   return { text: fits.length === 0 ? null : plural(fits.length, 'job') };
 }
 
-/** Ask for one part after the other until all is done. */
+/** Repeat the request until all jobs are changed. */
 async function* change(list: JobList, selection: Selection, action: Action): AsyncGenerator<WireBulk> {
   const client = api.peek();
   const ask = (body: BulkBody): Promise<WireBulk> =>
@@ -148,7 +148,7 @@ async function* change(list: JobList, selection: Selection, action: Action): Asy
     while (hasMore) {
       const outcome = await ask({ filter });
       yield outcome;
-      // What only refuses would go on for ever.
+      // Requests that only refuse would never end.
       hasMore = outcome.has_more && outcome.changed > 0;
     }
     return;

@@ -1,12 +1,12 @@
 import type { JobFilters } from '../../../client/client.ts';
 import { plural } from '../../components/text.ts';
-import { told } from '../../components/toasts.tsx';
+import { notify } from '../../components/toasts.tsx';
 import { api } from '../../session.ts';
 
-/** Jobs that are made one part of the file. */
+/** Jobs in one part of the file. */
 const linesPerPart = 500;
 
-/** Save every job that the filters take as a file, one a line. @throws ApiError, Unreachable. */
+/** Save every matching job to a file, one a line. @throws ApiError, Unreachable. */
 export async function saveExport(filters: JobFilters, signal: AbortSignal): Promise<void> {
   const { limit: _l, offset: _o, include: _i, newest: _n, ...wanted } = filters;
   const parts: string[] = [];
@@ -26,5 +26,5 @@ export async function saveExport(filters: JobFilters, signal: AbortSignal): Prom
   link.download = `jobs-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.ndjson`;
   link.click();
   URL.revokeObjectURL(url);
-  told(`${plural(jobs, 'job')} saved, one a line`);
+  notify(`${plural(jobs, 'job')} saved, one a line`);
 }

@@ -7,20 +7,20 @@ import { useProviders } from '../../live/store.ts';
 import { setQuery } from '../../router.ts';
 import { useShortcut } from '../../shell/shortcuts.ts';
 import { type ListFilters, type PlainFilter, plainFilters, spans, states } from './filters.ts';
-import { type Changes, StatusChips } from './statusChips.tsx';
+import { type CountChanges, StatusChips } from './statusChips.tsx';
 
-/** After so long without a key the text is searched for, ms. */
+/** The search starts this long after the last key, ms. */
 const typingMs = 250;
 
 /** The search, the states with their counts, and the other filters; all of it is in the address. */
-export function FilterBar(props: { filters: ListFilters; now: number; changes: Changes }): JSX.Element {
+export function FilterBar(props: { filters: ListFilters; now: number; changes: CountChanges }): JSX.Element {
   const { filters, now, changes } = props;
   const search = useRef<HTMLInputElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const isOpen = useSignal(false);
   useShortcut('/', 'Search', () => search.current?.focus());
   useEffect(() => {
-    // Back and a link change the address; what is being typed is left alone.
+    // Back and links change the address, but not a field that is being edited.
     if (search.current !== null && document.activeElement !== search.current)
       search.current.value = filters.q;
   }, [filters.q]);
@@ -127,7 +127,7 @@ const spanLabels = Object.fromEntries(Object.entries(spans).map(([name, { label 
 function Choice(props: {
   name: string;
   label: string;
-  /** What it is called when it narrows nothing. */
+  /** Its label without a filter. */
   any: string;
   value: string;
   options: Record<string, string>;
@@ -148,7 +148,7 @@ function Choice(props: {
   );
 }
 
-/** What narrows the list, each with the way to take it off. */
+/** The active filters, each with a button to remove it. */
 function ActiveFilters({ filters }: { filters: ListFilters }): JSX.Element | null {
   const active: { key: string; text: string; off: () => void }[] = [];
   for (const name of Object.keys(plainFilters) as PlainFilter[]) {

@@ -2,7 +2,7 @@ import type { JobFilters } from '../../../client/client.ts';
 import { type JobState, type JobStatus, jobStatuses } from '../../../domain/states.ts';
 import type { WireJob } from '../../../domain/wire/job.ts';
 
-/** What the list of jobs is narrowed by, as it stands in the address. Empty means not at all. */
+/** The filters of the list of jobs in the address. Empty means none. */
 export interface ListFilters {
   status: JobStatus[];
   /** One of `states`, or empty. */
@@ -18,11 +18,11 @@ export interface ListFilters {
   tags: string[];
   /** `name=value` each. */
   metadata: string[];
-  /** How far back: one of `spans`, or empty. */
+  /** The age: one of `spans`, or empty. */
   within: string;
 }
 
-/** The filters of one value, with what they are called. */
+/** The filters with a single value, with their labels. */
 export const plainFilters = {
   provider: 'Provider',
   model: 'Model',
@@ -34,7 +34,7 @@ export const plainFilters = {
 
 export type PlainFilter = keyof typeof plainFilters;
 
-/** The states inside of a status, with what they are called. */
+/** The states within a status, with their labels. */
 export const states: Record<string, string> = {
   'pending.ready': 'Ready to start',
   'pending.delayed': 'Waiting for a time',
@@ -51,7 +51,7 @@ export const spans: Record<string, { label: string; ms: number }> = {
   '7d': { label: 'Last 7 days', ms: 7 * 24 * hourMs },
 };
 
-/** The filters in an address. What it does not know it passes over: an old link should still show something. */
+/** Parse the filters of an address. Unknown values are ignored, so that an old link still shows something. */
 export function readFilters(query: URLSearchParams): ListFilters {
   const text = (name: string): string => query.get(name) ?? '';
   const given = query.getAll('status').flatMap((words) => words.split(','));
@@ -89,9 +89,7 @@ export function askFor(filters: ListFilters, now: number): JobFilters {
   };
 }
 
-/**
- * Whether a job is one that the list would show, as the API decides it; but of a long prompt only its beginning is known here.
- */
+/** Whether a job matches, as the API decides it; but of a long prompt only the start is known here. */
 export function isMatch(job: WireJob, filters: ListFilters): boolean {
   const { status, state, q, provider, model, worker, created_by: createdBy, priority, tier } = filters;
   const { tags, metadata } = filters;
@@ -118,15 +116,15 @@ function hasPair({ metadata }: WireJob, pair: string): boolean {
   return metadata[pair.slice(0, at)] === pair.slice(at + 1);
 }
 
-/** Where it is in its machine. */
+/** The path of its state. */
 function stateOf({ status, stuck, waiting }: WireJob): JobState {
   if (status === 'pending') return waiting?.reason === 'delayed' ? 'pending.delayed' : 'pending.ready';
   if (status === 'running') return stuck ? 'running.stuck' : 'running.active';
   return status;
 }
 
-/** Whether anything but the status narrows the list. */
-export function isNarrowed(filters: ListFilters): boolean {
+/** Whether anything but the status filters the list. */
+export function hasFilter(filters: ListFilters): boolean {
   const { status: _, tags, metadata, ...texts } = filters;
   return tags.length > 0 || metadata.length > 0 || Object.values(texts).some((text) => text !== '');
 }

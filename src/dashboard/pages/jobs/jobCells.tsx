@@ -4,7 +4,7 @@ import type { Tone } from '../../components/badge.tsx';
 import { beginning, dollars, shortId } from '../../components/text.ts';
 import { Elapsed } from '../../components/time.tsx';
 
-/** The words of a job that tell it from others: the first line of its prompt, or what its last message says. */
+/** The title of a job: the first line of its prompt, or of its last message. */
 export function jobTitle(job: Pick<WireJob, 'id' | 'prompt' | 'messages'>): string {
   const { prompt, messages, id } = job;
   const last = messages?.at(-1)?.content;
@@ -16,12 +16,12 @@ export function jobTitle(job: Pick<WireJob, 'id' | 'prompt' | 'messages'>): stri
   return line === undefined ? shortId(id) : beginning(line, 300);
 }
 
-/** `stuck` is shown as a state of its own. */
+/** `stuck` is displayed as a status. */
 export function shownStatus({ status, stuck }: Pick<WireJob, 'status' | 'stuck'>): string {
   return stuck ? 'stuck' : status;
 }
 
-/** Tags that a row shows; the others are counted. */
+/** Tags shown in a row; the others are counted. */
 const tagsShown = 2;
 
 /** The first tags of a job, and how many more it has. */
@@ -40,7 +40,7 @@ export function Tags({ tags }: { tags: readonly string[] }): JSX.Element | null 
   );
 }
 
-/** Characters of a reason that a row has; the page of the job has it whole. */
+/** Characters of a reason in a row; the page of the job shows all. */
 const reasonMax = 300;
 
 /** Why it failed, waits or is stuck, on one line. */
@@ -61,7 +61,7 @@ function reasonOf({ status, stuck, error, waiting }: WireJob): { text: string; t
   return waiting === null ? null : { text: waiting.detail, tone: 'neutral' };
 }
 
-/** Who runs it or was asked to. */
+/** Where it ran, or the requested provider. */
 export function Where({ job }: { job: WireJob }): JSX.Element {
   const last = job.attempts.at(-1);
   const provider = last?.provider ?? job.provider ?? 'by routing';
@@ -74,13 +74,13 @@ export function Where({ job }: { job: WireJob }): JSX.Element {
   );
 }
 
-/** How long it waits, runs or ran. */
+/** How long it waited or ran. */
 export function Duration({ job }: { job: WireJob }): JSX.Element {
   if (job.status === 'pending') return <Elapsed from={job.enqueued_at} to={null} />;
   return <Elapsed from={job.started_at} to={job.finished_at} />;
 }
 
-/** What it cost; nothing is not shown as zero. */
+/** Its cost; no cost is not shown as zero. */
 export function Cost({ job }: { job: Pick<WireJob, 'cost_usd' | 'cost_status'> }): JSX.Element {
   if (job.cost_status === 'none') return <span class="faint">–</span>;
   const text = dollars(job.cost_usd);

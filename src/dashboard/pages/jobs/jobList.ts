@@ -4,11 +4,11 @@ import { ApiError } from '../../../client/errors.ts';
 import type { WireJob, WireJobList } from '../../../domain/wire/job.ts';
 
 const pageSize = 100;
-/** Pages that are kept: what is far from the view is forgotten, so that memory stays flat. */
+/** Pages kept: those far from the view are dropped, so that memory is bounded. */
 const pagesMax = 20;
-/** At most so often the rows are drawn anew for what happens, ms. */
+/** The shortest interval between two renderings because of events, ms. */
 const paceMs = 250;
-/** New jobs that are counted one by one. */
+/** New jobs counted exactly. */
 const freshMax = 1_000;
 
 interface ListState {
@@ -19,23 +19,23 @@ interface ListState {
   error: unknown;
   /** Rises with every change of the rows. */
   revision: number;
-  /** Jobs that the list would show and does not yet. */
+  /** Matching jobs that are not in the list yet. */
   fresh: number;
 }
 
 export interface JobListOptions {
   load(filters: JobFilters, signal: AbortSignal): Promise<WireJobList>;
   filters: JobFilters;
-  /** Whether a job that was heard of belongs here. */
+  /** Whether a job from an event belongs here. */
   isMatch(job: WireJob): boolean;
-  /** Whether jobs come into the list by a change too, and not only by their creation. */
+  /** Whether a change can also add jobs to the list, not only their creation. */
   gainsByChange: boolean;
-  /** @returns what cancels it. */
+  /** @returns a function that cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** A job that an event told of, and whether one of its creation did. */
-interface Heard {
+/** A job from an event, and whether an event reported its creation. */
+interface JobEvent {
   job: WireJob;
   isCreated: boolean;
 }
@@ -45,26 +45,26 @@ function isNewestGone(error: unknown): boolean {
 }
 
 /**
- * A list of jobs of any length, read a page at a time where the view is. It holds still: it begins with the job that
- * was the newest when it was opened, rows change in their place, and what comes in meanwhile is only counted.
+ * A list of jobs of any length, loaded a page at a time around the view. It is stable: it starts with the newest job at
+ * the time it was opened, rows change in place, and newer jobs are only counted.
  */
 export class JobList {
   readonly #options: JobListOptions;
   readonly #state = signal<ListState>({ total: null, isCapped: false, error: null, revision: 0, fresh: 0 });
   readonly #pages = new Map<number, WireJob[]>();
-  /** Of the loaded rows: their page. */
+  /** The page of each loaded row. */
   readonly #places = new Map<string, number>();
   readonly #fresh = new Set<string>();
   readonly #loading = new Set<number>();
-  /** What happened while answers are on their way: they may be older than that. */
-  readonly #heard = new Map<string, Heard>();
-  /** Of the pages on their way: those that were asked for before the last `refresh`. */
+  /** Events during running requests, whose answers may be older. */
+  readonly #events = new Map<string, JobEvent>();
+  /** Running requests that were sent before the last `refresh`. */
   readonly #outdated = new Set<number>();
   readonly #ends = new AbortController();
   #newest: WireJob | null = null;
-  /** New jobs that nobody told of, beside those in `#fresh`: they came while nobody listened. */
-  #untold = 0;
-  /** The rows that are wanted; `to` is the one after the last. */
+  /** New jobs without an event, in addition to `#fresh`: they were created while there was no connection. */
+  #missedCount = 0;
+  /** The wanted rows; `to` is the one after the last. */
   #view = { from: 0, to: pageSize };
   #cancelPaint: (() => void) | null = null;
 
@@ -76,7 +76,7 @@ export class JobList {
     return this.#state;
   }
 
-  /** What the list is of: its filters and where it begins. */
+  /** The filters of the list, with its first job. */
   get filters(): JobFilters {
     return { ...this.#options.filters, ...(this.#newest === null ? {} : { newest: this.#newest.id }) };
   }
@@ -95,14 +95,14 @@ export class JobList {
     return page === undefined ? undefined : this.#pages.get(page)?.find((job) => job.id === id);
   }
 
-  /** Whether a row in view shows why its job waits. */
+  /** Whether a visible row shows why its job waits. */
   hasWaitingInView(): boolean {
     for (let index = this.#view.from; index < this.#view.to; index += 1)
       if (this.row(index)?.status === 'pending') return true;
     return false;
   }
 
-  /** Read what is needed to show these rows. @param to the one after the last. */
+  /** Load what is needed for these rows. @param to the one after the last. */
   ensure(from: number, to: number): void {
     this.#view = { from, to };
     const { total } = this.#state.peek();
@@ -117,14 +117,14 @@ export class JobList {
     this.#forgetFar(Math.floor(from / pageSize));
   }
 
-  /** Something happened to a job. @param isCreated whether that is its creation. */
-  hear(job: WireJob, isCreated: boolean): void {
-    const heard = { job, isCreated: isCreated || this.#heard.get(job.id)?.isCreated === true };
-    if (this.#loading.size > 0) this.#heard.set(job.id, heard);
-    this.#place(heard);
+  /** An event about a job. @param isCreated whether it was created. */
+  onEvent(job: WireJob, isCreated: boolean): void {
+    const seen = { job, isCreated: isCreated || this.#events.get(job.id)?.isCreated === true };
+    if (this.#loading.size > 0) this.#events.set(job.id, seen);
+    this.#place(seen);
   }
 
-  #place({ job, isCreated }: Heard): void {
+  #place({ job, isCreated }: JobEvent): void {
     const page = this.#places.get(job.id);
     if (page !== undefined) {
       const rows = this.#pages.get(page);
@@ -133,7 +133,7 @@ export class JobList {
       this.#paintSoon();
       return;
     }
-    // What is told of late may be of a job that the answers have counted already.
+    // A late event may be about a job that the answers already include.
     const isNew = isCreated && job.created_at >= (this.#newest?.created_at ?? '');
     if (!(isNew || this.#options.gainsByChange)) return;
     if (this.#fresh.size >= freshMax || this.#fresh.has(job.id)) return;
@@ -142,15 +142,15 @@ export class JobList {
     this.#paintSoon();
   }
 
-  /** Try again what could not be read. */
+  /** Retry failed requests. */
   retry(): void {
     this.#state.value = { ...this.#state.peek(), error: null };
     this.ensure(this.#view.from, this.#view.to);
   }
 
   /**
-   * Events before this moment may not have been heard, those after it are: read what is in view anew, in its place, and
-   * count what came in meanwhile.
+   * Events before this moment may be missing, those after it are not: reload the visible pages in place, and count
+   * newer jobs.
    */
   async refresh(): Promise<void> {
     const { from, to } = this.#view;
@@ -160,7 +160,7 @@ export class JobList {
       if (page < first || page > last) this.#forget(page);
       else void this.#load(page);
     }
-    // What could not be read while nobody answered is read now.
+    // Retry what could not be loaded during the outage.
     if (this.#state.peek().error !== null) this.retry();
     await this.#countNewer();
   }
@@ -173,14 +173,14 @@ export class JobList {
     try {
       const { jobs, total } = await ask(this.#options.filters, pageSize);
       const place = jobs.findIndex(({ id }) => id === newest.id);
-      // It stands further down, or has left the filter.
+      // It is further down, or no longer matches.
       const newer = place >= 0 ? place : total - (await ask(this.filters, 1)).total;
       if (this.#ends.signal.aborted || newest !== this.#newest) return;
       for (const { id } of jobs.slice(0, Math.max(0, newer))) this.#fresh.add(id);
-      this.#untold = Math.max(0, newer - this.#fresh.size);
+      this.#missedCount = Math.max(0, newer - this.#fresh.size);
       this.#paintSoon();
     } catch {
-      // The rows in view say what is wrong.
+      // The visible rows show the error.
     }
   }
 
@@ -193,7 +193,7 @@ export class JobList {
     if (this.#loading.has(page) || this.#ends.signal.aborted) return;
     this.#loading.add(page);
     const asked = { ...this.filters, limit: pageSize, offset: page * pageSize };
-    let isBegunAnew = false;
+    let isRestarted = false;
     let isOutdated = false;
     try {
       const list = await this.#options.load(asked, this.#ends.signal);
@@ -205,23 +205,23 @@ export class JobList {
         this.#state.value = { ...this.#state.peek(), error };
         return;
       }
-      // Once for all pages that were asked for at the same time.
-      isBegunAnew = asked.newest === this.#newest.id;
-      if (isBegunAnew) this.#newest = null;
+      // Once for all pages requested at the same time.
+      isRestarted = asked.newest === this.#newest.id;
+      if (isRestarted) this.#newest = null;
     } finally {
       this.#loading.delete(page);
       isOutdated = this.#outdated.delete(page);
-      if (this.#loading.size === 0) this.#heard.clear();
+      if (this.#loading.size === 0) this.#events.clear();
     }
-    if (isBegunAnew) await this.#beginAnew();
+    if (isRestarted) await this.#restart();
     else if (isOutdated) await Promise.all([this.#load(page), this.#countNewer()]);
   }
 
-  /** The job that the list begins with has left for the archive: from now on it begins with the one that is the newest. */
-  async #beginAnew(): Promise<void> {
+  /** The first job of the list was archived: start with the newest one instead. */
+  async #restart(): Promise<void> {
     for (const page of [...this.#pages.keys()]) this.#forget(page);
     this.#fresh.clear();
-    this.#untold = 0;
+    this.#missedCount = 0;
     await this.#load(0);
     this.ensure(this.#view.from, this.#view.to);
     this.#paintSoon();
@@ -229,7 +229,7 @@ export class JobList {
 
   #take(page: number, { jobs, total, total_capped }: WireJobList): void {
     if (page === 0) this.#newest ??= jobs[0] ?? null;
-    // Jobs that left the filter move the later ones up: a row that stands elsewhere already is not shown twice.
+    // Jobs that no longer match move the later ones up: a row is not shown twice.
     const rows = jobs.filter(({ id }) => (this.#places.get(id) ?? page) === page);
     this.#forget(page);
     this.#pages.set(page, rows);
@@ -238,16 +238,16 @@ export class JobList {
       this.#fresh.delete(id);
     }
     const { revision, total: before } = this.#state.peek();
-    // The list does not shrink under the reader.
+    // The list does not shrink while it is read.
     const known = Math.max(before ?? 0, total);
     this.#state.value = {
       total: known,
       isCapped: total_capped === true,
       error: null,
       revision: revision + 1,
-      fresh: this.#untold + this.#fresh.size,
+      fresh: this.#missedCount + this.#fresh.size,
     };
-    for (const heard of this.#heard.values()) this.#place(heard);
+    for (const seen of this.#events.values()) this.#place(seen);
   }
 
   #forgetFar(page: number): void {
@@ -266,7 +266,11 @@ export class JobList {
     this.#cancelPaint ??= this.#options.after(paceMs, () => {
       this.#cancelPaint = null;
       const state = this.#state.peek();
-      this.#state.value = { ...state, revision: state.revision + 1, fresh: this.#untold + this.#fresh.size };
+      this.#state.value = {
+        ...state,
+        revision: state.revision + 1,
+        fresh: this.#missedCount + this.#fresh.size,
+      };
     });
   }
 }

@@ -13,12 +13,12 @@ import type { JobList } from './jobList.ts';
 import { openRowsIn } from './rowClicks.ts';
 import type { Selection } from './selection.ts';
 
-/** Heights of a row, px; on a narrow page it has three lines. The style sheet has the same. */
+/** Heights of a row, px; on a narrow page it has three lines. The style sheet has the same values. */
 const rowHeights = { wide: 47, narrow: 83 };
 const narrow = window.matchMedia('(max-width: 1000px)');
 const marginRows = 12;
 
-/** The rows of the list that are in view, and around them the room of the others. */
+/** The visible rows of the list, with space for the others. */
 export function JobTable({ list, selection }: { list: JobList; selection: Selection }): JSX.Element {
   const body = useRef<HTMLTableSectionElement>(null);
   const scroll = useSignal({ top: 0, height: window.innerHeight, rowHeight: heightNow() });
@@ -28,7 +28,7 @@ export function JobTable({ list, selection }: { list: JobList; selection: Select
       const top = -(body.current?.getBoundingClientRect().top ?? 0);
       const next = { top, height: window.innerHeight, rowHeight: heightNow() };
       const { top: lastTop, height, rowHeight } = scroll.peek();
-      // Less than some rows of movement is covered by the margin.
+      // The margin covers a movement of a few rows.
       const isNear = Math.abs(top - lastTop) < (marginRows / 2) * rowHeight;
       if (!isNear || next.height !== height || next.rowHeight !== rowHeight) scroll.value = next;
     };
@@ -111,7 +111,7 @@ function heightNow(): number {
   return narrow.matches ? rowHeights.narrow : rowHeights.wide;
 }
 
-/** Scroll no more than is needed to have the row in view. */
+/** Scroll just enough to show the row. */
 function showRow(body: HTMLElement | null, index: number, rowHeight: number): void {
   if (body === null) return;
   const top = body.getBoundingClientRect().top + index * rowHeight;
@@ -120,7 +120,7 @@ function showRow(body: HTMLElement | null, index: number, rowHeight: number): vo
   else if (top + rowHeight > window.innerHeight) window.scrollBy(0, top + rowHeight - window.innerHeight);
 }
 
-/** Chooses the rows in view, or lets go of all. */
+/** Selects the visible rows, or clears the selection. */
 function HeadCheck(props: { list: JobList; selection: Selection; from: number; to: number }): JSX.Element {
   const { list, selection, from, to } = props;
   const isOn = useComputed(() => !selection.isEmpty.value);
@@ -146,7 +146,7 @@ function idsBetween(list: JobList, from: number, to: number): string[] {
 
 interface RowProps {
   index: number;
-  /** undefined while it is on its way. */
+  /** undefined while loading. */
   job: WireJob | undefined;
   isSelected: boolean;
   list: JobList;

@@ -19,11 +19,11 @@ import { JobList } from './jobList.ts';
 import { JobTable } from './jobTable.tsx';
 import { Selection } from './selection.ts';
 
-/** Every job, searched, filtered, and changed by the thousand. */
+/** All jobs, with search, filters and bulk actions. */
 export function Jobs(): JSX.Element {
   const filters = readFilters(place.value.query);
   const key = JSON.stringify(filters);
-  /** Rises to read the list anew. */
+  /** Changes to reload the list. */
   const [turn, setTurn] = useState(0);
   const { list, openedAt } = useMemo(() => {
     const openedAt = now.peek();
@@ -38,27 +38,27 @@ export function Jobs(): JSX.Element {
       },
     });
     return { list: made, openedAt };
-    // The key stands for the filters.
+    // The key represents the filters.
   }, [key, turn]);
   const selection = useMemo(() => new Selection(), [key]);
   useEffect(() => () => list.close(), [list]);
-  const changes = { made: useSignal(0), heard: useSignal(0) };
+  const changes = { made: useSignal(0), seen: useSignal(0) };
   const shown = useRef({ list, filters });
   shown.current = { list, filters };
   useWaitingKeptTrue(shown);
-  // One for all lists, so that another filter misses nothing and asks for no snapshot.
+  // One for all lists, so that a change of filters misses nothing and needs no snapshot.
   useEffect(
     () =>
       feed.listen('jobs', {
-        // What happened before it is in no event any more, and the list may have been read before that.
+        // Earlier events are lost, and the list may have been loaded before them.
         snapshot: () => void shown.current.list.refresh(),
         event: ({ type, data }) => {
           const job = data as WireJob;
-          shown.current.list.hear(job, type === 'job.created');
-          if (isMatch(job, { ...shown.current.filters, status: [] })) changes.heard.value += 1;
+          shown.current.list.onEvent(job, type === 'job.created');
+          if (isMatch(job, { ...shown.current.filters, status: [] })) changes.seen.value += 1;
         },
       }),
-    [changes.heard],
+    [changes.seen],
   );
   const { total, isCapped, error, fresh } = list.state.value;
   const showFresh = (): void => {
@@ -121,7 +121,7 @@ export function Jobs(): JSX.Element {
   );
 }
 
-/** Why jobs wait changes without an event: while rows in view wait, they are read again this often, ms. */
+/** The reason of a wait changes without an event: while visible rows wait, they are reloaded this often, ms. */
 const waitingMs = 15_000;
 
 function useWaitingKeptTrue(shown: { current: { list: JobList } }): void {
@@ -138,11 +138,7 @@ function NoJobs({ isFiltered }: { isFiltered: boolean }): JSX.Element {
   if (!isFiltered) {
     return (
       <Empty icon="jobs" title="No jobs yet">
-        {may('client') ? (
-          <HowToSend />
-        ) : (
-          'Those that others send appear here; your key may look, and not send.'
-        )}
+        {may('client') ? <HowToSend /> : 'Jobs of others appear here; your key cannot create any.'}
       </Empty>
     );
   }

@@ -1,11 +1,11 @@
 import { go } from '../../router.ts';
 
-/** What does something of its own when it is pressed. */
+/** Elements that handle clicks themselves. */
 const controls = 'a, button, input, label, .check-cell';
 
 /**
- * Have a press anywhere in a row do what its link does: open it, or with Ctrl, Command or the middle button in a tab of its
- * own. A text that is selected by dragging opens nothing. For the keyboard there is the link. @returns what ends it.
+ * Make a click anywhere in a row act as on its link: open it, or with Ctrl, Command or the middle button in a new tab.
+ * Selecting text by dragging opens nothing. The keyboard uses the link. @returns a function that ends it.
  */
 export function openRowsIn(body: HTMLElement): () => void {
   const onClick = (event: MouseEvent): void => {
@@ -14,7 +14,7 @@ export function openRowsIn(body: HTMLElement): () => void {
     if (event.button === 1 || event.ctrlKey || event.metaKey) window.open(link.href, '_blank', 'noopener');
     else if (event.button === 0) go(link.pathname + link.search);
   };
-  // The middle button would begin to scroll.
+  // The middle button would start scrolling.
   const onDown = (event: MouseEvent): void => {
     if (event.button === 1 && linkOf(event) !== null) event.preventDefault();
   };
@@ -28,7 +28,7 @@ export function openRowsIn(body: HTMLElement): () => void {
   };
 }
 
-/** The link of the row that is pressed; null on what is a control itself. */
+/** The link of the clicked row; null on a control. */
 function linkOf({ target }: MouseEvent): HTMLAnchorElement | null {
   if (!(target instanceof Element) || target.closest(controls) !== null) return null;
   return target.closest('tr')?.querySelector('a') ?? null;

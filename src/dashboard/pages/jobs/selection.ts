@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 
-/** Which jobs of a list are chosen: some by their ids, or all that match. */
+/** The selected jobs of a list: some by their ids, or all that match. */
 export class Selection {
   readonly #ids = signal<ReadonlySet<string>>(new Set());
   readonly #isAll = signal(false);
@@ -16,8 +16,8 @@ export class Selection {
   }
 
   /**
-   * Choose a row, or let go of it.
-   * @param reach with it, all from the row chosen last: their ids, when Shift is held.
+   * Select or deselect a row.
+   * @param reach with Shift: returns the ids of the rows from the last selected one.
    */
   toggle(index: number, id: string, reach: ((from: number, to: number) => string[]) | null): void {
     const ids = new Set(this.#isAll.peek() ? [] : this.#ids.peek());

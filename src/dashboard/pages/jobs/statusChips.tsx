@@ -7,24 +7,28 @@ import { compact } from '../../components/text.ts';
 import { useStats } from '../../live/store.ts';
 import { setQuery } from '../../router.ts';
 import { api } from '../../session.ts';
-import { askFor, isNarrowed, type ListFilters } from './filters.ts';
+import { askFor, hasFilter, type ListFilters } from './filters.ts';
 
-/** What makes the counts of a narrowed list old. Each rises with a change. */
-export interface Changes {
-  /** The reader has changed jobs: the counts are read at once. */
+/** Signals that the counts of a filtered list are out of date. Each rises with a change. */
+export interface CountChanges {
+  /** The reader has changed jobs: the counts are reloaded at once. */
   made: ReadonlySignal<number>;
-  /** Jobs that fit the filters have changed otherwise: the counts are read from time to time. */
-  heard: ReadonlySignal<number>;
+  /** Events have changed matching jobs: the counts are reloaded from time to time. */
+  seen: ReadonlySignal<number>;
 }
 
-/** Between two readings for changes that are heard of, ms: each reading is five questions. */
+/** Between two reloads because of events, ms: each is five requests. */
 const everyMs = 5_000;
 
-/** A state each, with how many of the jobs that fit the other filters are in it. */
-export function StatusChips(props: { filters: ListFilters; now: number; changes: Changes }): JSX.Element {
+/** The statuses, each with the number of jobs that match the other filters. */
+export function StatusChips(props: {
+  filters: ListFilters;
+  now: number;
+  changes: CountChanges;
+}): JSX.Element {
   const { filters, now, changes } = props;
   const stats = useStats();
-  const isPlain = !isNarrowed(filters);
+  const isPlain = !hasFilter(filters);
   const narrowed = useNarrowedCounts(filters, now, changes);
   const counts = useComputed(() => stats.value?.jobs.by_status);
   return (
@@ -51,14 +55,14 @@ export function StatusChips(props: { filters: ListFilters; now: number; changes:
   );
 }
 
-/** The counts by status of the jobs that fit the other filters. Without any the live figures have them. */
+/** The counts by status of jobs that match the other filters. Without filters, the live figures have them. */
 function useNarrowedCounts(
   filters: ListFilters,
   now: number,
-  { made, heard }: Changes,
+  { made, seen }: CountChanges,
 ): ReadonlySignal<Record<string, string>> {
   const counts = useSignal<Record<string, string>>({});
-  const isPlain = !isNarrowed(filters);
+  const isPlain = !hasFilter(filters);
   const others = JSON.stringify({ ...filters, status: [] });
   useEffect(() => {
     counts.value = {};
@@ -79,23 +83,23 @@ function useNarrowedCounts(
               const text = `${compact(total)}${isCapped === true ? '+' : ''}`;
               if (!signal.aborted) counts.value = { ...counts.peek(), [status]: text };
             },
-            // The list itself says what is wrong.
+            // The list itself shows the error.
             () => {},
           );
       }
     };
     readAll();
-    let seen = heard.peek();
+    let countedAt = seen.peek();
     const timer = setInterval(() => {
-      if (document.hidden || heard.peek() === seen) return;
-      seen = heard.peek();
+      if (document.hidden || seen.peek() === countedAt) return;
+      countedAt = seen.peek();
       readAll();
     }, everyMs);
     return () => {
       clearInterval(timer);
       read.abort();
     };
-    // The text stands for the filters, the moment is that of the list.
-  }, [others, isPlain, now, made.value, heard, counts]);
+    // The text represents the filters, the time is that of the list.
+  }, [others, isPlain, now, made.value, seen, counts]);
   return counts;
 }

@@ -13,19 +13,19 @@ const fields: readonly { name: keyof BoundTexts; label: string; example: string;
     name: 'names',
     label: 'Names of its workers',
     example: 'gpu-*, box-1',
-    hint: 'A star stands for any text. Empty: any name.',
+    hint: '* matches any text. Empty: any name.',
   },
   {
     name: 'tags',
     label: 'Tags',
     example: 'eu, gpu',
-    hint: 'Its workers carry no others. Empty: any; a hyphen: none.',
+    hint: 'Its workers may have only these tags. Empty: any; a hyphen: none.',
   },
   {
     name: 'providers',
     label: 'Providers',
     example: 'vllm, ollama',
-    hint: 'Its workers serve no others. Empty: any.',
+    hint: 'Its workers may serve only these. Empty: any.',
   },
   {
     name: 'slots',
@@ -35,7 +35,7 @@ const fields: readonly { name: keyof BoundTexts; label: string; example: string;
   },
 ];
 
-/** What the workers of a key may say of themselves. */
+/** The fields for what a key's workers may declare. */
 export function BoundFields({ texts }: { texts: Signal<BoundTexts> }): JSX.Element {
   return (
     <>
@@ -86,8 +86,7 @@ export function BindKey(props: { of: WireKey; onBound(): void; onClose(): void }
   return (
     <Dialog title={`Change ${props.of.name ?? 'this key'}`} actions={actions} onClose={props.onClose}>
       <p>
-        It holds at once: workers that go beyond it are disconnected, and the others share the slots that
-        there are.
+        It takes effect at once: workers outside the bounds are disconnected, and the others share the slots.
       </p>
       <BoundFields texts={texts} />
       <Problem text={problem.value} />

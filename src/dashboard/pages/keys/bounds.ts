@@ -1,7 +1,7 @@
 import { slotsMax } from '../../../domain/limits.ts';
 import type { WireKeyBounds } from '../../../domain/wire/key.ts';
 
-/** What a worker key is bound to, as it is typed: names with commas between, an empty text for not bound. */
+/** The bounds of a worker key as typed: names separated by commas, an empty text for no bound. */
 export interface BoundTexts {
   names: string;
   tags: string;
@@ -11,7 +11,7 @@ export interface BoundTexts {
 
 export const noBounds: BoundTexts = { names: '', tags: '', providers: '', slots: '' };
 
-/** Allows no tags at all, which an empty text does not say. */
+/** Allows no tags at all, which an empty text cannot express. */
 const noTags = '-';
 
 export function textsOf({ name_patterns, tags, providers, max_concurrency }: WireKeyBounds): BoundTexts {
@@ -23,7 +23,7 @@ export function textsOf({ name_patterns, tags, providers, max_concurrency }: Wir
   };
 }
 
-/** @returns what is wrong with what was typed, as a sentence. */
+/** @returns the bounds, or a sentence about what is wrong with the input. */
 export function boundsOf({ names, tags, providers, slots }: BoundTexts): WireKeyBounds | string {
   const count = Number(slots.trim());
   if (slots.trim() !== '' && !(Number.isInteger(count) && count >= 0 && count <= slotsMax)) {
@@ -45,7 +45,7 @@ function listOf(text: string): string[] | null {
   return items.length === 0 ? null : items;
 }
 
-/** What a key is bound to, in a few words; null when it is not. */
+/** The bounds of a key in a few words; null when it has none. */
 export function boundsText({
   name_patterns,
   tags,

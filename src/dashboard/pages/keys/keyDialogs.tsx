@@ -63,7 +63,7 @@ export function CreateKey(props: { onMade(key: WireNewKey): void; onClose(): voi
           placeholder="gpu-box-1"
           onInput={({ currentTarget }) => (name.value = currentTarget.value)}
         />
-        <span class="hint">Who will use it; to tell it from others later.</span>
+        <span class="hint">Who will use it, to recognise it later.</span>
       </label>
       <fieldset class="choices">
         <legend>Role</legend>
@@ -84,7 +84,7 @@ export function CreateKey(props: { onMade(key: WireNewKey): void; onClose(): voi
       </fieldset>
       {role.value === 'worker' ? (
         <details>
-          <summary>What its workers may be</summary>
+          <summary>Bounds of its workers</summary>
           <BoundFields texts={texts} />
         </details>
       ) : null}
@@ -134,7 +134,7 @@ export function RotateKey(props: {
   );
   return (
     <Dialog title={`Rotate ${props.of.name ?? 'this key'}`} actions={actions} onClose={props.onClose}>
-      <p>It gets a new secret, shown once. Give that to whoever uses the key before the old one ends.</p>
+      <p>It gets a new secret, shown once. Replace the old one wherever the key is used before it expires.</p>
       <label class="field">
         The old secret is taken for
         <select
@@ -153,7 +153,7 @@ export function RotateKey(props: {
   );
 }
 
-/** The secret, this once. */
+/** The secret, shown once. */
 export function ShowSecret({ of, onClose }: { of: WireNewKey; onClose(): void }): JSX.Element {
   const actions = (
     <Button kind="primary" onClick={onClose}>

@@ -11,7 +11,7 @@ import { useLoaded } from '../../components/resource.ts';
 import { Empty, Failure, Loading } from '../../components/states.tsx';
 import { TableHead } from '../../components/tableHead.tsx';
 import { Time } from '../../components/time.tsx';
-import { told } from '../../components/toasts.tsx';
+import { notify } from '../../components/toasts.tsx';
 import { now } from '../../live/clock.ts';
 import { api } from '../../session.ts';
 import { BindKey } from './boundFields.tsx';
@@ -26,7 +26,7 @@ type Open =
   | { dialog: 'secret'; key: WireNewKey }
   | { dialog: 'sessions'; keyId: string; title: string };
 
-/** Who may ask the coordinator, and what. */
+/** The API keys and their roles. */
 export function Keys(): JSX.Element {
   const { loaded, reload } = useLoaded('keys', () => api.peek().keys());
   const { loaded: sessions, reload: reloadSessions } = useLoaded('sessions', () => api.peek().sessions());
@@ -51,7 +51,7 @@ export function Keys(): JSX.Element {
     });
     if (!isAgreed) return;
     await api.peek().revokeKey(key.id);
-    told(`${nameOf(key)} is revoked`);
+    notify(`${nameOf(key)} is revoked`);
     reload();
     reloadSessions();
   };
@@ -119,7 +119,7 @@ export function Keys(): JSX.Element {
         <BindKey
           of={shown.key}
           onBound={() => {
-            told(`${nameOf(shown.key)} is changed`);
+            notify(`${nameOf(shown.key)} is changed`);
             close();
             reload();
           }}
@@ -156,7 +156,7 @@ const columns = [
 
 function KeyTable(props: {
   keys: readonly WireKey[];
-  /** How many sessions a key has, by its id; null when that is not known. */
+  /** How many sessions a key has, by its id; null when unknown. */
   sessionsOf(keyId: string): number | null;
   onSessions(key: WireKey): void;
   onRevoke(key: WireKey): Promise<void>;
@@ -215,7 +215,7 @@ function KeyTable(props: {
   );
 }
 
-/** How many browsers are signed in with a key, and the way to them. */
+/** How many browsers are signed in with a key, with a link to them. */
 function SessionCount({ count, onClick }: { count: number | null; onClick(): void }): JSX.Element {
   if (count === null) return <span class="faint">–</span>;
   if (count === 0) return <span class="faint">none</span>;
@@ -237,7 +237,7 @@ function Ends({ at }: { at: string | null }): JSX.Element {
   );
 }
 
-/** How long whoever still has the secret of before is let in. */
+/** Until when the previous secret is valid. */
 function OldSecret({ until }: { until: string | null }): JSX.Element {
   if (until === null || Date.parse(until) <= now.value) return <span class="faint">none</span>;
   return (

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { Icon } from '../../components/icons.tsx';
 
-/** What is wrong with what was asked for, where it was asked. */
+/** What is wrong with the input, shown beside it. */
 export function Problem({ text }: { text: string | null }): JSX.Element {
   return (
     <div role="alert">

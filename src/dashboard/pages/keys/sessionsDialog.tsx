@@ -6,13 +6,13 @@ import { Dialog } from '../../components/dialog.tsx';
 import { useLoaded } from '../../components/resource.ts';
 import { Failure, Loading } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
-import { told } from '../../components/toasts.tsx';
+import { notify } from '../../components/toasts.tsx';
 import { api, keyId, signOutEverywhere } from '../../session.ts';
 
-/** Whether the reader looks at the sessions of the key that they are signed in with. */
+/** Whether the dialog with the sessions of the reader's own key is open. */
 export const areOwnSessionsOpen = signal(false);
 
-/** The sessions of the reader's own key, where they are asked for. */
+/** The sessions of the reader's own key, while the dialog is open. */
 export function OwnSessions(): JSX.Element | null {
   if (!areOwnSessionsOpen.value || keyId.value === null) return null;
   return (
@@ -26,7 +26,7 @@ export function OwnSessions(): JSX.Element | null {
   );
 }
 
-/** Where a key is signed in, and a way to end that. @param props.onEnded called after one was ended. */
+/** The sessions of a key, with buttons to end them. @param props.onEnded called after one was ended. */
 export function SessionsDialog(props: {
   keyId: string;
   title: string;
@@ -42,7 +42,7 @@ export function SessionsDialog(props: {
       return;
     }
     await api.peek().endSession(id);
-    told('The session is ended');
+    notify('The session is ended');
     reload();
     props.onEnded?.();
   };

@@ -8,12 +8,12 @@ import type { Change } from './useMachines.ts';
 
 const shownMax = 15;
 
-/** What just happened to the actors of a machine, newest first. Told while the page is open, and not kept. */
+/** The latest changes of a machine's actors, newest first. Collected while the page is open, and not kept. */
 export function Changes({ changes }: { changes: readonly Change[] }): JSX.Element {
   return (
     <Card title="What just happened" class="machine-changes">
       {changes.length === 0 ? (
-        <Empty title="Nothing yet">Changes of state stand here as they happen.</Empty>
+        <Empty title="Nothing yet">Changes of state appear here as they happen.</Empty>
       ) : (
         <ol class="change-list">
           {changes.slice(0, shownMax).map((change) => (

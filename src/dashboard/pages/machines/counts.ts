@@ -3,7 +3,7 @@ import type { MachineCounts, MachineName } from '../../../domain/machine.ts';
 import { machineNames } from '../../../domain/machine.ts';
 import { withAncestors } from '../../statechart/visits.ts';
 
-/** The counts after an actor has gone from one state to another. Never below none: the snapshot may know it already. */
+/** The counts after an actor changed its state. Never negative: the snapshot may already include it. */
 export function moved(counts: MachineCounts, { machine, from, to }: WireTransition): MachineCounts {
   const name = machineNames.find((known) => known === machine);
   if (name === undefined) return counts;
@@ -13,7 +13,7 @@ export function moved(counts: MachineCounts, { machine, from, to }: WireTransiti
   return { ...counts, [name]: states };
 }
 
-/** How many are in each state, those around others included. */
+/** How many actors are in each state, including its children. */
 export function countsByPath(counts: MachineCounts, machine: MachineName): Map<string, number> {
   const byPath = new Map<string, number>();
   for (const [state, count] of Object.entries(counts[machine])) {

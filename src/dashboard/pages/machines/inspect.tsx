@@ -11,12 +11,12 @@ import { feed } from '../../live/browserFeed.ts';
 import { place, setQuery } from '../../router.ts';
 import { keyOf, type Numbered, type Seen, seenOf, withInspected } from './inspection.ts';
 
-/** At most so often the list is drawn anew, ms. */
+/** The shortest interval between two renderings of the list, ms. */
 const paceMs = 250;
-/** Of an actor that is busy the newest say enough. */
+/** For a busy actor the latest are enough. */
 const shownMax = 50;
 
-/** What the actors of a machine do, event by event, with what each knows after it: for maintainers. */
+/** The events of a machine's actors, with the snapshot after each: for maintainers. */
 export function Inspect({ machine }: { machine: MachineName }): JSX.Element {
   const seen = useInspection().value;
   const chosen = place.value.query.get('actor');
@@ -33,7 +33,7 @@ export function Inspect({ machine }: { machine: MachineName }): JSX.Element {
   );
 }
 
-/** Whether the lists stay as they are; what happens meanwhile is shown afterwards. */
+/** Whether the lists are frozen; events meanwhile are shown afterwards. */
 const isHeld = signal(false);
 
 function Hold(): JSX.Element {
@@ -117,7 +117,7 @@ function Choice(props: { label: string; hint?: string; isChosen: boolean; choose
   );
 }
 
-/** Opened it shows the event and the snapshot after it, as far as they belong to nobody. */
+/** Expanded, it shows the event and the snapshot after it, without user data. */
 function Event({ event, withActor }: { event: Numbered; withActor: boolean }): JSX.Element {
   const { from, to } = event;
   return (
@@ -138,7 +138,7 @@ function Event({ event, withActor }: { event: Numbered; withActor: boolean }): J
   );
 }
 
-/** null until it is known. */
+/** null until it is loaded. */
 function useInspection(): ReadonlySignal<Seen | null> {
   const shown = useSignal<Seen | null>(null);
   useEffect(() => {
@@ -153,7 +153,7 @@ function useInspection(): ReadonlySignal<Seen | null> {
       if (!isHeld.peek() || shown.peek() === null) shown.value = seen;
     };
     const end = feed.listen('inspect', {
-      // What our own coordinator sends is of the types that docs/live-events.md says.
+      // The coordinator's frames have the types of docs/live-events.md.
       snapshot: (data) => {
         seen = seenOf(data as WireInspection);
         fresh = [];

@@ -1,16 +1,16 @@
 import type { MachineName } from '../../../domain/machine.ts';
 import type { WireInspected, WireInspectedActor, WireInspection } from '../../../domain/wire/machine.ts';
 
-/** Those that a page keeps; the coordinator keeps as many. */
+/** The maximum kept by a page, as by the coordinator. */
 const actorsMax = 200;
 const eventsMax = 300;
 
-/** An event with a number of its own, so that a list knows it again. */
+/** An event with a number of its own, as its key in a list. */
 export interface Numbered extends WireInspected {
   place: number;
 }
 
-/** What the page knows of the actors; the newest first. */
+/** The actors known to the page; the newest first. */
 export interface Seen {
   isOn: boolean;
   actors: readonly WireInspectedActor[];
@@ -22,13 +22,13 @@ export function seenOf({ enabled, actors, events }: WireInspection): Seen {
   return { isOn: enabled, actors, events: numbered.reverse() };
 }
 
-/** What is known once these events have happened, oldest first. */
+/** The state after these events, oldest first. */
 export function withInspected(seen: Seen, events: readonly WireInspected[]): Seen {
   const actors = new Map(seen.actors.map((actor) => [keyOf(actor), actor]));
   for (const { machine, actor_id, to, at } of events) {
     const key = keyOf({ machine, actor_id });
     const known = actors.get(key);
-    // Set anew, so that it is the last one in the order of the map.
+    // Deleted first, so that it becomes the last one of the map.
     actors.delete(key);
     actors.set(key, {
       machine,
@@ -49,7 +49,7 @@ export function withInspected(seen: Seen, events: readonly WireInspected[]): See
   };
 }
 
-/** One actor among all of them, also in the address: `job 019a…`. */
+/** The key of an actor among all of them, also in the address: `job 019a…`. */
 export function keyOf({ machine, actor_id }: { machine: MachineName; actor_id: string }): string {
   return `${machine} ${actor_id}`;
 }

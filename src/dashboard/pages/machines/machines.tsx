@@ -24,7 +24,7 @@ interface Look {
   title: string;
   /** `1 job`, `2 jobs`; null where there is just one. */
   actor: string | null;
-  /** The list of those that are in a state; null where there is none. */
+  /** The list of actors in a state; null where there is none. */
   hrefOf(path: string): string | null;
 }
 
@@ -41,13 +41,13 @@ const looks: Record<MachineName, Look> = {
   supervisor: { chart: supervisorChart, title: 'Coordinator', actor: null, hrefOf: () => null },
 };
 
-/** The jobs in a state; null for one that is left at once, where nobody rests. */
+/** The jobs in a state; null for a transient one, in which no job rests. */
 function jobsIn(state: string): string | null {
   if (jobStatuses.some((status) => status === state)) return href('/jobs', { status: state });
   return innerStates.some((inner) => inner === state) ? href('/jobs', { state }) : null;
 }
 
-/** Every machine, drawn from its own definition, with how many actors are in each state now. */
+/** Every machine, drawn from its own definition, with the number of actors in each state. */
 export function Machines({ params }: { params: Record<string, string> }): JSX.Element {
   const machines = useMachines();
   const name = params.name === undefined ? 'job' : machineNames.find((known) => known === params.name);
@@ -117,7 +117,7 @@ function notesOf(
   return new Map(
     states.flatMap(({ path, kind }): [string, StateNote][] => {
       const here = byPath.get(path);
-      // Nothing rests in a state that is left at once.
+      // No actor rests in a transient state.
       if (kind === 'transient' || here === undefined) return [];
       return [[path, { figures: compact(here), spoken: `${plural(here, actor)} now`, isUsed: here > 0 }]];
     }),

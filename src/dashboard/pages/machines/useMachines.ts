@@ -5,26 +5,26 @@ import type { MachineCounts } from '../../../domain/machine.ts';
 import { feed } from '../../live/browserFeed.ts';
 import { moved, withNewest } from './counts.ts';
 
-/** A change of state that was just told. */
+/** A change of state from an event. */
 export interface Change extends WireTransition {
   seq: number;
   at: string;
 }
 
 export interface Machines {
-  /** null until it is known. */
+  /** null until it is loaded. */
   counts: MachineCounts | null;
   /** The last changes of all machines, newest first. */
   changes: readonly Change[];
 }
 
-/** At most so often the page is drawn anew, ms. */
+/** The shortest interval between two renderings, ms. */
 const paceMs = 250;
-/** A snapshot may hold what the events after it tell again, so the counts are asked for anew now and then, ms. */
+/** A snapshot may already include the events after it, so the counts are reloaded regularly, ms. */
 const refreshMs = 10_000;
 const changesMax = 200;
 
-/** How many actors are in each state now, and what just happened to them. */
+/** How many actors are in each state, and their latest changes. */
 export function useMachines(): ReadonlySignal<Machines> {
   const shown = useSignal<Machines>({ counts: null, changes: [] });
   useEffect(() => {
@@ -37,7 +37,7 @@ export function useMachines(): ReadonlySignal<Machines> {
       fresh = [];
     };
     const end = feed.listen('machines', {
-      // What our own coordinator sends is of the types that docs/live-events.md says.
+      // The coordinator's frames have the types of docs/live-events.md.
       snapshot: (data) => {
         counts = data as MachineCounts;
         timer ??= setTimeout(show, 0);
@@ -51,7 +51,7 @@ export function useMachines(): ReadonlySignal<Machines> {
         timer ??= setTimeout(show, paceMs);
       },
     });
-    // One more listener brings a snapshot for all of them.
+    // Another listener causes a snapshot for all of them.
     const refresh = setInterval(() => feed.listen('machines', { snapshot() {}, event() {} })(), refreshMs);
     return () => {
       end();

@@ -1,8 +1,8 @@
 import type { DispatchBody, WireJob } from '../../../domain/wire/job.ts';
 
-/** A job as it is being written: what stands in each field. */
+/** A job being written: the contents of each field. */
 export interface Draft {
-  /** Whether it has messages in place of a prompt. */
+  /** Whether it has messages instead of a prompt. */
   isChat: boolean;
   prompt: string;
   /** JSON. */
@@ -23,7 +23,7 @@ export interface Draft {
 
 export type DraftField = Exclude<keyof Draft, 'isChat'>;
 
-/** What is wrong, by field; what belongs to none stands under `form`. */
+/** What is wrong, by field; `form` for what belongs to no field. */
 export type Problems = Partial<Record<DraftField | 'form', string>>;
 
 export const emptyDraft: Draft = {
@@ -41,7 +41,7 @@ export const emptyDraft: Draft = {
   timeout: '',
 };
 
-/** What another job was asked for, to be changed and sent again. */
+/** The request of another job, to be changed and sent again. */
 export function draftOf(job: WireJob): Draft {
   const { params, metadata, messages } = job;
   return {
@@ -62,17 +62,14 @@ export function draftOf(job: WireJob): Draft {
   };
 }
 
-/**
- * The body to send. Only what cannot be sent at all is judged here, JSON that is none; everything else is the
- * coordinator's to say.
- */
+/** The body to send. Checks only for invalid JSON; the coordinator validates everything else. */
 export function bodyOf(draft: Draft): { body: DispatchBody; problems: Problems } {
   const problems: Problems = {};
   const json = (field: 'messages' | 'params'): unknown => {
     try {
       return JSON.parse(draft[field]);
     } catch (error) {
-      problems[field] = `is no JSON: ${error instanceof Error ? error.message : String(error)}`;
+      problems[field] = `is not JSON: ${error instanceof Error ? error.message : String(error)}`;
       return undefined;
     }
   };
@@ -96,7 +93,7 @@ export function bodyOf(draft: Draft): { body: DispatchBody; problems: Problems }
     metadata: metadataOf(draft.metadata, problems),
     timeout_seconds: timeout === undefined ? undefined : Number(timeout),
   };
-  // What is left out has the coordinator's default; what does not fit it will name.
+  // Absent fields have the coordinator's defaults, which it checks itself.
   const sent = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
   return { body: sent as DispatchBody, problems };
 }
@@ -106,7 +103,7 @@ function metadataOf(text: string, problems: Problems): Record<string, string> | 
   if (lines.length === 0) return undefined;
   const entries = lines.map((line): [string, string] => {
     const at = line.indexOf('=');
-    if (at < 1) problems.metadata = `“${line.trim()}” is no name=value`;
+    if (at < 1) problems.metadata = `“${line.trim()}” is not name=value`;
     return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
   });
   return Object.fromEntries(entries);
@@ -126,7 +123,7 @@ const fieldOf: Record<string, DraftField> = {
   timeout_seconds: 'timeout',
 };
 
-/** What the coordinator said is wrong, at the fields that it named: `tags[0]` is one of `tags`. */
+/** The coordinator's errors, at the fields that it named: `tags[0]` belongs to `tags`. */
 export function problemsOf(detail: string, errors: readonly { field: string; message: string }[]): Problems {
   const problems: Problems = {};
   for (const { field, message } of errors) {
@@ -138,7 +135,7 @@ export function problemsOf(detail: string, errors: readonly { field: string; mes
   return errors.length === 0 ? { form: detail } : problems;
 }
 
-/** Sixteen random bytes as text: the same job sent twice by accident is made once. */
+/** Sixteen random bytes as text: a job sent twice by accident is created once. */
 export function newIdempotencyKey(
   random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>,
 ): string {

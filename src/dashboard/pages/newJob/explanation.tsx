@@ -6,14 +6,14 @@ import { Time } from '../../components/time.tsx';
 const outcomes = { chosen: 'chosen', skipped: 'skipped', not_needed: 'not needed' } as const;
 const tones = { chosen: 'good', skipped: 'warn', not_needed: 'neutral' } as const;
 
-/** Where a job would go now, and why not elsewhere. */
+/** Where a job would run now, and why not elsewhere. */
 export function Explanation({ of }: { of: WireRouteExplanation }): JSX.Element {
   const { chosen, why, members } = of;
   return (
     <Card title="It would go">
       <p role="status">
         {chosen === null ? (
-          <strong>nowhere: every way is closed</strong>
+          <strong>nowhere: no target is available</strong>
         ) : (
           <>
             to <strong>{chosen.provider}</strong>

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
 
-/** A field with its label, a hint, and what is wrong with it. With `lines` it takes several. */
+/** A field with its label, a hint, and its error. With `lines` it has several lines. */
 export function Field(props: {
   name: string;
   label: string;
   value: string;
   problem: string | undefined;
   hint?: string;
-  /** Offered while typing; others may be typed too. */
+  /** Suggestions; other values are allowed. */
   options?: readonly string[];
   lines?: number;
   isCode?: boolean;

@@ -8,7 +8,7 @@ import { Icon } from '../../components/icons.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { useLoaded } from '../../components/resource.ts';
 import { Empty, Failure, Loading } from '../../components/states.tsx';
-import { explain, told } from '../../components/toasts.tsx';
+import { explain, notify } from '../../components/toasts.tsx';
 import { useWorkers } from '../../live/store.ts';
 import { go, href, place } from '../../router.ts';
 import { api, may } from '../../session.ts';
@@ -26,7 +26,7 @@ import { Explanation } from './explanation.tsx';
 import { Field } from './field.tsx';
 import { suggestionsOf } from './suggestions.ts';
 
-/** Write a job and send it, from nothing or from another one. */
+/** Write and send a job, from scratch or from another one. */
 export function NewJob(): JSX.Element {
   const from = place.value.query.get('from');
   const { loaded, reload } = useLoaded(from ?? '', async () =>
@@ -36,8 +36,8 @@ export function NewJob(): JSX.Element {
   if (!may('client')) {
     return (
       <Page title="New job">
-        <Empty icon="keys" title="Your key may look, and not send jobs">
-          <p>An admin can make one of the role client.</p>
+        <Empty icon="keys" title="Your key can read, but not create jobs">
+          <p>An admin can create one with the role client.</p>
         </Empty>
       </Page>
     );
@@ -59,7 +59,7 @@ function Form({ start, from }: { start: Draft; from: string | null }): JSX.Eleme
   const explanation = useSignal<WireRouteExplanation | null>(null);
   const ownKey = useSignal('');
   const place = useRef<HTMLFormElement>(null);
-  /** What was sent last: the same again, after no answer came, has the same key. */
+  /** The last request: repeating it after a missing answer uses the same key. */
   const last = useRef<{ text: string; key: string } | null>(null);
   const workers = useWorkers();
   const { provider, isChat } = draft.value;
@@ -102,7 +102,7 @@ function Form({ start, from }: { start: Draft; from: string | null }): JSX.Eleme
             : newIdempotencyKey((bytes) => crypto.getRandomValues(bytes));
       last.current = { text, key };
       const job = await api.peek().dispatch(body, { idempotencyKey: key });
-      told('The job is in the queue');
+      notify('The job is in the queue');
       go(href(`/jobs/${job.id}`));
     });
   const preview = (): Promise<void> =>
@@ -164,7 +164,7 @@ function Form({ start, from }: { start: Draft; from: string | null }): JSX.Eleme
               : field('prompt', 'Prompt', { lines: 6 })}
             {field('input', 'Input', {
               lines: 5,
-              hint: 'The text that the prompt is about; may be left out.',
+              hint: 'The text that the prompt is about. Optional.',
             })}
           </div>
         </Card>
@@ -173,9 +173,9 @@ function Form({ start, from }: { start: Draft; from: string | null }): JSX.Eleme
             <div class="form-fields pairs">
               {field('provider', 'Provider', {
                 options: known.providers,
-                hint: 'Left out: routing decides.',
+                hint: 'Empty: routing decides.',
               })}
-              {field('model', 'Model', { options: known.models, hint: 'Left out: the provider’s own.' })}
+              {field('model', 'Model', { options: known.models, hint: 'Empty: the provider’s default.' })}
               {field('priority', 'Priority', { options: ['critical', 'high', 'normal', 'low'] })}
               {field('tier', 'Tier')}
             </div>

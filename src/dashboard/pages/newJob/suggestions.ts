@@ -1,6 +1,6 @@
 import type { WireWorker } from '../../../domain/wire/worker.ts';
 
-/** What connected workers offer, sorted: every provider, and the models of the one that is chosen or of all. */
+/** The offers of connected workers, sorted: every provider, and the models of the selected one or of all. */
 export function suggestionsOf(
   workers: readonly WireWorker[],
   provider: string,

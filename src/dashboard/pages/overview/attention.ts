@@ -12,10 +12,10 @@ const faultAdvice: Record<Fault, string> = {
   loading: 'Its jobs wait until the model is loaded.',
   refused: 'Give it a valid key and restart it.',
   missing: 'Load the model there, or correct its name.',
-  failing: 'Look into the log of its model server.',
+  failing: 'Check the log of its model server.',
 };
 
-/** Something that somebody should look at, and where to do something about it. */
+/** A problem that needs a decision, with a link to act on it. */
 export interface Attention {
   key: string;
   kind: Kind | 'single';
@@ -27,13 +27,13 @@ export interface Attention {
   query?: Record<string, string>;
 }
 
-/** Kinds of which there can be one for each provider or worker. */
+/** Kinds that can occur once for each provider or worker. */
 type Kind = 'unserved' | 'idle' | 'long' | 'open' | 'limited' | 'unhandled' | 'aside' | 'gone' | 'shut';
 
-/** Lines of one kind; with more of them there is one line that counts them. */
+/** Lines of one kind; beyond this there is one line with a count. */
 const linesMax = 3;
-/** A worker that left longer ago is one that somebody has switched off, ms. */
-const leftLatelyMs = 3_600_000;
+/** A worker that left longer ago was probably switched off, ms. */
+const leftRecentlyMs = 3_600_000;
 
 /** What needs attention, the worst first. */
 export function attentionOf(
@@ -92,12 +92,12 @@ const summaries: Record<Kind, (many: number) => Summary> = {
   }),
   open: (many) => ({
     text: `${plural(many, 'provider')} stopped: too many attempts failed`,
-    advice: 'See why. Each is tried again by itself, or at once when you reset it.',
+    advice: 'See why. Each is retried automatically, or at once when you reset it.',
     path: '/providers',
   }),
   limited: (many) => ({
-    text: `${plural(many, 'provider')} answered that their limit is reached`,
-    advice: 'They are tried again by themselves.',
+    text: `${plural(many, 'provider')} reported that their limit is reached`,
+    advice: 'They are retried automatically.',
     path: '/providers',
   }),
   aside: (many) => ({
@@ -112,7 +112,7 @@ const summaries: Record<Kind, (many: number) => Summary> = {
   }),
 };
 
-/** Clients and workers name things as they like: at most `linesMax` lines of each kind, or one that counts. */
+/** Names are chosen by clients and workers: at most `linesMax` lines of each kind, or one with a count. */
 function summedUp(found: readonly Attention[]): Attention[] {
   return [...Map.groupBy(found, ({ kind }) => kind)].flatMap(([kind, all]) => {
     const [first] = all;
@@ -139,7 +139,7 @@ function ofCoordinator({ queue, coordinator: { store, status } }: WireStats): At
       kind: 'single',
       tone: 'warn',
       text: pausedQueueText(queue),
-      advice: 'Jobs wait until an operator resumes it; running jobs go on.',
+      advice: 'Jobs wait until an operator resumes it; running jobs continue.',
       path: '/',
     });
   }
@@ -184,7 +184,7 @@ function ofProviders(providers: readonly WireProvider[]): Attention[] {
           kind: 'open',
           tone: 'bad',
           text: `${name} is stopped: too many attempts failed`,
-          advice: 'See why. It is tried again by itself, or at once when you reset it.',
+          advice: 'See why. It is retried automatically, or at once when you reset it.',
           path: '/providers',
         },
       ];
@@ -200,8 +200,8 @@ function ofProviders(providers: readonly WireProvider[]): Attention[] {
         key: `limited ${name}`,
         kind: 'limited',
         tone: 'warn',
-        text: `${name} answered that its limit is reached`,
-        advice: 'It is tried again by itself.',
+        text: `${name} reported that its limit is reached`,
+        advice: 'It is retried automatically.',
         path: '/providers',
       },
     ];
@@ -224,7 +224,7 @@ function ofWorkers(workers: readonly WireWorker[], now: number): Attention[] {
     }
     if (last === null) return [];
     const agoMs = now - Date.parse(last);
-    if (agoMs > leftLatelyMs && running === 0) return [];
+    if (agoMs > leftRecentlyMs && running === 0) return [];
     const text = `Worker ${name} disconnected ${humanDuration(agoMs)} ago`;
     const advice = 'Start it again, or forget it.';
     return [{ key: `gone ${id}`, kind: 'gone', tone: 'warn', text, advice, path }];

@@ -13,12 +13,12 @@ const whole = (value: number): string => compact(Math.round(value));
 const ms = (value: number): string => (value === 0 ? '0' : humanDuration(value));
 
 const dayClock = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', hourCycle: 'h23' });
-/** Within a day the time says which moment is meant; within a week the day is part of it. */
+/** Within a day the time is enough; within a week the day is needed too. */
 const timeOf: Partial<Record<StatsRange, (seconds: number) => string>> = {
   week: (seconds) => dayClock.format(seconds * 1000),
 };
 
-/** How things went over the last hour, day or week; which of them is in the address. */
+/** The last hour, day or week in charts; the address selects which. */
 export function Charts(): JSX.Element {
   const asked = place.value.query.get('range');
   const range = statsRanges.find((one) => one === asked) ?? 'hour';

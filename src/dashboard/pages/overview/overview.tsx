@@ -21,7 +21,7 @@ import { Charts } from './charts.tsx';
 
 const costEveryMs = 30_000;
 
-/** What the coordinator does now, what it did in the last hour, day or week, and what needs attention. */
+/** The coordinator's current state, its last hour, day or week, and what needs attention. */
 export function Overview(): JSX.Element {
   const stats = useStats();
   if (stats.value === null) {
@@ -152,7 +152,7 @@ function AttentionList({ stats }: { stats: WireStats }): JSX.Element {
     [...(providers.value?.values() ?? [])],
     now.value,
   );
-  // Before the workers are known every provider would seem to have none.
+  // Before the workers are loaded every provider would seem to have none.
   if (workers.value === null) return <Loading lines={1} label="Loading what needs attention" />;
   if (found.length === 0) {
     return (
@@ -179,7 +179,7 @@ function AttentionList({ stats }: { stats: WireStats }): JSX.Element {
   );
 }
 
-/** Every slot a cell, lit while a job has it. */
+/** Every slot a cell, lit when in use. */
 function Slots({ stats: { slots } }: { stats: WireStats }): JSX.Element {
   return (
     <Card

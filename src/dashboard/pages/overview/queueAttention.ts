@@ -5,13 +5,15 @@ import { humanDuration } from '../../../lib/humanTime.ts';
 import { count, plural } from '../../components/text.ts';
 import type { Attention } from './attention.ts';
 
-/** Jobs that have waited longer are reported although workers take their kind, ms. */
+/** Jobs that have waited longer are reported although workers take jobs like them, ms. */
 const longWaitMs = 300_000;
-/** The coordinator reports so many groups by name, and the smaller ones together under one that is not a provider. */
+/**
+ * The coordinator reports this many groups by name, and merges the smaller ones under a name that is not a provider.
+ */
 const groupsMax = 100;
 const otherGroups = 'other';
 
-/** A provider for which jobs wait, with all that could be in their way. */
+/** A provider with waiting jobs, and everything that may delay them. */
 interface Lane {
   name: string;
   waiting: number;
@@ -20,7 +22,7 @@ interface Lane {
   serving: readonly WireWorker[];
   /** Those of them that take jobs. */
   taking: readonly WireWorker[];
-  /** Requests under way. */
+  /** Running requests. */
   taken: number;
   free: number;
   provider: WireProvider | undefined;
@@ -32,7 +34,7 @@ export function attentionOfQueue(
   workers: readonly WireWorker[],
   providers: readonly WireProvider[],
 ): Attention[] {
-  // While the coordinator hands out nothing, that is the reason for every wait, and it has a line of its own.
+  // While the coordinator assigns no jobs, that is the reason for every wait, and it has its own line.
   if (stats.coordinator.status !== 'accepting') return [];
   return lanesOf(stats, workers, providers).flatMap((lane) => attentionOfLane(lane) ?? []);
 }
@@ -108,16 +110,16 @@ function idleAdvice(serving: readonly WireWorker[]): string {
   return 'They are shutting down: start a worker for it.';
 }
 
-/** What would end a long wait. More slots do only when nothing but slots is missing. */
+/** What would end a long wait. More slots help only when nothing else is missing. */
 function longAdvice({ name, taking, serving, taken, free, provider }: Lane): string {
   if (provider?.status === 'limited') {
-    return 'Its limit is reached, so more slots do not help. It is tried again by itself; a higher limit at the provider helps.';
+    return 'Its limit is reached, so more slots do not help. It is retried automatically; a higher limit at the provider helps.';
   }
   if (provider?.status === 'open') {
     return 'It is stopped after failures, so more slots do not help. See why, fix that, and reset it.';
   }
   if (provider?.status === 'probing')
-    return 'One job is sent to see whether it is back; the others wait for that.';
+    return 'One job is sent to see whether it works again; the others wait for that.';
   const most = provider?.max_concurrent ?? null;
   if (most !== null && taken >= most) {
     return `Its max_concurrent of ${count(most)} is reached, so more slots do not help. Raise it if the provider takes more.`;

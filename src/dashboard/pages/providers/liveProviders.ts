@@ -1,13 +1,13 @@
 import type { WireProvider } from '../../../domain/wire/provider.ts';
 import type { WireStats } from '../../../domain/wire/stats.ts';
 
-/** A provider with what the figures of each second say of it. */
+/** A provider with the live figures about it. */
 export interface ShownProvider extends WireProvider {
-  /** Ready jobs that ask for it by name. */
+  /** Ready jobs that request it by name. */
   waiting: number;
 }
 
-/** Every provider as it is now: those that hold jobs up first, then by name. */
+/** All providers now: those that delay jobs first, then by name. */
 export function liveProviders(
   providers: ReadonlyMap<string, WireProvider>,
   stats: Pick<WireStats, 'slots' | 'pending'> | null,
@@ -19,7 +19,7 @@ export function liveProviders(
   return [...providers.values()]
     .map((provider): ShownProvider => {
       const now = slots.get(provider.name);
-      // A provider that no connected worker serves is in no figure, and has no slots.
+      // A provider without connected workers is not in the figures, and has no slots.
       const figures =
         stats === null
           ? {}

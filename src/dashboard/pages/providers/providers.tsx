@@ -14,7 +14,7 @@ import { may } from '../../session.ts';
 import { isHeldUp, liveProviders, type ShownProvider } from './liveProviders.ts';
 import { resetProvider } from './resetProvider.ts';
 
-/** Every provider: whether requests go to it, and what holds them up. */
+/** All providers: whether requests are sent to them, and what delays them. */
 export function Providers(): JSX.Element {
   const known = useProviders();
   const stats = useStats();
@@ -28,7 +28,7 @@ export function Providers(): JSX.Element {
       ) : all.length === 0 ? (
         <div class="card">
           <Empty icon="providers" title="No provider is known yet">
-            <p>A worker brings those that it serves; the configuration can name others.</p>
+            <p>Workers add those that they serve; the configuration can name others.</p>
             <a href={href('/connect')}>Connect a worker</a>
           </Empty>
         </div>
@@ -108,7 +108,7 @@ function ProviderCard({ provider }: { provider: ShownProvider }): JSX.Element {
   );
 }
 
-/** How many requests it takes at a time; a bar of how many there are. */
+/** How many requests it accepts at a time, and a bar of the running ones. */
 function ceiling({ running, max_concurrent: most }: ShownProvider): JSX.Element {
   if (most === null) return <span class="faint">no limit</span>;
   return (
@@ -119,7 +119,7 @@ function ceiling({ running, max_concurrent: most }: ShownProvider): JSX.Element 
   );
 }
 
-/** Why jobs do not go to it now, until when, and what happens then. */
+/** Why jobs are not sent to it now, until when, and what happens then. */
 function Held({ provider }: { provider: ShownProvider }): JSX.Element | null {
   const { status, until, limits_in_row: limits, breaker } = provider;
   if (status === 'available') return null;
@@ -133,9 +133,7 @@ function Held({ provider }: { provider: ShownProvider }): JSX.Element | null {
   if (status === 'probing') {
     return (
       <p class="held tone-info">
-        <span>
-          One job is sent to see whether it is back. The others wait for what becomes of it.{stoppedBy}
-        </span>
+        <span>One job is sent to see whether it works again. The others wait for its result.{stoppedBy}</span>
       </p>
     );
   }
@@ -169,7 +167,7 @@ function Settings({ provider }: { provider: ShownProvider }): JSX.Element {
   return (
     <dl class="detail-list">
       <dt>Configured</dt>
-      <dd>{configured ? 'yes' : 'no; workers or jobs brought it, with the defaults'}</dd>
+      <dd>{configured ? 'yes' : 'no; workers or jobs named it, the defaults apply'}</dd>
       <dt>After a 429</dt>
       <dd>
         {limit === null
@@ -188,7 +186,7 @@ function Settings({ provider }: { provider: ShownProvider }): JSX.Element {
       <dd>{model ?? <span class="faint">the worker’s choice</span>}</dd>
       <dt>Models</dt>
       <dd class="tag-list">
-        {models.length === 0 ? <span class="faint">none told</span> : null}
+        {models.length === 0 ? <span class="faint">none reported</span> : null}
         {models.map((one) => (
           <span key={one} class="tag">
             {one}

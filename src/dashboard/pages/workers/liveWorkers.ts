@@ -3,12 +3,12 @@ import type { WorkerStatus } from '../../../domain/states.ts';
 import type { WireStats } from '../../../domain/wire/stats.ts';
 import type { WireWorker } from '../../../domain/wire/worker.ts';
 
-/** Those that do something first. */
+/** Active ones first. */
 const order: Record<WorkerStatus, number> = { active: 0, draining: 1, paused: 2, disconnected: 3 };
 
 /**
- * Every worker as it is now: events tell of a worker when it changes, and the figures of each second tell how many slots
- * are taken and when it was heard. Those that work come first, then by name.
+ * All workers now: events report a worker's changes, and the live figures its slots in use and last heartbeat. Active
+ * ones first, then by name.
  */
 export function liveWorkers(
   workers: ReadonlyMap<string, WireWorker>,
@@ -27,19 +27,19 @@ export function liveWorkers(
     .sort((a, b) => order[a.status] - order[b.status] || a.name.localeCompare(b.name));
 }
 
-/** How many workers have each status, for those that some have. */
+/** The number of workers by status, without empty ones. */
 export function countByStatus(workers: readonly WireWorker[]): Map<WorkerStatus, number> {
   const counts = new Map<WorkerStatus, number>();
   for (const { status } of workers) counts.set(status, (counts.get(status) ?? 0) + 1);
   return counts;
 }
 
-/** What a worker offers, by provider; a provider without a list takes any model. */
+/** The models of a worker by provider; a provider without a list takes any model. */
 export function offers({ providers, models }: WireWorker): { provider: string; models: string[] | null }[] {
   return providers.map((provider) => ({ provider, models: models[provider] ?? null }));
 }
 
-/** A concurrency as it was typed; null when it is no whole number from 0 to `slotsMax`. */
+/** A typed concurrency; null unless it is a whole number from 0 to `slotsMax`. */
 export function concurrencyOf(text: string): number | null {
   const value = /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
   return value <= slotsMax ? value : null;

@@ -1,13 +1,13 @@
 import type { WireJob } from '../../../domain/wire/job.ts';
 
-/** Whether a job stands in the list of those that a worker runs. */
+/** Whether a job is in the list of a worker's running jobs. */
 function runsOn({ status, worker_id }: WireJob, workerId: string): boolean {
   return status === 'running' && worker_id === workerId;
 }
 
 /**
- * The jobs that a worker runs, after an event of any job; the same list when it is about none of them. Newest start
- * first.
+ * The running jobs of a worker after an event about any job; the same list when the event does not concern it. Newest
+ * start first.
  */
 export function withJob(jobs: readonly WireJob[], event: WireJob, workerId: string): readonly WireJob[] {
   const known = jobs.find(({ id }) => id === event.id);
@@ -16,7 +16,7 @@ export function withJob(jobs: readonly WireJob[], event: WireJob, workerId: stri
   return known === undefined ? jobs : jobs.filter((job) => job !== known);
 }
 
-/** What the list says, with what events have told meanwhile. */
+/** The loaded list, updated with the events since. */
 export function merged(
   listed: readonly WireJob[],
   events: readonly WireJob[],

@@ -7,10 +7,10 @@ import { merged, withJob } from './runningJobs.ts';
 
 /** A worker with more slots than this shows the newest; the API's largest page. */
 const listMax = 1000;
-/** At most so often the list is drawn anew, ms. */
+/** The shortest interval between two renderings, ms. */
 const paceMs = 250;
 
-/** The jobs that a worker runs, kept up to date; null before they are known. */
+/** The running jobs of a worker, kept up to date; null before they are loaded. */
 export function useRunningJobs(workerId: string): {
   jobs: ReadonlySignal<readonly WireJob[] | null>;
   error: ReadonlySignal<unknown>;
@@ -19,7 +19,7 @@ export function useRunningJobs(workerId: string): {
   const error = useSignal<unknown>(null);
   useEffect(() => {
     let state: readonly WireJob[] | null = null;
-    /** Told while the list is on its way. */
+    /** Events while the list is loading. */
     let early: WireJob[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
     let turn = 0;

@@ -6,29 +6,29 @@ import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { feed } from '../../live/browserFeed.ts';
 
 /**
- * Where a worker is in its machine, as a path. The API tells its status; the state inside of that is known from the
- * changes that are heard of, and before the first when all workers of this status are in the same one.
+ * The path of a worker's state in its machine. The API reports its status; the state within that is known from observed
+ * changes, and before the first one when all workers with this status are in the same state.
  */
 export function useWorkerState({ id, status }: WireWorker): string {
-  const heard = useSignal<string | null>(null);
+  const observed = useSignal<string | null>(null);
   const counts = useSignal<Record<string, number>>({});
   useEffect(() => {
-    heard.value = null;
+    observed.value = null;
     return feed.listen('machines', {
       snapshot(data) {
-        // It may have changed while nobody listened.
-        heard.value = null;
+        // It may have changed while there was no connection.
+        observed.value = null;
         counts.value = (data as MachineCounts).worker;
       },
       event({ type, data }) {
         if (type !== 'transition') return;
         const { machine, actor_id: actor, to } = data as WireTransition;
-        if (machine === 'worker' && actor === id) heard.value = to;
+        if (machine === 'worker' && actor === id) observed.value = to;
       },
     });
-  }, [heard, counts, id]);
+  }, [observed, counts, id]);
   const isInside = (state: string): boolean => state.split('.')[0] === status;
-  if (heard.value !== null && isInside(heard.value)) return heard.value;
+  if (observed.value !== null && isInside(observed.value)) return observed.value;
   const possible = Object.keys(counts.value).filter((state) => isInside(state) && counts.value[state] !== 0);
   return possible.length === 1 ? (possible[0] ?? status) : status;
 }

@@ -19,7 +19,7 @@ import { useRunningJobs } from './useRunningJobs.ts';
 import { useWorkerState } from './useWorkerState.ts';
 import { WorkerActions } from './workerActions.tsx';
 
-/** One worker: what it runs now, what it offers, where it is. */
+/** One worker: its running jobs, its offer, its state. */
 export function Worker({ params: { id = '' } }: { params: Record<string, string> }): JSX.Element {
   const known = useWorkers();
   const stats = useStats();
@@ -81,11 +81,11 @@ function KnownWorker({ worker }: { worker: WireWorker }): JSX.Element {
         </div>
         <div>
           <dt>Host</dt>
-          <dd>{worker.host ?? <span class="faint">not told</span>}</dd>
+          <dd>{worker.host ?? <span class="faint">not reported</span>}</dd>
         </div>
         <div>
           <dt>Version</dt>
-          <dd>{worker.version ?? <span class="faint">not told</span>}</dd>
+          <dd>{worker.version ?? <span class="faint">not reported</span>}</dd>
         </div>
         <div>
           <dt>Kind</dt>
@@ -101,7 +101,7 @@ function KnownWorker({ worker }: { worker: WireWorker }): JSX.Element {
               'Its next job is a trial'
             ) : (
               <>
-                One job tries it again: <Time at={refusal.until} none="" />
+                One job retries it: <Time at={refusal.until} none="" />
               </>
             )}
             ; a restart or a resume tries it at once.
@@ -178,7 +178,7 @@ function Running({ worker }: { worker: WireWorker }): JSX.Element {
   );
 }
 
-/** More models than this are behind a line that opens. */
+/** Models shown without expanding. */
 const modelsShown = 12;
 
 function Offer({ worker }: { worker: WireWorker }): JSX.Element {

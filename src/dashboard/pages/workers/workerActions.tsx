@@ -2,15 +2,15 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { Button } from '../../components/button.tsx';
-import { confirm, Dialog } from '../../components/dialog.tsx';
+import { confirm, FieldDialog } from '../../components/dialog.tsx';
 import { plural } from '../../components/text.ts';
-import { explain, told } from '../../components/toasts.tsx';
+import { notify } from '../../components/toasts.tsx';
 import { go, href } from '../../router.ts';
 import { api, may } from '../../session.ts';
 import { concurrencyOf } from './liveWorkers.ts';
 import { pauseWorker, resumeWorker } from './pauseWorker.ts';
 
-/** What an operator may do with a worker; nothing for others. */
+/** An operator's actions on a worker; nothing for others. */
 export function WorkerActions({ worker }: { worker: WireWorker }): JSX.Element | null {
   const isResizing = useSignal(false);
   if (!may('operator')) return null;
@@ -18,13 +18,13 @@ export function WorkerActions({ worker }: { worker: WireWorker }): JSX.Element |
   const forget = async (): Promise<void> => {
     const isAgreed = await confirm({
       title: `Forget ${name}?`,
-      text: 'It leaves this list with its counts, its pause and its concurrency. Its jobs and what they cost stay. Its name is free for every key, and a worker that connects under it is a new one.',
+      text: 'It is removed from this list with its counts, its pause and its concurrency. Its jobs and their cost remain. Every key may use its name, and a worker that connects with it is a new one.',
       verb: 'Forget the worker',
       isDangerous: true,
     });
     if (!isAgreed) return;
     await api.peek().forgetWorker(id);
-    told(`${name} is forgotten`);
+    notify(`${name} is forgotten`);
     go(href('/workers'));
   };
   return (
@@ -52,60 +52,23 @@ export function WorkerActions({ worker }: { worker: WireWorker }): JSX.Element |
 }
 
 function Resize({ worker, onClose }: { worker: WireWorker; onClose(): void }): JSX.Element {
-  const text = useSignal(String(worker.concurrency));
-  const problem = useSignal<string | null>(null);
-  const save = async (): Promise<void> => {
-    const concurrency = concurrencyOf(text.peek());
-    if (concurrency === null) {
-      problem.value = 'A whole number from 0 to 10,000; 0 takes no jobs.';
-      return;
-    }
-    try {
-      await api.peek().resizeWorker(worker.id, concurrency);
-    } catch (error) {
-      problem.value = explain(error);
-      return;
-    }
-    told(`${worker.name} takes ${plural(concurrency, 'job')} at a time`);
-    onClose();
+  const save = async (text: string): Promise<string | null> => {
+    const concurrency = concurrencyOf(text);
+    if (concurrency === null) return 'A whole number from 0 to 10,000; 0 takes no jobs.';
+    await api.peek().resizeWorker(worker.id, concurrency);
+    notify(`${worker.name} takes ${plural(concurrency, 'job')} at a time`);
+    return null;
   };
-  const actions = (
-    <>
-      <Button kind="quiet" onClick={onClose}>
-        Leave it
-      </Button>
-      <Button kind="primary" onClick={save}>
-        Change
-      </Button>
-    </>
-  );
   return (
-    <Dialog title={`Concurrency of ${worker.name}`} actions={actions} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
-        <label class="field">
-          Jobs at a time
-          <input
-            type="text"
-            inputMode="numeric"
-            value={text.value}
-            aria-invalid={problem.value !== null}
-            aria-describedby="concurrency-hint"
-            onInput={({ currentTarget }) => {
-              text.value = currentTarget.value;
-              problem.value = null;
-            }}
-          />
-          <span class={problem.value === null ? 'hint' : 'form-problem'} id="concurrency-hint" role="status">
-            {problem.value ??
-              'Fewer than run now: those finish, and no new one starts until there is room. Holds until the worker itself connects with another setting.'}
-          </span>
-        </label>
-      </form>
-    </Dialog>
+    <FieldDialog
+      title={`Concurrency of ${worker.name}`}
+      label="Jobs at a time"
+      hint="If more are running, they finish before new ones start. It applies until the worker itself connects with another setting."
+      verb="Change"
+      initial={String(worker.concurrency)}
+      inputMode="numeric"
+      save={save}
+      onClose={onClose}
+    />
   );
 }

@@ -14,7 +14,7 @@ import { href, place } from '../../router.ts';
 import { countByStatus, liveWorkers } from './liveWorkers.ts';
 import { WorkerActions } from './workerActions.tsx';
 
-/** Every worker that is known, connected or not. */
+/** All known workers, connected or not. */
 export function Workers(): JSX.Element {
   const known = useWorkers();
   const stats = useStats();

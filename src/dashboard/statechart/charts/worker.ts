@@ -8,7 +8,7 @@ export const workerChart: Chart = {
   width: 639,
   height: 1004,
   states: [
-    {"path":"*","name":"any state","description":"Stands for every state: what leaves it may happen in all of them.","kind":"atomic","isEnd":false,"box":{"x":364,"y":8,"width":85,"height":26}},
+    {"path":"*","name":"any state","description":"Any state: its transitions apply in every state.","kind":"atomic","isEnd":false,"box":{"x":364,"y":8,"width":85,"height":26}},
     {"path":"disconnected","name":"disconnected","description":"Known by name, not here. Pause and resume are remembered for its return.","kind":"atomic","isEnd":false,"box":{"x":351,"y":952,"width":116,"height":44}},
     {"path":"connecting","name":"connecting","description":"Passed through at once: a paused worker comes back paused.","kind":"transient","isEnd":false,"box":{"x":348.5,"y":104,"width":116,"height":44}},
     {"path":"active","name":"active","description":"Connected and takes work.","kind":"compound","isEnd":false,"box":{"x":349.5,"y":207,"width":218,"height":224}},

@@ -103,7 +103,7 @@ function parseItem(bytes: Buffer, item: Item, maxBytes: number): unknown {
 
 /** What is wrong outside of the jobs. @param rest JSON of the body without them; null: too much; undefined: NDJSON. */
 function faultsAround(rest: string | null | undefined, count: number): FieldError[] {
-  const none: FieldError[] = count > 0 ? [] : [{ field: 'jobs', message: 'must have at least 1 items' }];
+  const none: FieldError[] = count > 0 ? [] : [{ field: 'jobs', message: 'must have at least 1 item' }];
   if (rest === undefined) return none;
   if (rest === null) {
     return [

@@ -28,7 +28,7 @@ export const messages = mixed<Message[]>().test('messages', function checkMessag
   if (value === undefined) return true;
   const refuse = (message: string) => this.createError({ message });
   if (!Array.isArray(value)) return refuse('must be an array');
-  if (value.length === 0) return refuse('must have at least 1 items');
+  if (value.length === 0) return refuse('must have at least 1 item');
   if (value.length > messagesMax) return refuse(`must have at most ${messagesMax} items`);
   const faults: ValidationError[] = [];
   for (const [index, one] of value.entries()) {

@@ -1,8 +1,5 @@
-/*
- * The archived jobs: which day has which file, and which day a job is looked for in. Lines are durable before the commit
- * that takes their jobs out of memory; a crash in between leaves lines of jobs that are still in memory, which do not
- * count.
- */
+/* The archived jobs: the file of each day, and the days in which a job may be. Lines are durable before the commit that
+   removes their jobs from memory; a crash in between leaves lines of jobs that are still in memory, which do not count. */
 
 import { dirname, join } from 'node:path';
 import { messageOf, StoreUnavailable } from '../../../domain/errors.ts';
@@ -15,25 +12,25 @@ import { archiveDayOf, archiveNames } from '../layout.ts';
 import { ArchiveDay, type Staged } from './day.ts';
 import { IndexDamaged, runEntriesMax } from './run.ts';
 
-/** Bytes of lines that no index has in it yet: what a start reads of the archives at most, some 0.1 s. */
+/** Bytes of lines without an index: the most a start reads of the archives, some 0.1 s. */
 const recentBytesMax = 64 * 1024 * 1024;
 
-/** Wall time may be set back between a job's begin and its end. */
+/** The clock may be set back between a job's start and its end. */
 const clockJumpMs = 86_400_000;
 
 /** What `Archive` works with. */
 export interface ArchiveOptions {
   files: Files;
-  /** Made with the first job that is archived. */
+  /** Created with the first archived job. */
   folder: string;
-  /** Whether a job is among those that have not been archived. */
+  /** Whether a job is not archived. */
   isHot: (id: string) => boolean;
   logger: Logger;
 }
 
 /**
- * The jobs that have left, in one file for each day on which jobs ended (UTC). Memory holds some 200 bytes for 8,192
- * jobs; a job is found by reading the parts of indexes that its id lies in, mostly one.
+ * The jobs that have left memory, in one file for each day on which jobs ended (UTC). Memory holds some 200 bytes for
+ * 8,192 jobs; to find a job, the parts of indexes that may contain its id are read, mostly one.
  */
 export class Archive {
   readonly #options: ArchiveOptions;
@@ -47,7 +44,7 @@ export class Archive {
     this.#options = options;
   }
 
-  /** See which days there are. The indexes are read meanwhile: nobody who starts waits for them. */
+  /** Find the days. The indexes are read in the background: the start does not wait for them. */
   async open(): Promise<void> {
     const { files, folder } = this.#options;
     let names: string[] = [];
@@ -60,27 +57,28 @@ export class Archive {
     const found = names.map(archiveDayOf).filter((one) => one !== null);
     for (const { day, isIndex } of found) if (!isIndex) this.#day(day);
     for (const { day, isIndex } of found) {
-      // The archive was taken away.
+      // Its archive was removed.
       if (isIndex && !this.#days.has(day)) await files.remove(join(folder, archiveNames(day).index));
     }
     if (this.#days.size === 0) return;
     this.#load().catch((error: unknown) => this.#unreadable(error));
   }
 
-  /** Wait for what is under way; reading indexes ends at once. */
+  /** Wait for running work; reading indexes ends at once. */
   async close(): Promise<void> {
     this.#stop.abort(new StoreUnavailable('the store is closed'));
     await this.alone(async () => {});
   }
 
-  /** Run a task while no other one that writes here runs. */
+  /** Run a task while no other writing task runs. */
   alone<T>(task: () => Promise<T>): Promise<T> {
     return this.#queue.run('', task);
   }
 
   /**
-   * Write jobs, durable when it resolves; what it returns is told how their commit ended. Only within `alone`.
-   * @throws what the file system said; the archives are as they were then.
+   * Write jobs, durable when it resolves; call the result when the outcome of their commit is known. Only within
+   * `alone`.
+   * @throws the error of the file system; the archives are unchanged then.
    */
   async add(jobs: readonly JobRecord[]): Promise<Staged> {
     const { files, folder } = this.#options;
@@ -137,8 +135,8 @@ export class Archive {
   }
 
   /**
-   * All archived jobs, the last day first, within a day in the order in which they were archived.
-   * @param createdAfter epoch ms: days before it are left out, as no job ends before it is created.
+   * All archived jobs, the last day first, within a day in archived order.
+   * @param createdAfter epoch ms: earlier days are omitted, because no job ends before it is created.
    * @throws StoreUnavailable when an archive cannot be read.
    */
   async *jobs(createdAfter: number | null): AsyncGenerator<JobRecord[]> {
@@ -196,7 +194,7 @@ export class Archive {
       return await day.find(id);
     } catch (error) {
       if (!(error instanceof IndexDamaged)) throw error;
-      this.#options.logger.warn({ error: error.message }, 'the index of an archive is made anew');
+      this.#options.logger.warn({ error: error.message }, 'rebuilding the index of an archive');
       await this.alone(() => day.rebuild());
       return day.find(id);
     }

@@ -1,7 +1,5 @@
-/*
- * The archive of one day, its lines and their index. Owns what counts of the file: lines that a refused or interrupted
- * archiving left are cut off, and the index can always be made anew from the lines.
- */
+/* The archive of one day, its lines and their index. Owns what counts of the file: lines left by a refused or
+   interrupted archiving are cut off, and the index can always be rebuilt from the lines. */
 
 import { dirname } from 'node:path';
 import { messageOf } from '../../../domain/errors.ts';
@@ -11,21 +9,21 @@ import type { Logger } from '../../../lib/log.ts';
 import { nextTurn } from '../../../lib/nextTurn.ts';
 import { type Files, openExisting, writeAll } from '../files.ts';
 import {
-  type Entry,
   encodeRun,
   IndexDamaged,
+  type IndexEntry,
   keyOf,
   type Place,
-  type Run,
   readRuns,
   runBytes,
   runEntriesMax,
+  type SortedRun,
   searchRun,
 } from './run.ts';
 
-/** What is collected before a write: some 2 ms of JSON.stringify. */
+/** Collected before a write: some 2 ms of JSON.stringify. */
 const writeBytes = 512 * 1024;
-/** Lines that are made between two turns of the event loop: about 1 ms. */
+/** Lines encoded between two turns of the event loop: about 1 ms. */
 const linesPerTurn = 100;
 
 /** What an `ArchiveDay` works with. */
@@ -34,34 +32,35 @@ export interface ArchiveDayOptions {
   /** The file with the jobs that ended on that day. */
   path: string;
   indexPath: string;
-  /** Whether a job is among those that have not been archived. */
+  /** Whether a job is not archived. */
   isHot: (id: string) => boolean;
   logger: Logger;
   signal: AbortSignal;
 }
 
-/** Lines that are durable and belong to a commit that is yet to be made. */
+/** Durable lines whose commit is not made yet. */
 export interface Staged {
   /** The commit was made. */
   keep(): void;
-  /** It was refused; the lines are cut off before the next ones are written. */
+  /** It was refused; the lines are cut off before the next write. */
   drop(): void;
 }
 
 /**
- * The jobs that ended on one day, in the order in which they were archived, one a line; and the index they are found by
- * id with: sorted runs, each over the lines that came after those of the run before, and the lines since the last run
- * in memory. A run is written once and not changed. The index can always be made anew from the lines.
+ * The jobs that ended on one day, in archived order, one a line; and their index by id: sorted runs, each over the
+ * lines after those of the run before, and in memory the lines since the last run. A run is written once and never
+ * changed. The index can always be rebuilt from the lines.
  *
- * A line counts when its job is hot no more: what a crash left of an archiving that was not committed is cut off.
- * Of `load`, `append` to `keep` or `drop`, `writeIndex` and `rebuild` one at a time; reads at any time after `load`.
+ * A line counts when its job is no longer hot: the rest of an archiving that was not committed is cut off after a
+ * crash. Of `load`, `append` to `keep` or `drop`, `writeIndex` and `rebuild` one at a time; reads at any time after
+ * `load`.
  */
 export class ArchiveDay {
   readonly #options: ArchiveDayOptions;
   #isLoaded = false;
   /** Of the lines that count. */
   #bytes = 0;
-  #runs: Run[] = [];
+  #runs: SortedRun[] = [];
   /** Lines after the last run, by key. */
   readonly #recent = new Map<string, Place[]>();
   #recentCount = 0;
@@ -70,7 +69,7 @@ export class ArchiveDay {
     this.#options = options;
   }
 
-  /** Lines that are in no run yet. */
+  /** Lines without a run. */
   get recent(): { count: number; bytes: number } {
     return { count: this.#recentCount, bytes: this.#bytes - this.#indexedBytes };
   }
@@ -84,7 +83,7 @@ export class ArchiveDay {
     return last === undefined ? 0 : last.position + runBytes(last);
   }
 
-  /** Read the heads of the index and the lines that came after it; all lines when there is no index. */
+  /** Read the heads of the index and the lines after it; all lines when there is no index. */
   async load(): Promise<void> {
     const { files, path } = this.#options;
     if (this.#isLoaded) return;
@@ -110,7 +109,7 @@ export class ArchiveDay {
     }
   }
 
-  /** Make the index anew from the lines. */
+  /** Rebuild the index from the lines. */
   async rebuild(): Promise<void> {
     const { files, indexPath } = this.#options;
     const index = await openExisting(files, indexPath);
@@ -121,18 +120,18 @@ export class ArchiveDay {
   }
 
   /**
-   * Write jobs at the end, durable when it resolves; from then on they are found, and count once the commit is made.
-   * @throws what the file system said; nothing counts then.
+   * Append jobs, durable when it resolves; from then on they are found, and count once the commit is made.
+   * @throws the error of the file system; nothing counts then.
    */
   async append(jobs: readonly JobRecord[]): Promise<Staged> {
     const { files, path } = this.#options;
     await this.load();
     const file = await files.open(path, 'edit');
-    const entries: Entry[] = [];
+    const entries: IndexEntry[] = [];
     let end = 0;
     try {
       const size = await file.size();
-      // Somebody has moved the file away or cut it: what stands there now is what there is.
+      // Another program has moved or cut the file: its current contents count.
       if (size < this.#bytes) await this.rebuild();
       if (size > this.#bytes) await file.truncate(this.#bytes);
       end = this.#bytes;
@@ -169,7 +168,7 @@ export class ArchiveDay {
     };
   }
 
-  /** Write a run of the lines that are in none. When it cannot be written they stay in memory, for the next time. */
+  /** Write a run of the lines that have none. If it cannot be written they stay in memory until the next time. */
   async writeIndex(): Promise<void> {
     const entries = [...this.#recent].flatMap(([key, places]) => places.map((place) => ({ key, ...place })));
     if (entries.length === 0) return;
@@ -186,7 +185,7 @@ export class ArchiveDay {
     this.#recentCount = 0;
   }
 
-  /** The last line of a job. @throws IndexDamaged; what the file system said. */
+  /** The last line of a job. @throws IndexDamaged; errors of the file system. */
   async find(id: string): Promise<JobRecord | undefined> {
     const key = keyOf(id);
     const places = [...(this.#recent.get(key) ?? [])];
@@ -227,7 +226,7 @@ export class ArchiveDay {
     }
   }
 
-  async #writeRun(run: Run, bytes: Buffer): Promise<void> {
+  async #writeRun(run: SortedRun, bytes: Buffer): Promise<void> {
     const { files, indexPath } = this.#options;
     const file = await files.open(indexPath, 'edit');
     try {
@@ -247,18 +246,18 @@ export class ArchiveDay {
     this.#recentCount = 0;
   }
 
-  /** The runs of the index as far as they fit the lines; none when they do not, or when there is no index. */
-  async #loadRuns(size: number): Promise<Run[]> {
+  /** The runs of the index if they fit the lines; none when they do not, or without an index. */
+  async #loadRuns(size: number): Promise<SortedRun[]> {
     const { files, indexPath, logger } = this.#options;
     const file = await openExisting(files, indexPath);
     if (file === null) return [];
     try {
       const runs = await readRuns(file);
       if ((runs[runs.length - 1]?.to ?? 0) <= size) return runs;
-      logger.warn({ file: indexPath }, 'the index of an archive covers more than there is; it is made anew');
+      logger.warn({ file: indexPath }, 'the index of an archive covers more than its file; rebuilding it');
     } catch (error) {
       if (!(error instanceof IndexDamaged)) throw error;
-      logger.warn({ file: indexPath, error: error.message }, 'the index of an archive is made anew');
+      logger.warn({ file: indexPath, error: error.message }, 'rebuilding the index of an archive');
     } finally {
       await file.close();
     }
@@ -272,7 +271,7 @@ export class ArchiveDay {
     this.#bytes = base + offset + bytes.length + 1;
   }
 
-  async #searchRuns(runs: readonly Run[], key: string): Promise<Place[]> {
+  async #searchRuns(runs: readonly SortedRun[], key: string): Promise<Place[]> {
     const file = await openExisting(this.#options.files, this.#options.indexPath);
     if (file === null) throw new IndexDamaged('it is gone');
     try {
@@ -284,14 +283,14 @@ export class ArchiveDay {
     }
   }
 
-  #add({ key, offset, length }: Entry): void {
+  #add({ key, offset, length }: IndexEntry): void {
     const places = this.#recent.get(key);
     if (places === undefined) this.#recent.set(key, [{ offset, length }]);
     else places.push({ offset, length });
     this.#recentCount += 1;
   }
 
-  #drop({ key, offset }: Entry): void {
+  #drop({ key, offset }: IndexEntry): void {
     const places = this.#recent.get(key)?.filter((place) => place.offset !== offset) ?? [];
     if (places.length === 0) this.#recent.delete(key);
     else this.#recent.set(key, places);
@@ -299,7 +298,7 @@ export class ArchiveDay {
   }
 }
 
-/** The job of a line; undefined when somebody has edited it. */
+/** The job of a line; undefined when it was edited. */
 function jobOf(line: Buffer): JobRecord | undefined {
   try {
     const job: JobRecord = JSON.parse(line.toString('utf8'));
@@ -311,7 +310,7 @@ function jobOf(line: Buffer): JobRecord | undefined {
   }
 }
 
-/** Ordinal and id stand first, see `nextJob`. */
+/** Ordinal and id are the first members, see `nextJob`. */
 const head = /^\{"ordinal":\d+,"id":("(?:[^"\\]|\\.)*")/;
 const headBytesMax = 1_024;
 const closingBrace = 0x7d;

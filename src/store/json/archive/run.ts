@@ -1,7 +1,5 @@
-/*
- * A sorted run of an index as bytes: how it is written, read and searched. A run is checked by its checksum; a damaged
- * one means that the index is made anew.
- */
+/* A sorted run of an index as bytes: writing, reading and searching it. A run has a checksum; a damaged one means that
+   the index is rebuilt. */
 
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -10,23 +8,23 @@ import type { OpenFile } from '../files.ts';
 /** Entries of a run at most: 208 KiB, read and searched in half a millisecond. */
 export const runEntriesMax = 8_192;
 
-/** Where a job stands in an archive file; bytes, without the newline. */
+/** The position of a job in an archive file; bytes, without the newline. */
 export interface Place {
   offset: number;
   length: number;
 }
 
 /** A job by its key, see `keyOf`. */
-export interface Entry extends Place {
+export interface IndexEntry extends Place {
   key: string;
 }
 
-/** A sorted part of an index file, as memory knows it. */
-export interface Run {
+/** A sorted part of an index file, as kept in memory. */
+export interface SortedRun {
   /** Of its header in the index file. */
   position: number;
   count: number;
-  /** How far the archive file is covered by it and those before it, bytes. */
+  /** The end of the part of the archive file covered by it and the runs before, bytes. */
   to: number;
   /** CRC-32 of its entries. */
   sum: number;
@@ -34,7 +32,7 @@ export interface Run {
   last: string;
 }
 
-/** The index file is not what was written: it is to be made anew from the archive file. */
+/** The index file is not as written: rebuild it from the archive file. */
 export class IndexDamaged extends Error {}
 
 const magic = Buffer.from('svcindx1');
@@ -47,20 +45,24 @@ const headBytes = 8 + 8 + 4 + 4 + 2 * keyBytes + 4;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * What an id is found by: 16 bytes as hex. A UUID is its own; as those of version 7 sort by the time of creation, the
- * keys of one run lie close together and most runs need not be looked into. Other ids are hashed.
+ * The search key of an id: 16 bytes as hex. A UUID is its own key; version 7 sorts by the time of creation, so the keys
+ * of one run are close together and most runs need not be read. Other ids are hashed.
  */
 export function keyOf(id: string): string {
   return uuid.test(id) ? id.replaceAll('-', '') : hash('sha256', id).slice(0, 2 * keyBytes);
 }
 
-/** Bytes that a run takes in its file. */
-export function runBytes({ count }: Run): number {
+/** Bytes of a run in its file. */
+export function runBytes({ count }: SortedRun): number {
   return headBytes + count * entryBytes;
 }
 
-/** A run as it is written. @param entries at least one. @param to see `Run`. */
-export function encodeRun(entries: Entry[], position: number, to: number): { run: Run; bytes: Buffer } {
+/** A run in its written form. @param entries at least one. @param to see `SortedRun`. */
+export function encodeRun(
+  entries: IndexEntry[],
+  position: number,
+  to: number,
+): { run: SortedRun; bytes: Buffer } {
   entries.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.offset - b.offset));
   const bytes = Buffer.alloc(headBytes + entries.length * entryBytes);
   let at = headBytes;
@@ -83,10 +85,10 @@ export function encodeRun(entries: Entry[], position: number, to: number): { run
   return { run: { position, count: entries.length, to, sum, first, last }, bytes };
 }
 
-/** The runs of an index file, by their heads alone. What a crash cut off at its end is no run. @throws IndexDamaged. */
-export async function readRuns(file: OpenFile): Promise<Run[]> {
+/** The runs of an index file, only their heads. A run cut off by a crash does not count. @throws IndexDamaged. */
+export async function readRuns(file: OpenFile): Promise<SortedRun[]> {
   const size = await file.size();
-  const runs: Run[] = [];
+  const runs: SortedRun[] = [];
   const head = Buffer.alloc(headBytes);
   for (let position = 0; position + headBytes <= size; ) {
     await fill(file, head, position);
@@ -95,7 +97,7 @@ export async function readRuns(file: OpenFile): Promise<Run[]> {
       crc32(head.subarray(0, -4)) !== head.readUInt32BE(headBytes - 4)
     )
       throw new IndexDamaged('the head of a run is not the one that was written');
-    const run: Run = {
+    const run: SortedRun = {
       position,
       count: head.readUInt32BE(16),
       to: Number(head.readBigUInt64BE(8)),
@@ -110,7 +112,7 @@ export async function readRuns(file: OpenFile): Promise<Run[]> {
 }
 
 /** The places of a key in a run. @throws IndexDamaged. */
-export async function searchRun(file: OpenFile, run: Run, key: string): Promise<Place[]> {
+export async function searchRun(file: OpenFile, run: SortedRun, key: string): Promise<Place[]> {
   const bytes = Buffer.alloc(run.count * entryBytes);
   await fill(file, bytes, run.position + headBytes);
   if (crc32(bytes) !== run.sum) throw new IndexDamaged('a run is not the one that was written');

@@ -1,7 +1,5 @@
-/*
- * The files of the audit log, one a month, appended by checkpoints. What counts of a file is the length that the
- * manifest names; what a crash left after it is overwritten by the next checkpoint.
- */
+/* The files of the audit log, one a month, appended by checkpoints. The length in the manifest says what counts of a
+   file; the next checkpoint overwrites what a crash left after it. */
 
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -14,31 +12,31 @@ import { type Files, type OpenFile, openExisting, writeAll } from '../files.ts';
 import { hex } from '../journal/record.ts';
 import { auditName } from '../layout.ts';
 
-/** Bytes that are read and parsed between two turns of the event loop: some 200 entries, about 1 ms. */
+/** Bytes read and parsed between two turns of the event loop: some 200 entries, about 1 ms. */
 const blockBytes = 64 * 1024;
 const newline = 0x0a;
 const lineHead = /^\{"sum":"([0-9a-f]{8})","entry":$/;
 /** `{"sum":"`, 8 digits, `","entry":` */
 const headBytes = 8 + 8 + 10;
 
-/** What a checkpoint has of the audit log. Plain data: it comes from another thread. */
+/** The audit log of a checkpoint. Plain data: it comes from another thread. */
 export interface FoldedAudit {
-  /** Number of the last entry that is in a file, or was. */
+  /** Number of the last entry that is or was in a file. */
   seq: number;
   /** In order of the months. */
   files: AuditFile[];
 }
 
-/** The audit log's way into a checkpoint: collects entries, then appends them to the file of their month. */
+/** Folds the audit log into a checkpoint: collects entries, then appends them to the file of their month. */
 export class AuditFolding implements AuditSink {
   readonly #files: Files;
   readonly #folder: string;
   #folded: FoldedAudit;
   #seq: number;
-  /** What was added, by month. */
+  /** Added entries, by month. */
   #added = new Map<string, AuditEntry[]>();
 
-  /** @param folded what the checkpoint has that this one begins from. */
+  /** @param folded of the checkpoint that this one starts from. */
   constructor(files: Files, folder: string, folded: FoldedAudit) {
     this.#files = files;
     this.#folder = folder;
@@ -56,10 +54,10 @@ export class AuditFolding implements AuditSink {
   }
 
   /**
-   * Append what was added; durable when it resolves. Until a manifest names the new length, the next checkpoint
-   * overwrites it.
+   * Append the added entries; durable when it resolves. Until a manifest names the new length, the next checkpoint
+   * overwrites them.
    * @param before epoch ms: months that ended by then are dropped.
-   * @returns what the manifest names, and the paths of files that it no longer names.
+   * @returns the part of the manifest, and the paths of files that it no longer names.
    */
   async finish(before: number): Promise<{ audit: FoldedAudit; former: string[] }> {
     const files = new Map(this.#folded.files.map((file) => [file.month, file]));
@@ -82,7 +80,7 @@ export class AuditFolding implements AuditSink {
     const bytes = Buffer.from(entries.map(lineOf).join(''));
     const file = await this.#files.open(join(this.#folder, name), 'edit');
     try {
-      // What a checkpoint appended that did not end.
+      // Appended by an unfinished checkpoint.
       if ((await file.size()) > start) await file.truncate(start);
       await writeAll(file, bytes, start);
       await file.sync();
@@ -104,7 +102,7 @@ function endOf(month: string): number {
   return Date.UTC(year, number, 1);
 }
 
-/** @throws StoreCorrupt when a file that the manifest names is missing or shorter than it says. */
+/** @throws StoreCorrupt when a file in the manifest is missing or too short. */
 export async function checkAudit(files: Files, folder: string, { files: named }: FoldedAudit): Promise<void> {
   for (const { file: name, bytes } of named) {
     const path = join(folder, name);
@@ -121,7 +119,7 @@ export async function checkAudit(files: Files, folder: string, { files: named }:
 /**
  * The entries of a checkpoint, newest first, in batches; the event loop gets a turn between two.
  * @param since epoch ms: months before it are not read. @param until epoch ms: months after it are not read.
- * @throws StoreCorrupt when an entry is not what was written.
+ * @throws StoreCorrupt when an entry is damaged.
  */
 export async function* auditEntries(
   files: Files,
@@ -136,7 +134,7 @@ export async function* auditEntries(
   }
 }
 
-/** The entries of a file, as `auditEntries` gives them. */
+/** The entries of a file, in the order of `auditEntries`. */
 async function* readAudit(
   files: Files,
   folder: string,
@@ -149,11 +147,11 @@ async function* readAudit(
     for (let end = bytes; end > 0; ) {
       const start = Math.max(0, end - blockBytes);
       const block = Buffer.concat([await readFully(file, start, end), carried]);
-      // The block begins within a line, unless it is the first of the file.
+      // The block starts within a line, unless it is the first of the file.
       const from = start === 0 ? 0 : block.indexOf(newline) + 1;
       carried = start === 0 ? Buffer.alloc(0) : block.subarray(0, from);
       end = start;
-      // A line that is longer than a block: go on to its begin.
+      // A line longer than a block: read on to its start.
       if (start > 0 && from === 0) carried = block;
       else yield entriesOf(block.subarray(from), path, start + from);
     }
@@ -192,6 +190,6 @@ function entriesOf(bytes: Buffer, path: string, offset: number): AuditEntry[] {
 function decodeLine(line: Buffer): AuditEntry {
   const sum = lineHead.exec(line.toString('latin1', 0, headBytes))?.[1];
   const text = line.subarray(headBytes, -1);
-  if (sum !== hex(crc32(text))) throw new Error('its checksum is not the one it was written with');
+  if (sum !== hex(crc32(text))) throw new Error('its checksum is wrong');
   return JSON.parse(text.toString('utf8'));
 }

@@ -1,8 +1,6 @@
-/*
- * Folding sealed files of the journal into the checkpoint. Owns the order of its steps: new files first, then the
- * manifest, then the removal of what it no longer names, so that a crash at any of them leaves the old checkpoint with
- * its journal, or the new one.
- */
+/* Folds sealed journal files into the checkpoint. Owns the order of its steps: new files first, then the manifest, then
+   the removal of files that it no longer names, so that a crash at any step leaves the old checkpoint with its journal,
+   or the new one. */
 
 import { join } from 'node:path';
 import type { Low } from 'lowdb';
@@ -19,40 +17,40 @@ import { type Manifest, manifestDatabase, type SegmentEntry, signManifest, whatT
 import { writeSegment } from './segmentMerge.ts';
 import { SegmentPlans } from './segmentPlans.ts';
 
-/** What a checkpoint is to be made of. Plain data: it goes to another thread. */
+/** The input of a checkpoint. Plain data: it is sent to another thread. */
 export interface CheckpointPlan {
   /** The folder of the store. */
   root: string;
-  /** Names of the sealed files of the journal, oldest first, beginning with the first that no checkpoint has in it. */
+  /** Names of the sealed journal files, oldest first, starting with the first that is in no checkpoint. */
   journals: string[];
-  /** Bytes of journal that are folded in at once: bounds the memory, see `makeCheckpoint`. */
+  /** Bytes of journal folded at once: bounds the memory, see `makeCheckpoint`. */
   roundBytesMax: number;
-  /** Epoch ms: idempotency keys that have expired by then are left out. */
+  /** Epoch ms: idempotency keys that have expired by then are dropped. */
   now: number;
   /** Epoch ms: months of the audit log that ended by then are removed. */
   auditBefore: number;
 }
 
-/** What a checkpoint came to. */
+/** The result of a checkpoint. */
 export interface CheckpointReport {
-  /** The last record of the journal that is in it. */
+  /** The last record of the journal in it. */
   seq: number;
   segments: number;
   bytes: number;
   audit: FoldedAudit;
-  /** Files that are not needed any more and could not be removed, with the reason; the next start removes them. */
+  /** Obsolete files that could not be removed, with the reason; the next start removes them. */
   leftovers: string[];
 }
 
 /**
- * Fold sealed files of the journal into the checkpoint: write every segment that has a changed job anew under a new
- * name, then replace the manifest, which alone says what counts, then remove what it names no more. A crash at any
- * step leaves the old checkpoint with its journal, or the new one. Jobs that did not change are copied as bytes.
+ * Fold sealed journal files into the checkpoint: write every segment that has a changed job under a new name, then
+ * replace the manifest, which alone says what counts, then remove what it no longer names. A crash at any step leaves
+ * the old checkpoint with its journal, or the new one. Unchanged jobs are copied as bytes.
  *
- * A long journal is folded in by rounds, each a whole checkpoint up to some record, so that memory is bounded by the
- * changes of one round (about 3 bytes for a byte of journal) and a chunk of a segment, whatever waits.
- * @throws StoreCorrupt when what it reads is damaged, or what the file system said; what stood stands then, or what
- * the last whole round made of it.
+ * A long journal is folded in rounds, each a whole checkpoint up to some record, so that memory is bounded by the
+ * changes of one round (about 3 bytes for a byte of journal) and a chunk of a segment, however much waits.
+ * @throws StoreCorrupt when its input is damaged, or the error of the file system; the old checkpoint, or that of the
+ * last whole round, then remains.
  */
 export async function makeCheckpoint(files: Files, plan: CheckpointPlan): Promise<CheckpointReport> {
   const layout = layoutOf(plan.root);
@@ -76,10 +74,10 @@ export async function makeCheckpoint(files: Files, plan: CheckpointPlan): Promis
   return folding.report;
 }
 
-/** A checkpoint on its way to a later record of the journal. */
+/** A checkpoint being advanced to a later record of the journal. */
 class Folding {
   readonly report: CheckpointReport;
-  /** Of journal that was added since the last round. */
+  /** Bytes of journal since the last round. */
   bytes = 0;
   readonly #files: Files;
   readonly #layout: Layout;
@@ -103,16 +101,16 @@ class Folding {
     this.report = { seq, segments: 0, bytes: 0, audit, leftovers: [] };
   }
 
-  /** Begin from the checkpoint that stands. */
+  /** Start from the current checkpoint. */
   static async begin(files: Files, layout: Layout, plan: CheckpointPlan): Promise<Folding> {
     const manifest = manifestDatabase(files, layout.manifest);
     await manifest.read();
     return new Folding(files, layout, plan, manifest);
   }
 
-  /** Take in a record. @throws Error when it is not the next one. */
+  /** Add a record. @throws Error when it is not the next one. */
   add({ seq, changes }: JournalRecord, lineBytes: number): void {
-    // Of an attempt that failed after one of its rounds, which is in the checkpoint that this one began from.
+    // Already folded by a round of an earlier, failed attempt.
     if (seq <= this.report.seq) return;
     if (seq !== this.report.seq + 1) throw new Error(`record ${seq} follows ${this.report.seq}`);
     this.report.seq = seq;
@@ -124,7 +122,7 @@ class Folding {
     }
   }
 
-  /** Make what was added the checkpoint. */
+  /** Make the added records part of the checkpoint. */
   async finish(): Promise<void> {
     const { report } = this;
     const segments: SegmentEntry[] = [];
@@ -168,7 +166,7 @@ class Folding {
     return forgetAt === null || forgetAt > this.#plan.now;
   }
 
-  /** Remove files that are not needed any more; what cannot be removed is reported. */
+  /** Remove obsolete files; failures are reported. */
   async removeAll(paths: readonly string[]): Promise<void> {
     for (const path of paths) {
       try {

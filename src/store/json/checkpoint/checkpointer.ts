@@ -1,7 +1,5 @@
-/*
- * When a checkpoint is made, and in which thread: one at a time, again after a failure. Sealed files of the journal stay
- * until a checkpoint has them, so a crash only means that the next start replays more.
- */
+/* When a checkpoint is made, and in which thread: one at a time, retried after a failure. Sealed journal files remain
+   until a checkpoint contains them, so a crash only means a longer replay. */
 
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../domain/clock.ts';
@@ -10,19 +8,19 @@ import type { Logger } from '../../../lib/log.ts';
 import type { JournalFile } from '../journal/replay.ts';
 import type { CheckpointPlan, CheckpointReport } from './checkpoint.ts';
 
-/** Makes one checkpoint; `signal` asks it to stop, which it may do at any step. */
+/** Makes one checkpoint; `signal` requests a stop, which may happen at any step. */
 export type RunCheckpoint = (plan: CheckpointPlan, signal: AbortSignal) => Promise<CheckpointReport>;
 
-/** A checkpoint that failed is tried again after this time, or when the next file of the journal is sealed. */
+/** A failed checkpoint is retried after this time, or when the next journal file is sealed. */
 const retryMs = 60_000;
 
-/** Where the program was built, the thread's file is JavaScript like this one. */
+/** In a built program, the thread's file is JavaScript like this one. */
 const workerFile = new URL('./checkpointWorker.ts', import.meta.url);
 if (import.meta.url.endsWith('.js')) workerFile.pathname = workerFile.pathname.replace(/ts$/, 'js');
 
 /**
- * Make the checkpoint in a thread of its own, so that parsing and writing stop nobody. The thread may take 1 GiB of
- * heap and dies of more, alone: it needs some 200 MB for 64 MiB of journal.
+ * Make the checkpoint in its own thread, so that parsing and writing block nothing. The thread may use 1 GiB of heap
+ * and is ended alone beyond it: it needs some 200 MB for 64 MiB of journal.
  */
 export const runInThread: RunCheckpoint = (plan, signal) =>
   new Promise((resolve, reject) => {
@@ -53,19 +51,19 @@ export interface CheckpointerOptions {
   run: RunCheckpoint;
   clock: Clock;
   logger: Logger;
-  /** Bytes of sealed journal that begin a checkpoint. */
+  /** Bytes of sealed journal that start a checkpoint. */
   enoughBytes: number;
-  /** Bytes of journal that go into one checkpoint, more only when a single file has more; see `makeCheckpoint`. */
+  /** Bytes of journal in one checkpoint, more only when a single file has more; see `makeCheckpoint`. */
   roundBytesMax: number;
-  /** How long entries of the audit log are kept, ms; asked at each checkpoint. */
+  /** How long entries of the audit log are kept, ms; read at each checkpoint. */
   auditKeptMs: () => number;
   /** A checkpoint was made. */
   onMade: (report: CheckpointReport) => void;
 }
 
 /**
- * Sees to it that sealed files of the journal get into the checkpoint, some of them together: a job that begins and ends
- * in them is written once. One checkpoint at a time, again after a failure.
+ * Folds sealed journal files into the checkpoint, several together: a job that starts and ends in them is written once.
+ * One checkpoint at a time, retried after a failure.
  */
 export class Checkpointer {
   readonly #options: CheckpointerOptions;
@@ -75,7 +73,7 @@ export class Checkpointer {
   #cancelRetry: (() => void) | null = null;
   #problem: string | null = null;
 
-  /** @param sealed files that wait since before the start, oldest first. */
+  /** @param sealed files from before the start, oldest first. */
   constructor(options: CheckpointerOptions, sealed: readonly JournalFile[]) {
     this.#options = options;
     this.#sealed = [...sealed];
@@ -86,18 +84,18 @@ export class Checkpointer {
     return this.#problem;
   }
 
-  /** Bytes of journal that wait for a checkpoint. */
+  /** Bytes of journal waiting for a checkpoint. */
   get sealedBytes(): number {
     return this.#sealed.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** A file of the journal was sealed: begin a checkpoint when that makes enough. */
+  /** A journal file was sealed: start a checkpoint when that is enough. */
   add(sealed: JournalFile): void {
     this.#sealed.push(sealed);
     if (this.sealedBytes >= this.#options.enoughBytes) this.start();
   }
 
-  /** Make a checkpoint of what waits, unless one is under way or nothing waits. */
+  /** Make a checkpoint of the waiting files, unless one is running or none wait. */
   start(): void {
     if (this.#running !== null || this.#sealed.length === 0 || this.#stop.signal.aborted) return;
     this.#cancelRetry?.();
@@ -111,12 +109,12 @@ export class Checkpointer {
     });
   }
 
-  /** Wait until no checkpoint is under way and none is due. For tests and benchmarks. */
+  /** Wait until no checkpoint is running or due. For tests and benchmarks. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
 
-  /** Stop a checkpoint that is under way, at whatever step, and begin no more: the next start goes on. */
+  /** Stop a running checkpoint at any step, and start no more: the next start continues. */
   async close(): Promise<void> {
     this.#stop.abort();
     this.#cancelRetry?.();
@@ -152,7 +150,7 @@ export class Checkpointer {
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       this.#problem = messageOf(error);
-      logger.error({ err: error }, 'the checkpoint failed; the journal keeps what it would have taken in');
+      logger.error({ err: error }, 'the checkpoint failed; the journal keeps its changes');
     }
   }
 }

@@ -1,7 +1,5 @@
-/*
- * `coordinator.json`, the file that says which others count. Owns its checksum, and how manifests of older formats are
- * read. Replacing it is the checkpoint: after a crash it is the old one or the new one.
- */
+/* `coordinator.json`, the file that says which others count. Owns its checksum, and reading manifests of older formats.
+   Replacing it is the checkpoint: after a crash it is the old one or the new one. */
 
 import { crc32 } from 'node:zlib';
 import { Low } from 'lowdb';
@@ -14,7 +12,7 @@ import type { Files } from '../files.ts';
 import { hex } from '../journal/record.ts';
 import { formatVersion, manifestName } from '../layout.ts';
 
-/** One file of jobs, as the manifest names it. */
+/** A file of jobs in the manifest. */
 export interface SegmentEntry {
   /** Its name in `jobs/`. */
   file: string;
@@ -22,7 +20,10 @@ export interface SegmentEntry {
   first: number;
   /** How many lines it has: jobs, and keys of archived ones. */
   count: number;
-  /** Epoch ms from which on nothing in it is needed, as all that is left are keys of archived jobs; null while it has jobs. */
+  /**
+   * Epoch ms after which the file is obsolete, because only keys of archived jobs are left in it; null while it has
+   * jobs.
+   */
   forgetAt: number | null;
   /** Bytes of the JSON of their requests. */
   requestBytes: number;
@@ -32,7 +33,7 @@ export interface SegmentEntry {
   sum: string;
 }
 
-/** One file of cost, as the manifest names it. */
+/** A file of cost in the manifest. */
 export interface CostEntry {
   /** Its name in `cost/`. */
   file: string;
@@ -44,33 +45,33 @@ export interface CostEntry {
   sum: string;
 }
 
-/** One file of the audit log, as the manifest names it. */
+/** A file of the audit log in the manifest. */
 export interface AuditFile {
   /** Its name in `audit/`. */
   file: string;
   /** The UTC month, `2026-11`. */
   month: string;
-  /** Length of what counts; bytes after it are of a checkpoint that did not end. Each line has a checksum of its own. */
+  /** Length of what counts; bytes after it are of an unfinished checkpoint. Each line has its own checksum. */
   bytes: number;
 }
 
-/** `coordinator.json`: the one file that says what the checkpoint consists of. Replacing it is the checkpoint. */
+/** `coordinator.json`: the one file that lists the parts of the checkpoint. Replacing it is the checkpoint. */
 export interface Manifest extends RegistryRecords {
   format: number;
-  /** The last record of the journal that the checkpoint has in it. */
+  /** The last record of the journal in the checkpoint. */
   seq: number;
-  /** The last ordinal that was given; its job may be archived. */
+  /** The last used ordinal; its job may be archived. */
   lastOrdinal: number;
   segments: SegmentEntry[];
   /** In order of the months. */
   costs: CostEntry[];
-  /** The audit log: the number of the last entry that a checkpoint has taken in, and the files in order of the months. */
+  /** The audit log: the number of the last entry in a checkpoint, and the files in order of the months. */
   audit: { seq: number; files: AuditFile[] };
   /** CRC-32 of the JSON of everything else, see `sumOf`. */
   sum: string;
 }
 
-/** The manifest of a store that has no checkpoint yet. */
+/** The manifest of a store without a checkpoint. */
 export const emptyManifest: Manifest = signManifest({
   seq: 0,
   workers: [],
@@ -83,13 +84,13 @@ export const emptyManifest: Manifest = signManifest({
   providers: [],
 });
 
-/** Put format and checksum to the contents of a manifest. */
+/** Add format and checksum to the contents of a manifest. */
 export function signManifest(contents: Omit<Manifest, 'format' | 'sum'>): Manifest {
   const unsigned = inOrder({ ...contents, format: formatVersion });
   return { ...unsigned, sum: sumOf(unsigned) };
 }
 
-/** What an older format does not have is undefined, and so not in the text. */
+/** Members that an older format lacks are undefined, and so not in the text. */
 function sumOf(unsigned: Omit<Manifest, 'sum'>): string {
   return hex(crc32(JSON.stringify(inOrder(unsigned))));
 }
@@ -124,15 +125,15 @@ function decodeManifest(path: string, text: string): Manifest {
       `${path} has format ${read.format}, this version reads up to ${formatVersion}: run the version that wrote it, or a newer one`,
     );
   }
-  // Everything else stands under the checksum, so it is what this program wrote.
+  // The checksum covers everything else, so this program wrote it.
   const manifest = read as Manifest;
   if (sumOf(manifest) !== manifest.sum) {
-    throw new StoreCorrupt(path, 0, `its checksum is not the one it was written with; ${whatToDo}`);
+    throw new StoreCorrupt(path, 0, `its checksum is wrong; ${whatToDo}`);
   }
   return completed(manifest);
 }
 
-/** A manifest with what has been added since its format; the format stays the old one until it is signed. */
+/** A manifest with the members added since its format; the format stays the old one until it is signed. */
 function completed(manifest: Manifest): Manifest {
   const { audit, queue, providers } = { ...emptyManifest, ...manifest };
   return { ...(manifest.format === 1 ? withArchive(manifest) : manifest), audit, queue, providers };

@@ -1,7 +1,5 @@
-/*
- * A file of jobs, read and written line by line and never in memory whole. A new one counts from when a manifest names
- * it; one that a crash left unnamed is removed by the next start.
- */
+/* A file of jobs, read and written line by line and never whole in memory. A new one counts once a manifest names it;
+   the next start removes one that a crash left unnamed. */
 
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -12,10 +10,10 @@ import { type Files, openExisting, writeAll } from '../files.ts';
 import { hex } from '../journal/record.ts';
 import { type SegmentEntry, whatToDo } from './manifest.ts';
 
-/** A job on its line: JSON of a `SegmentJob` that begins with the ordinal. */
+/** The line of a job: JSON of a `SegmentJob` that starts with the ordinal. */
 export interface JobLine {
   bytes: Buffer;
-  /** Of its first byte in the file it was read from; 0 for a new one. */
+  /** Offset of its first byte in the file it was read from; 0 for a new one. */
   offset: number;
 }
 
@@ -26,18 +24,18 @@ const head = Buffer.from('{"jobs":[\n');
 const separator = Buffer.from(',\n');
 const tail = Buffer.from('\n]}\n');
 const comma = 0x2c;
-/** What is collected before a write. */
+/** Collected before a write. */
 const writeBytes = 1024 * 1024;
 
-/** No jobs: what a segment starts from. */
+/** No jobs, for a new segment. */
 export async function* noLines(): AsyncGenerator<JobLine[]> {
   // Nothing to give.
 }
 
 /**
- * Read the jobs of a segment. Its length and checksum are checked when its end is reached, so a caller must not act on
- * what it got before it got all.
- * @throws StoreCorrupt when the file is missing or is not what the manifest says.
+ * Read the jobs of a segment. Its length and checksum are checked at its end, so a caller must not act on any of them
+ * before it has all.
+ * @throws StoreCorrupt when the file is missing or differs from the manifest.
  */
 export async function* readSegment(
   files: Files,
@@ -80,18 +78,18 @@ function withoutComma(line: JobLine): JobLine {
 }
 
 /**
- * A lowdb adapter for a segment: `read` gives the lines of the file that stands, `write` puts lines into a new file,
- * which nobody looks at until a manifest names it. The file is valid JSON with one job a line.
+ * A lowdb adapter for a segment: `read` returns the lines of the current file, `write` puts lines into a new file,
+ * which does not count until a manifest names it. The file is valid JSON with one job a line.
  */
 export class SegmentFile {
-  /** Length and checksum of what was written; null before. */
+  /** Length and checksum of the new file; null before. */
   written: { bytes: number; sum: string; count: number } | null = null;
   readonly #files: Files;
   readonly #folder: string;
   readonly #from: SegmentEntry | null;
   readonly #to: string;
 
-  /** @param from the segment as it stands, null for a new one. @param to name of the file to write. */
+  /** @param from the current segment, null for a new one. @param to name of the file to write. */
   constructor(files: Files, folder: string, from: SegmentEntry | null, to: string) {
     this.#files = files;
     this.#folder = folder;

@@ -1,7 +1,5 @@
-/*
- * The lines of a segment after its changes. Owns what stays of a job that was archived: its idempotency key until that
- * expires. Nothing that stands is changed; a new file is written.
- */
+/* The lines of a segment after its changes. Owns what remains of an archived job: its idempotency key until that
+   expires. Existing files are not changed; a new one is written. */
 
 import { Low } from 'lowdb';
 import { leavingJob, nextJob } from '../../changes/apply.ts';
@@ -17,13 +15,13 @@ export interface SegmentPlace {
   folder: string;
   /** Of the new file. */
   name: string;
-  /** Ordinal of its first job, which may be gone. */
+  /** Ordinal of its first job, which may be removed. */
   first: number;
 }
 
 /**
- * Write a segment anew with the changes of its jobs. What nobody needs any more is left out, so that a segment may come
- * out empty. @param entry the segment as it stands, null for a new one.
+ * Write a new segment with the changes of its jobs. Obsolete lines are dropped, so that a segment may become empty.
+ * @param entry the current segment, null for a new one.
  * @param now epoch ms, by which idempotency keys have expired. @returns the new segment.
  */
 export async function writeSegment(
@@ -43,9 +41,11 @@ export async function writeSegment(
   return { file: name, first, ...file.written, forgetAt, requestBytes: bytesOfRequests };
 }
 
-/** The lines of a segment after its changes: those of changed jobs are new, those of new jobs follow at the end. */
+/**
+ * The lines of a segment after its changes: those of changed jobs are replaced, those of new jobs follow at the end.
+ */
 class Merge {
-  /** Of the jobs that are left. */
+  /** Of the remaining jobs. */
   requestBytes: number;
   readonly #changes: SegmentChanges;
   readonly #now: number;
@@ -58,7 +58,7 @@ class Merge {
     this.requestBytes = bytesOfRequests;
   }
 
-  /** See `SegmentEntry`; right once all lines were given. */
+  /** See `SegmentEntry`; valid after the last line. */
   get forgetAt(): number | null {
     return this.#hasJobs ? null : this.#keysUntil;
   }
@@ -69,7 +69,7 @@ class Merge {
       for (const line of batch) this.#merge(line, merged);
       yield merged;
     }
-    // Those that remain were created by these changes, in this order.
+    // The remaining changes created jobs, in this order.
     let batch: JobLine[] = [];
     for (const [ordinal, own] of this.#changes) {
       this.#add(this.#changed(undefined, own, ordinal), batch);
@@ -94,7 +94,7 @@ class Merge {
     }
   }
 
-  /** @returns null when nothing stays of it. */
+  /** @returns null when nothing remains of it. */
   #changed(
     before: SegmentJob | undefined,
     changes: readonly SegmentChange[],
@@ -133,7 +133,7 @@ class Merge {
   }
 }
 
-/** The members that a line begins with: `nextJob` makes the ordinal the first one and the id the second. */
+/** The first members of a line: `nextJob` makes the ordinal the first one and the id the second. */
 const head = /^\{"ordinal":(\d{1,16}),"(id|idempotency)":/;
 const headBytesMax = 50;
 

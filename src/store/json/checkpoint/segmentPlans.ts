@@ -1,25 +1,25 @@
-/* Which change goes to which segment, and when a segment is full. In memory for the time of one checkpoint. */
+/* Assigns changes to segments, and closes full segments. In memory during one checkpoint. */
 
 import type { JobRequest } from '../../../domain/job.ts';
 import type { StoredJobChange } from '../../durableLog.ts';
 import { segmentJobsMax, segmentRequestBytesMax } from '../layout.ts';
 import type { SegmentEntry } from './manifest.ts';
 
-/** A change of a job; `archived` when it has left, which is the last one. */
+/** A change of a job; `archived` is the last one. */
 export type SegmentChange = StoredJobChange | 'archived';
 
 /** The changes of the jobs of one segment, by ordinal, each job's in order. */
 export type SegmentChanges = Map<number, SegmentChange[]>;
 
-/** Bytes of a request's JSON, by which segments are closed. */
+/** Bytes of a request's JSON; they decide when a segment is full. */
 export function requestBytes(request: JobRequest): number {
   return Buffer.byteLength(JSON.stringify(request));
 }
 
-/** Which change goes to which segment; closes segments and begins new ones as jobs are created. */
+/** Assigns changes to segments; closes segments and starts new ones as jobs are created. */
 export class SegmentPlans {
   readonly all: { entry: SegmentEntry | null; first: number; changes: SegmentChanges }[] = [];
-  /** Of jobs that the journals create, by id: their later changes may be in the same record, without an ordinal. */
+  /** Jobs that the journals create, by id: their later changes may be in the same record, without an ordinal. */
   readonly #created = new Map<string, number>();
   #lastOrdinal: number;
   /** Of the last segment. */
@@ -33,7 +33,7 @@ export class SegmentPlans {
     }
   }
 
-  /** @throws Error when the change is of a job that nobody created. */
+  /** @throws Error when the changed job was never created. */
   add(change: StoredJobChange): void {
     this.#put(
       change.created === undefined ? this.#ordinalOf(change) : this.#create(change.id, change.created),
@@ -46,7 +46,7 @@ export class SegmentPlans {
     for (const ordinal of ordinals) this.#put(ordinal, 'archived');
   }
 
-  /** The last ordinal that was given. */
+  /** The last used ordinal. */
   get lastOrdinal(): number {
     return this.#lastOrdinal;
   }

@@ -1,7 +1,5 @@
-/*
- * The files of cost, one a month, and how a checkpoint writes those that were added to under new names. They count from
- * when a manifest names them.
- */
+/* The files of cost, one a month, and how a checkpoint writes changed months under new names. They count once a
+   manifest names them. */
 
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -17,18 +15,18 @@ import { hex } from '../journal/record.ts';
 import { costName } from '../layout.ts';
 
 /**
- * A lowdb adapter for a month of cost: `read` gives what the file that stands holds, `write` makes a new file, which
- * nobody looks at until a manifest names it.
+ * A lowdb adapter for a month of cost: `read` returns the contents of the current file, `write` creates a new file,
+ * which does not count until a manifest names it.
  */
 class CostFile {
-  /** Length and checksum of what was written; null before. */
+  /** Length and checksum of the new file; null before. */
   written: { bytes: number; sum: string } | null = null;
   readonly #files: Files;
   readonly #folder: string;
   readonly #from: CostEntry | null;
   readonly #to: string | null;
 
-  /** @param from the month as it stands, null for a new one. @param to name of the file to write, null to write none. */
+  /** @param from the current month, null for a new one. @param to name of the file to write, null to write none. */
   constructor(files: Files, folder: string, from: CostEntry | null, to: string | null) {
     this.#files = files;
     this.#folder = folder;
@@ -58,7 +56,7 @@ class CostFile {
   }
 }
 
-/** A month of the checkpoint. @throws StoreCorrupt when its file is missing or is not what the manifest says. */
+/** A month of the checkpoint. @throws StoreCorrupt when its file is missing or differs from the manifest. */
 export async function readMonth(files: Files, folder: string, entry: CostEntry): Promise<CostMonth> {
   const database = new Low<StoredMonth>(
     new CostFile(files, folder, entry, null),
@@ -72,15 +70,15 @@ export async function readMonth(files: Files, folder: string, entry: CostEntry):
   }
 }
 
-/** The ledger's way into a checkpoint: collects, and then writes the months that anything was added to. */
+/** Folds the ledger into a checkpoint: collects entries, and then writes the changed months. */
 export class CostFolding implements CostSink {
   readonly #files: Files;
   readonly #folder: string;
   #entries: readonly CostEntry[];
-  /** What was added, by month. */
+  /** Added entries, by month. */
   #added = new Map<string, LedgerEntry[]>();
 
-  /** @param entries the months of the checkpoint that this one begins from. */
+  /** @param entries the months of the checkpoint that this one starts from. */
   constructor(files: Files, folder: string, entries: readonly CostEntry[]) {
     this.#files = files;
     this.#folder = folder;
@@ -94,7 +92,7 @@ export class CostFolding implements CostSink {
     else before.push(entry);
   }
 
-  /** @returns the months for the manifest, and the paths of files that it names no more. */
+  /** @returns the months for the manifest, and the paths of files that it no longer names. */
   async finish(seq: number): Promise<{ costs: CostEntry[]; former: string[] }> {
     const costs = new Map(this.#entries.map((entry) => [entry.month, entry]));
     const former: string[] = [];

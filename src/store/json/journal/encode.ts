@@ -1,16 +1,18 @@
-/* Records as bytes: numbers, checksum, changes, one line each. What it writes `record.ts` reads. */
+/* Records as bytes: numbers, checksum, changes, one line each. `record.ts` reads them. */
 
 import { crc32 } from 'node:zlib';
 import { nextTurn } from '../../../lib/nextTurn.ts';
 import { hex } from './record.ts';
 
-/** Encoding 60 MB at once takes a quarter of a second; after each part of this many bytes others get a turn. */
+/**
+ * Encoding 60 MB at once takes a quarter of a second; after each part of this many bytes the event loop gets a turn.
+ */
 const partBytes = 1024 * 1024;
 
-/** A record to be: the JSON of each of its changes. */
+/** A record to encode: the JSON of each of its changes. */
 export type RecordTexts = readonly string[];
 
-/** Characters of a record, as nearly as a bound on memory needs. */
+/** Characters of a record, approximately, for a bound on memory. */
 function charactersOf(texts: RecordTexts): number {
   return texts.reduce((sum, text) => sum + text.length + 1, 0);
 }
@@ -20,19 +22,19 @@ const groupStart = ',"group":';
 const sumStart = ',"sum":"';
 const noSum = '00000000';
 const changesStart = '","changes":';
-/** What a record has besides its changes: its head with numbers of 16 digits, brackets and the end of the line. */
+/** A record without its changes: its head with numbers of 16 digits, brackets and the line end. */
 const frameBytes =
   headStart.length + 16 + groupStart.length + 16 + sumStart.length + noSum.length + changesStart.length + 4;
-/** Bytes that a character of a string takes in UTF-8 at most. */
+/** Most bytes of a character in UTF-8. */
 const bytesOfCharacter = 3;
 
-/** The numbers of a record, as they stand in its head and under its checksum; the first of a group needs no second one. */
+/** The numbers of a record as in its head and checksum; the first of a group needs no second one. */
 function numbersOf(seq: number, group: number): string {
   return seq === group ? String(seq) : `${seq}${groupStart}${group}`;
 }
 
 /**
- * Records as lines of the journal, in order; they are one group. Each text is encoded once, straight to its place, and
+ * Records as lines of the journal, in order; they are one group. Each text is encoded once, directly in place, and
  * summed there.
  */
 export async function encodeRecords(firstSeq: number, records: readonly RecordTexts[]): Promise<Buffer> {

@@ -1,4 +1,4 @@
-/* The ledger as format 1 wrote it, brought to the present form as it is read. Nothing is written in the old form. */
+/* Converts the ledger of format 1 to the present form when read. Nothing is written in the old form. */
 
 import { noAmounts } from '../../../domain/cost.ts';
 import type { CostStatus, NanoDollars } from '../../../domain/money.ts';
@@ -6,19 +6,19 @@ import type { Usage } from '../../../domain/usage.ts';
 import type { StoredChange } from '../../durableLog.ts';
 import type { LedgerEntry } from '../../store.ts';
 
-/** A line of the ledger as format 1 wrote it: the end of an attempt, or what an ended one was still charged for. */
+/** A ledger line of format 1: the end of an attempt, or a later charge for an ended one. */
 interface FormerEntry extends Omit<LedgerEntry, 'amounts' | 'tier' | 'tags'> {
   usage: Usage | null;
   nanoDollars: NanoDollars | null;
   costStatus: CostStatus;
 }
 
-/** Bring the ledger of a change that was read from a journal of any format to the present one, in place. */
+/** Convert the ledger of a change from a journal of any format to the present one, in place. */
 export function upgradeLedger(change: StoredChange): void {
   if (change.kind === 'job' && change.ledger !== undefined) change.ledger = change.ledger.map(entryOf);
 }
 
-/** Format 1 knew nothing of jobs, tiers and tags in the ledger. */
+/** Format 1 had no jobs, tiers and tags in the ledger. */
 function entryOf(stored: LedgerEntry | FormerEntry): LedgerEntry {
   if ('amounts' in stored) return stored;
   const { usage, nanoDollars, costStatus, ...place } = stored;

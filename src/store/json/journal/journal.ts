@@ -1,7 +1,6 @@
-/*
- * The end of the journal, where records are appended. Owns the open file and the number of the next record. What it has
- * acknowledged is on disk; what it has refused is cut off, and after a sync that failed for good it writes nothing more.
- */
+/* The end of the journal, where records are appended. Owns the open file and the number of the next record. What it has
+   acknowledged is on disk; what it has refused is cut off, and after a sync that failed for good it writes nothing
+   more. */
 
 import { join } from 'node:path';
 import { DataDamaged, messageOf } from '../../../domain/errors.ts';
@@ -11,7 +10,7 @@ import { journalName } from '../layout.ts';
 import { encodeRecords, type RecordTexts } from './encode.ts';
 import type { JournalFile } from './replay.ts';
 
-/** The disk did not keep what was written: the journal cannot be trusted any more, nothing may be acknowledged. */
+/** The disk did not store what was written: the journal cannot be trusted any more, nothing may be acknowledged. */
 class SyncFailed extends LogFailed {
   constructor(path: string, cause: unknown) {
     super(`${path} could not be made durable: ${messageOf(cause)}`, { cause });
@@ -19,9 +18,9 @@ class SyncFailed extends LogFailed {
   }
 }
 
-/** The file of the journal is not what was written any more: somebody else has removed, replaced or cut it. */
+/** The journal file is no longer as written: another program has removed, replaced or cut it. */
 export class JournalLost extends DataDamaged {
-  /** @param seen what is there instead, after the path. */
+  /** @param seen its present state, to follow the path. */
   constructor(path: string, seen: string) {
     super(
       `${path} ${seen} while it was in use. Keep everything else from changing the data folder, and restore it from a backup before the next start, see docs/operations.md`,
@@ -38,9 +37,9 @@ export class Journal {
   #active: JournalFile;
   #nextSeq: number;
   #hasFailed = false;
-  /** How much of the active file has been found to be in its place. */
+  /** The end of the part of the active file that was verified. */
   #seenBytes: number;
-  /** Whether there may be bytes after the last good record, of a write that failed. */
+  /** Whether a failed write may have left bytes after the last good record. */
   #isDirty = false;
 
   constructor(files: Files, folder: string, file: OpenFile, active: JournalFile, nextSeq: number) {
@@ -52,7 +51,7 @@ export class Journal {
     this.#nextSeq = nextSeq;
   }
 
-  /** Length of the file that is appended to. */
+  /** Length of the active file. */
   get bytes(): number {
     return this.#active.bytes;
   }
@@ -64,7 +63,7 @@ export class Journal {
 
   /**
    * Append records with one sync for all; durable when it resolves, which it does to null: an append is never pending.
-   * @param records of each the JSON of its changes, `StoredChange`.
+   * @param records the JSON of each change, `StoredChange`.
    * @throws SyncFailed, which is final. @throws anything else when nothing was appended and a later call may succeed.
    */
   async append(records: readonly RecordTexts[]): Promise<null> {
@@ -80,8 +79,8 @@ export class Journal {
         await this.#takeAway();
         throw error;
       }
-      // At once and not before the next append: whole records of commits that are refused now must not be found by a
-      // restart. When it cannot be done yet, the next append tries again before it writes.
+      // At once and not before the next append: a restart must not find whole records of commits that are refused now.
+      // If it is impossible now, the next append tries again before it writes.
       try {
         await this.#repair();
       } catch (second) {
@@ -102,13 +101,13 @@ export class Journal {
   }
 
   /**
-   * Look whether a start would find what was written. It may be called beside everything else.
-   * @returns what is wrong; null when all is well, and when appends have gone on in a new file meanwhile.
-   * @throws what the file system said when it cannot be seen.
+   * Check whether a start would find what was written. May run concurrently with everything else.
+   * @returns what is wrong; null when all is well, also when appends meanwhile continued in a new file.
+   * @throws the error of the file system when it cannot be checked.
    */
   async look(): Promise<JournalLost | null> {
     const file = this.#file;
-    // First: what is appended meanwhile only makes the file longer.
+    // First: later appends only make the file longer.
     const { name, bytes } = this.#active;
     const path = join(this.#folder, name);
     try {
@@ -126,12 +125,13 @@ export class Journal {
   }
 
   /**
-   * Go on in a new file. @param onSealed is told of the one before, which is never written again.
-   * @throws JournalLost, and what the file system said; unless `onSealed` was called, appends go on in the old file then.
+   * Continue in a new file. @param onSealed called with the previous one, which is never written again.
+   * @throws JournalLost, and errors of the file system; unless `onSealed` was called, appends then continue in the old
+   * file.
    */
   async rotate(onSealed: (sealed: JournalFile) => void): Promise<void> {
     if (this.#isDirty) await this.#repair();
-    // The last look at it: in a folder that was made anew the next file would be all right.
+    // The last check of it: in a recreated folder the next file would be fine.
     const lost = await this.look();
     if (lost !== null) throw lost;
     const name = journalName(this.#nextSeq);
@@ -140,7 +140,7 @@ export class Journal {
     try {
       await this.#files.syncFolder(this.#folder);
     } catch (error) {
-      // The empty file may stay: a start looks at empty ones only where one of that number is due.
+      // The empty file may stay: a start only considers an empty one when it has the next number.
       await file.close();
       throw error;
     }
@@ -153,7 +153,7 @@ export class Journal {
     await sealedFile.close();
   }
 
-  /** Let go of the file; what a failed write left in it is cut off first if that can be done. */
+  /** Close the file; the rest of a failed write is cut off first if possible. */
   async close(): Promise<void> {
     try {
       if (this.#isDirty && !this.#hasFailed) await this.#repair();
@@ -163,8 +163,8 @@ export class Journal {
   }
 
   /**
-   * After a failed sync the next process would still find records in the system's memory that were refused and that are
-   * not on the disk. Whether this succeeds changes nothing for the present one, which ends.
+   * After a failed sync the next process would still find refused records in the system's memory that are not on the
+   * disk. Whether this succeeds changes nothing for this process, which ends.
    */
   async #takeAway(): Promise<void> {
     try {
@@ -174,7 +174,7 @@ export class Journal {
     }
   }
 
-  /** Cut off what stands after the last good record. */
+  /** Cut off everything after the last good record. */
   async #repair(): Promise<void> {
     await this.#file.truncate(this.#active.bytes);
     await this.#sync();
@@ -183,11 +183,11 @@ export class Journal {
 
   /**
    * After a failed fsync Linux may drop the pages that it could not write and report success the next time (PostgreSQL
-   * panics for the same reason), so it is final: EIO says that bytes are lost, and not which. Out of space is another
-   * matter: where it is reported that late (delayed allocation on network and copy-on-write file systems, quotas), no
-   * place was found for the *new* bytes; what earlier syncs covered has its place. The new bytes belong to commits that
-   * are all refused, and cutting them off drops their pages: nothing that failed to be written is ever relied upon.
-   * The cut is itself synced before anything is acknowledged, and any other error of that sync is final as well.
+   * panics for the same reason), so it is final: EIO says that bytes are lost, and not which. Out of space is
+   * different: where it is reported that late (delayed allocation on network and copy-on-write file systems, quotas),
+   * there was no space for the *new* bytes; what earlier syncs covered is stored. The new bytes belong to commits that
+   * are all refused, and cutting them off drops their pages: nothing that failed to be written is ever relied upon. The
+   * cut is itself synced before anything is acknowledged, and any other error of that sync is final as well.
    */
   async #sync(): Promise<void> {
     try {
@@ -214,12 +214,12 @@ export class Journal {
   }
 }
 
-/** Bytes of the journal that are looked through in one turn of the event loop. */
+/** Bytes of the journal checked in one turn of the event loop. */
 const seenAtOnce = 256 * 1024;
 
 /**
- * Where records are missing between two places of the journal; null when none are. An append to a file that somebody has
- * cut leaves zeros between, which no record has: by its length alone such a file is whole.
+ * Where records are missing between two positions of the journal; null when none are. An append to a file that was cut
+ * leaves zeros between, which no record contains: by its length alone such a file looks whole.
  */
 async function gapIn(file: OpenFile, from: number, to: number): Promise<number | null> {
   const bytes = Buffer.allocUnsafe(Math.min(seenAtOnce, to - from));

@@ -1,13 +1,11 @@
-/*
- * A look every second whether the journal is still the file at its path. It owns no data; when the file was removed,
- * replaced or cut, the store fails instead of acknowledging what no start would find.
- */
+/* Checks every second whether the journal is still the file at its path. It owns no data; when the file was removed,
+   replaced or cut, the store fails instead of acknowledging what no start would find. */
 
 import type { Clock } from '../../../domain/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Journal, JournalLost } from './journal.ts';
 
-/** Between two looks: what is acknowledged into a lost file is at most what came in this time. */
+/** Between two checks: at most what arrives in this time is acknowledged into a lost file. */
 const lookMs = 1_000;
 
 /** What `JournalWatch` works with. */
@@ -15,21 +13,21 @@ export interface JournalWatchOptions {
   journal: Journal;
   clock: Clock;
   logger: Logger;
-  /** Told once, at the last look. */
+  /** Called once, at the last check. */
   onLost: (lost: JournalLost) => void;
 }
 
 /**
- * Looks every second whether the journal is still where it is written. An open file goes on taking writes and syncs after
- * it was unlinked, and after it was cut, so no commit would ever find out. It looks beside the commits, which cost no more.
+ * Checks every second whether the journal is still at its path. An open file accepts writes and syncs even after it was
+ * unlinked or cut, so no commit would ever notice. The checks run beside the commits and cost them nothing.
  */
 export class JournalWatch {
   readonly #options: JournalWatchOptions;
   #cancel: () => void = () => {};
   #looking: Promise<void> = Promise.resolve();
   #isClosed = false;
-  /** Whether the last look saw nothing at all: it is told once. */
-  #isBlind = false;
+  /** Whether the last check was impossible: that is reported once. */
+  #cannotCheck = false;
 
   constructor(options: JournalWatchOptions) {
     this.#options = options;
@@ -41,7 +39,7 @@ export class JournalWatch {
     });
   }
 
-  /** Wait for the look that is under way; there is no other. */
+  /** Wait for the running check; there is no other. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancel();
@@ -52,16 +50,16 @@ export class JournalWatch {
     const { journal, logger, onLost } = this.#options;
     try {
       const lost = await journal.look();
-      this.#isBlind = false;
+      this.#cannotCheck = false;
       if (lost !== null) {
         onLost(lost);
         return;
       }
     } catch (error) {
-      // Not to be allowed to look is not a loss; whether writes still succeed is for the commits to find out.
-      if (!this.#isBlind)
-        logger.warn({ err: error }, 'whether the journal is still in its place cannot be seen');
-      this.#isBlind = true;
+      // A forbidden check is not a loss; the commits notice whether writes still succeed.
+      if (!this.#cannotCheck)
+        logger.warn({ err: error }, 'cannot check whether the journal is still at its path');
+      this.#cannotCheck = true;
     }
     if (!this.#isClosed) this.start();
   }

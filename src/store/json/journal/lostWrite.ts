@@ -1,23 +1,21 @@
-/*
- * Tells what the end of the power left of the last write from damage, see docs/decisions/0008-groups-in-the-journal.md.
- * Only what was never acknowledged may be cut off.
- */
+/* Distinguishes a last write interrupted by a power failure from damage, see
+   docs/decisions/0008-groups-in-the-journal.md. Only what was never acknowledged may be cut off. */
 
 import { readLines } from '../../../lib/lines.ts';
 import type { OpenFile } from '../files.ts';
 import { decodeRecord, type JournalRecord } from './record.ts';
 
-/** What a disk writes as a whole. */
+/** The unit in which a disk writes. */
 const sectorBytes = 512;
 
 /**
- * Whether a record that cannot be used is what the end of the power left of the last write. A group of records is one write,
- * and the system brings its pages to the disk in any order: a later one may be there while an earlier one is not, and
- * reads as zeros, which no record has. Such a group was never acknowledged. Anything else is damage:
- * - a record that can be read and does not belong there;
- * - one after it that was written with a later group, which was only begun when this one was durable;
- * - a record that cannot be read and has no sector of zeros, or zeros that do not fill sectors.
- * @param offset of the record. @param seq the sequence number that it should have.
+ * Whether an unusable record belongs to a last write that a power failure interrupted. A group of records is one write,
+ * and the system writes its pages in any order: a later one may be on disk while an earlier one is not, and reads as
+ * zeros, which no record contains. Such a group was never acknowledged. Anything else is damage:
+ * - a readable record that does not belong there;
+ * - a later one that was written with a later group, which was only started after this one was durable;
+ * - an unreadable record without a sector of zeros, or with zeros that do not fill sectors.
+ * @param offset of the record. @param seq its expected sequence number.
  */
 export async function isLostWrite(file: OpenFile, offset: number, seq: number): Promise<boolean> {
   for await (const lines of readLines((into, position) => file.read(into, offset + position))) {
@@ -35,7 +33,7 @@ export async function isLostWrite(file: OpenFile, offset: number, seq: number): 
   return true;
 }
 
-/** The record on a line; null for what is none. */
+/** The record on a line; null when it is not a record. */
 function recordOf(line: Buffer): JournalRecord | null {
   try {
     return decodeRecord(line);
@@ -46,7 +44,8 @@ function recordOf(line: Buffer): JournalRecord | null {
 
 /**
  * Whether a line has zeros, and all of them fill sectors to their ends.
- * @param at its place in the file. @param writtenFrom where the first lost byte may be: a write begins within a sector.
+ * @param at its position in the file. @param writtenFrom where the first lost byte may be: a write starts within a
+ * sector.
  */
 function hasLostSectors(line: Buffer, at: number, writtenFrom: number): boolean {
   let from = line.indexOf(0);

@@ -1,7 +1,5 @@
-/*
- * A line of the journal, read back and checked, and the lines of the segments. A record whose checksum is wrong never
- * gets further than here.
- */
+/* A line of the journal, read and verified, and the lines of the segments. A record with a wrong checksum is rejected
+   here. */
 
 import { crc32 } from 'node:zlib';
 import type { JobRecord } from '../../../domain/job.ts';
@@ -9,27 +7,27 @@ import type { StoredChange } from '../../durableLog.ts';
 import type { IdempotencyRecord } from '../../store.ts';
 import { upgradeLedger } from './formerLedger.ts';
 
-/** A job as it stands on a line of a segment file. */
+/** The line of a job in a segment file. */
 export interface SegmentJob extends JobRecord {
   /** The key it was dispatched with, until that expires. */
   idempotency?: IdempotencyRecord | undefined;
 }
 
-/** What stays on the line of a job that was archived before its idempotency key has expired. */
+/** What remains on the line of a job that was archived before its idempotency key has expired. */
 export interface SegmentKey {
   ordinal: number;
   idempotency: IdempotencyRecord;
 }
 
-/** A record of the journal, checked. */
+/** A record of the journal, verified. */
 export interface JournalRecord {
   seq: number;
-  /** The first record of those that were written and made durable together with this one; itself in format 1 and 2. */
+  /** The first of the records that were written and synced together; itself in format 1 and 2. */
   group: number;
   changes: StoredChange[];
 }
 
-/** A checksum as it is written: 8 hex digits. */
+/** A checksum in its written form: 8 hex digits. */
 export function hex(sum: number): string {
   return sum.toString(16).padStart(8, '0');
 }
@@ -41,8 +39,8 @@ const headEnd = '"changes":';
 const closingBrace = 0x7d;
 
 /**
- * Read a line of the journal back. The checksum, CRC-32 of the numbers as they stand there followed by the changes, is
- * taken of the bytes themselves, before they are decoded.
+ * Decode a line of the journal. The checksum, CRC-32 of the numbers as written followed by the changes, is computed
+ * from the bytes themselves, before they are decoded.
  * @throws Error that says what is wrong with it.
  */
 export function decodeRecord(line: Buffer): JournalRecord {
@@ -52,8 +50,7 @@ export function decodeRecord(line: Buffer): JournalRecord {
   if (match === null || line[line.length - 1] !== closingBrace) throw new Error('it is not a record');
   const [, numbers = '', seq, group = seq, sum] = match;
   const changes = line.subarray(changesAt, -1);
-  if (hex(crc32(changes, crc32(numbers))) !== sum)
-    throw new Error('its checksum is not the one it was written with');
+  if (hex(crc32(changes, crc32(numbers))) !== sum) throw new Error('its checksum is wrong');
   const stored: StoredChange[] = JSON.parse(changes.toString('utf8'));
   for (const change of stored) upgradeLedger(change);
   return { seq: Number(seq), group: Number(group), changes: stored };

@@ -1,7 +1,5 @@
-/*
- * Reading the files of the journal in order. Owns the rule that no number is missing; what a torn write left at an end
- * is measured, not judged.
- */
+/* Reads the files of the journal in order. Owns the rule that no number is missing; it measures what a torn write left
+   at an end, and does not judge it. */
 
 import { join } from 'node:path';
 import { messageOf } from '../../../domain/errors.ts';
@@ -21,17 +19,20 @@ export interface JournalFile {
   bytes: number;
 }
 
-/** What reading one file of the journal came to. */
+/** The result of reading one file of the journal. */
 export interface Replayed {
   /** The sequence number after its last record. */
   nextSeq: number;
-  /** Up to the end of its last whole record. */
+  /** The end of its last whole record. */
   goodBytes: number;
-  /** What stands after that: records whose write a crash cut off. Never acknowledged, since that needs all of it on disk. */
+  /**
+   * Bytes after that: records whose write a crash interrupted. Never acknowledged, because that needs all of it on
+   * disk.
+   */
   tornBytes: number;
 }
 
-/** The files of the journal in a folder, oldest first, with the length they have; other files are left out. */
+/** The journal files in a folder, oldest first, with their lengths; other files are ignored. */
 export async function listJournal(files: Files, folder: string): Promise<JournalFile[]> {
   const found: JournalFile[] = [];
   for (const name of await files.list(folder)) {
@@ -48,10 +49,10 @@ export async function listJournal(files: Files, folder: string): Promise<Journal
 }
 
 /**
- * Read one file of the journal and show every record to `onRecord`, in order, with the bytes of its line; after some
- * hundreds of them `pause` is awaited. A file of any size is read in constant memory. Bytes after the last newline, and
- * what a lost write left (`isLostWrite`), are not records; whether they may be there is the caller's to judge.
- * @throws StoreCorrupt for any other damaged record, a gap in the sequence, or a record that `onRecord` threw at.
+ * Read one journal file and pass every record to `onRecord`, in order, with the bytes of its line; after some hundreds
+ * of them `pause` is awaited. A file of any size is read in constant memory. Bytes after the last newline, and the rest
+ * of a lost write (`isLostWrite`), are not records; the caller decides whether they are allowed there.
+ * @throws StoreCorrupt for any other damaged record, a gap in the sequence, or a record for which `onRecord` threw.
  */
 export async function replayFile(
   files: Files,
@@ -74,7 +75,8 @@ export async function replayFile(
         }
         try {
           const record = decodeRecord(bytes);
-          if (record.seq !== nextSeq) throw new Error(`record ${record.seq} stands where ${nextSeq} should`);
+          if (record.seq !== nextSeq)
+            throw new Error(`record ${record.seq} is in the place of record ${nextSeq}`);
           onRecord(record, bytes.length);
         } catch (error) {
           if (await isLostWrite(file, offset, nextSeq)) {
@@ -93,7 +95,7 @@ export async function replayFile(
   return { nextSeq, goodBytes, tornBytes };
 }
 
-/** The refusal when records are missing between two files, or before the first. */
+/** The error when records are missing between two files, or before the first. */
 export function missingRecords(folder: string, from: number, to: number | null): StoreCorrupt {
   const what = to === null ? `record ${from} and later ones are` : `records ${from} to ${to} are`;
   return new StoreCorrupt(join(folder, journalName(from)), 0, `${what} missing; ${whatToDo}`);

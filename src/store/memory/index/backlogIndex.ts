@@ -1,7 +1,4 @@
-/*
- * How many jobs are ready, and since when, for figures. Nothing decides by it. In memory alone, built again at each
- * start.
- */
+/* How many jobs are ready, and since when, for figures. No decision uses it. Only in memory, rebuilt at each start. */
 
 import type { JobRecord } from '../../../domain/job.ts';
 import { SortedList } from '../../../lib/sortedList.ts';
@@ -14,11 +11,11 @@ interface Group {
   jobs: SortedList;
 }
 
-/** The ready jobs by provider and priority, also those with a commit under way; for figures, so nothing claims by it. */
+/** The ready jobs by provider and priority, including those of running commits; for figures, so no claim uses it. */
 export class BacklogIndex {
   readonly #groups = new Map<string, Group>();
 
-  /** Put a ready job in. */
+  /** Add a ready job. */
   add(job: JobRecord): void {
     const { priority, target, enqueuedAt } = job.life;
     const key = keyOf(job);
@@ -30,7 +27,7 @@ export class BacklogIndex {
     group.jobs.insert(enqueuedAt, job.ordinal);
   }
 
-  /** Take a job out that was put in as it is. */
+  /** Remove a job, unchanged since it was added. */
   remove(job: JobRecord): void {
     const key = keyOf(job);
     const group = this.#groups.get(key);
@@ -49,7 +46,7 @@ export class BacklogIndex {
   }
 }
 
-/** A priority is a label of the configuration, and holds no line break. */
+/** A priority is a label of the configuration, and contains no line break. */
 function keyOf({ life }: JobRecord): string {
   return `${life.priority}\n${life.target.provider}`;
 }

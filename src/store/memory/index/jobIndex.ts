@@ -1,7 +1,5 @@
-/*
- * Jobs by id, by order of creation, by state and provider, and by the time of their end. Owns the counts that lists
- * show: no total is ever counted. In memory alone, built again at each start.
- */
+/* Jobs by id, by order of creation, by state and provider, and by the time of their end. Owns the counts for lists: no
+   total is ever counted. Only in memory, rebuilt at each start. */
 
 import type { JobRecord } from '../../../domain/job.ts';
 import { isTerminal, type JobState, type JobStatus, jobStates, statusOf } from '../../../domain/states.ts';
@@ -24,7 +22,7 @@ function createByState(): ByState {
   };
 }
 
-/** Whether a job in this state is one that the filter takes. */
+/** Whether the filter includes a job in this state. */
 export function isInState(
   state: JobState,
   { statuses, states }: Pick<JobFilter, 'statuses' | 'states'>,
@@ -35,12 +33,12 @@ export function isInState(
   );
 }
 
-/** Ordinals of jobs that have something in common; a list shows them newest first. */
+/** Ordinals of jobs with something in common; lists show them newest first. */
 export interface OrdinalSet {
   readonly size: number;
-  /** The largest ordinal in it that is below the given one; 0 when there is none. */
+  /** The largest ordinal below the given one; 0 when there is none. */
   below(ordinal: number): number;
-  /** How many in it are the given one or above. */
+  /** How many ordinals are the given one or above. */
   countFrom(ordinal: number): number;
 }
 
@@ -65,8 +63,8 @@ class SortedOrdinals implements OrdinalSet {
 }
 
 /**
- * All jobs by id and by order of creation, with the sets that lists and counts are made of: by state, by the provider
- * asked for, by both; and the ended ones by the time of their end. A change of state costs four inserts or removals,
+ * All jobs by id and by order of creation, with the sets that lists and counts are made of: by state, by requested
+ * provider, by both; and the ended ones by the time of their end. A change of state costs four inserts or removals,
  * some 2 µs; no total is ever counted.
  */
 export class JobIndex {
@@ -79,12 +77,12 @@ export class JobIndex {
   #lastOrdinal = 0;
   #isIndexed = false;
 
-  /** The last ordinal that was given, also when its job is gone; 0 before the first. */
+  /** The last used ordinal, even if its job is removed; 0 before the first. */
   get lastOrdinal(): number {
     return this.#lastOrdinal;
   }
 
-  /** Ordinals up to this one were given, whatever was put. */
+  /** Ordinals up to this one are used. */
   skipTo(lastOrdinal: number): void {
     this.#lastOrdinal = Math.max(this.#lastOrdinal, lastOrdinal);
   }
@@ -94,14 +92,14 @@ export class JobIndex {
     return ordinal === undefined ? undefined : this.#jobs.get(ordinal);
   }
 
-  /** @throws Error when there is no such job: ordinals come from this index only. */
+  /** @throws Error when there is no such job: ordinals only come from this index. */
   at(ordinal: number): JobRecord {
     const job = this.#jobs.get(ordinal);
     if (job === undefined) throw new Error(`there is no job number ${ordinal}`);
     return job;
   }
 
-  /** Take in a new job or the next record of a known one. A new one must have an ordinal after the last. */
+  /** Add a new job or replace a known one. A new one must have an ordinal after the last. */
   put(job: JobRecord): void {
     const previous = this.#jobs.get(job.ordinal);
     if (previous === undefined) {
@@ -117,7 +115,7 @@ export class JobIndex {
     else this.#move(previous, job);
   }
 
-  /** Take out a job that has ended; its ordinal is not given again. */
+  /** Remove an ended job; its ordinal is not used again. */
   remove({ id, ordinal }: JobRecord): void {
     const job = this.at(ordinal);
     this.#jobs.delete(ordinal);
@@ -139,8 +137,8 @@ export class JobIndex {
   }
 
   /**
-   * The jobs that have ended, the one that ended first first, without those that were set aside until after `now`, epoch
-   * ms. Jobs may be taken out or set aside meanwhile.
+   * The ended jobs, the first ended first, without those set aside until after `now`, epoch ms. Jobs may be removed or
+   * set aside meanwhile.
    */
   *ended(now: number): Generator<JobRecord> {
     for (let due = this.#ended.firstDue(now); due !== undefined; due = this.#ended.firstDue(now)) {
@@ -151,12 +149,12 @@ export class JobIndex {
     for (const ordinal of this.#ended.inTurn()) yield this.at(ordinal);
   }
 
-  /** Have `ended` leave out a job that has ended, until a time (epoch ms) or the next record of it. */
+  /** Exclude an ended job from `ended`, until a time (epoch ms) or its next change. */
   setAside(job: JobRecord, until: number): void {
     this.#ended.setAside(job, until);
   }
 
-  /** Build the sets of what was put so far, in one pass; from here on they are kept. @param each is shown every job. */
+  /** Build the sets from all jobs, in one pass; from here on they are maintained. @param each called with every job. */
   buildSets(each: (job: JobRecord) => void): void {
     this.#isIndexed = true;
     for (const job of this.#jobs) {
@@ -190,7 +188,7 @@ export class JobIndex {
     return jobs;
   }
 
-  /** How many jobs in one of these states each key has made, by its id. */
+  /** How many jobs in one of these states each key has created, by its id. */
   countByKey(...states: readonly JobState[]): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { createdBy } of this.in(...states)) {
@@ -199,7 +197,7 @@ export class JobIndex {
     return counts;
   }
 
-  /** Sets without a common member that together hold the jobs of these filters. Their sizes are the total. */
+  /** Disjoint sets that together contain the jobs of these filters. Their sizes are the total. */
   setsOf({ statuses, states, provider }: Pick<JobFilter, 'statuses' | 'states' | 'provider'>): OrdinalSet[] {
     const lists = provider === null ? null : this.#byProvider.get(provider);
     if (lists === undefined) return [];

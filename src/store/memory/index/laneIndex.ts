@@ -1,34 +1,32 @@
-/*
- * The ready jobs by lane, in claim order. Owns who goes first; a job with a commit under way stands in no lane, so that
- * none is handed out twice. In memory alone, built again at each start.
- */
+/* The ready jobs by lane, in claim order. Owns who is first; a job with a running commit is in no lane, so that none is
+   assigned twice. Only in memory, rebuilt at each start. */
 
 import { candidatesOf, type JobLife, type JobRecord, laneOf } from '../../../domain/job.ts';
 import { Heap } from '../../../lib/heap.ts';
-import { type Entry, SortedList } from '../../../lib/sortedList.ts';
+import { type NumberPair, SortedList } from '../../../lib/sortedList.ts';
 import type { LaneSummary } from '../../store.ts';
 
 interface Lane {
   key: string;
-  /** Of the first job that stood in it: all of a lane are alike in strategy, target and chain. */
+  /** Of the first job in it: all jobs of a lane have the same strategy, target and chain. */
   life: JobLife;
   /** major: `enqueuedAt − headStart`, ms; minor: the job's ordinal. */
   ready: SortedList;
 }
 
 /** The head of one lane in a claim. */
-interface Head extends Entry {
+interface Head extends NumberPair {
   lane: Lane;
 }
 
 /**
- * The jobs that can be claimed, by lane, each lane in claim order. A job with a commit under way stands in no lane.
- * Costs hardly depend on how many jobs wait: see `SortedList`.
+ * The claimable jobs, by lane, each lane in claim order. A job with a running commit is in no lane. Costs hardly depend
+ * on how many jobs wait: see `SortedList`.
  */
 export class LaneIndex {
   readonly #lanes = new Map<string, Lane>();
   readonly #headStart: (priority: string) => number;
-  /** One answer per label for the life of the index: a job must be found again where it was put. */
+  /** One value per label for the life of the index: a job must be found where it was inserted. */
   readonly #headStarts = new Map<string, number>();
 
   /** @param headStart milliseconds that a priority is ahead of its time of arrival. */
@@ -36,7 +34,7 @@ export class LaneIndex {
     this.#headStart = headStart;
   }
 
-  /** Put a ready job in its place. */
+  /** Add a ready job. */
   add(job: JobRecord): void {
     const key = laneOf(job.life);
     let lane = this.#lanes.get(key);
@@ -47,7 +45,7 @@ export class LaneIndex {
     lane.ready.insert(this.#place(job), job.ordinal);
   }
 
-  /** Take a job out, if it is there. */
+  /** Remove a job, if it is there. */
   remove(job: JobRecord): void {
     const lane = this.#lanes.get(laneOf(job.life));
     if (lane === undefined) return;
@@ -55,7 +53,7 @@ export class LaneIndex {
     if (lane.ready.size === 0) this.#lanes.delete(lane.key);
   }
 
-  /** 1 for the job that goes first in its lane. The job itself may stand outside, with a commit under way. */
+  /** 1 for the first job in its lane. The job itself may be absent, because of a running commit. */
   position(job: JobRecord): number {
     const lane = this.#lanes.get(laneOf(job.life));
     return lane === undefined ? 1 : lane.ready.rank(this.#place(job), job.ordinal) + 1;
@@ -75,8 +73,8 @@ export class LaneIndex {
   }
 
   /**
-   * The ready jobs of some lanes in claim order, over all of them. Between two steps jobs may be added and removed.
-   * The caller says with `next(false)` that it wants no more of the lane of the job that it was given last.
+   * The ready jobs of some lanes in claim order, over all of them. Between two steps jobs may be added and removed. The
+   * caller passes `next(false)` when it wants no more of the lane of the last job.
    */
   *walk(keys: readonly string[]): Generator<{ ordinal: number; lane: string }, void, boolean> {
     const heads = new Heap<Head>((a, b) => a.major < b.major || (a.major === b.major && a.minor < b.minor));
@@ -89,7 +87,7 @@ export class LaneIndex {
       const { lane, major, minor } = head;
       const wantsMore = yield { ordinal: minor, lane: lane.key };
       if (!wantsMore) continue;
-      // By key and not by index: the job may have left the lane and others may have come since.
+      // By key and not by index: the job may have left the lane, and others may have been added since.
       const next = lane.ready.after(major, minor);
       if (next !== undefined) heads.push({ ...next, lane });
     }
@@ -102,7 +100,7 @@ export class LaneIndex {
       headStart = this.#headStart(priority);
       if (!Number.isFinite(headStart))
         throw new TypeError(`the head start of priority ${priority} is no number`);
-      // Labels come from clients; past the bound the function is trusted to answer the same again.
+      // Labels come from clients; past the bound the function is trusted to return the same again.
       if (this.#headStarts.size < 1_000) this.#headStarts.set(priority, headStart);
     }
     return enqueuedAt - headStart;

@@ -1,7 +1,5 @@
-/*
- * Every job that a filter takes, in memory and in the archive, each once, also when it is archived meanwhile. Reads
- * only.
- */
+/* Every job that a filter includes, in memory and in the archive, each once, even if it is archived meanwhile. Reads
+   only. */
 
 import type { JobRecord } from '../../../domain/job.ts';
 import type { DurableLog } from '../../durableLog.ts';
@@ -10,8 +8,8 @@ import type { Memory } from '../memory.ts';
 import { filterJobs, passing, type Scan, wholeTestOf } from './jobSearch.ts';
 
 /**
- * Every job that the filter takes, newest first, and after those the archived ones. A job that is
- * archived meanwhile is looked at once all the same. Memory is bounded by a batch and by what is archived meanwhile.
+ * Every job that the filter includes, newest first, then the archived ones. A job archived meanwhile is visited only
+ * once. Memory is bounded by a batch and by what is archived meanwhile.
  */
 export async function* scanJobs(
   memory: Memory,
@@ -20,7 +18,7 @@ export async function* scanJobs(
   isArchivedToo: boolean,
 ): AsyncGenerator<JobRecord[]> {
   const scan: Scan = { below: 0, archived: new Set() };
-  // Before the first batch: what is wrong with the filter is told at once.
+  // Before the first batch: an invalid filter is reported at once.
   const test = wholeTestOf(memory.jobs, filter);
   memory.scans.add(scan);
   try {

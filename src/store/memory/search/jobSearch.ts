@@ -1,7 +1,5 @@
-/*
- * Pages and walks through the jobs in memory by a filter. Owns how much is looked at in one turn of the event loop;
- * reads only, and shows every job at most once whatever changes meanwhile.
- */
+/* Pages and walks through the jobs in memory by a filter. Owns how much is done in one turn of the event loop; reads
+   only, and returns every job at most once whatever changes meanwhile. */
 
 import { CoordinatorError } from '../../../domain/errors.ts';
 import { type JobRecord, lastAttempt } from '../../../domain/job.ts';
@@ -11,18 +9,18 @@ import type { JobFilter, JobPage, JobQuery } from '../../store.ts';
 import { isInState, type JobIndex, type OrdinalSet } from '../index/jobIndex.ts';
 import { TextSearch } from './textSearch.ts';
 
-/** Matches that are counted before a total is given as "at least". */
+/** Matches counted before a total is shown as "at least". */
 const countedMax = 10_000;
 /**
- * Jobs looked at in one turn of the event loop: at some 1 µs each about 1 ms. With tags a job takes as many times longer
- * as there are tags to look for.
+ * Jobs tested in one turn of the event loop: at some 1 µs each about 1 ms. With tags a job takes as many times longer
+ * as there are tags in the filter.
  */
 const jobsPerTurn = 1_000;
 
 /**
- * A page of jobs, newest first. Without filters, by status, state, provider and all of them it looks at the jobs of the page only.
- * Other filters look at jobs from the newest on until the page is full and 10,000 matches are counted, or at all of
- * them, and give the event loop a turn after every 1,000. What changes meanwhile may or may not be seen.
+ * A page of jobs, newest first. Without filters, and by status, state and provider, only the jobs of the page are
+ * visited. Other filters test jobs from the newest on until the page is full and 10,000 matches are counted, or all of
+ * them, with a turn of the event loop after every 1,000. Changes meanwhile may or may not be seen.
  * @param signal ends the search: the page has what was found by then.
  */
 export async function searchJobs(index: JobIndex, query: JobQuery, signal?: AbortSignal): Promise<JobPage> {
@@ -67,21 +65,21 @@ async function scan(
   return { jobs, total, totalCapped: false };
 }
 
-/** How far a walk through all jobs has come. */
+/** The progress of a walk through all jobs. */
 export interface Progress {
-  /** Jobs with this ordinal or a larger one have been looked at. */
+  /** Jobs with this ordinal or a larger one were visited. */
   below: number;
 }
 
-/** A scan under way, as the archiving of jobs sees it. */
+/** A running scan, as the archiving of jobs sees it. */
 export interface Scan extends Progress {
-  /** Ordinals of jobs that were archived after the scan had looked at them: it must not look at them again there. */
+  /** Ordinals of jobs archived after the scan has visited them: it must not visit them again in the archive. */
   readonly archived: Set<number>;
 }
 
 /**
- * Every job that the filter takes, newest first, in batches of what is found in one turn of the event loop. Each job is
- * looked at once, however it changes meanwhile; those that are created meanwhile are not looked at.
+ * Every job that the filter includes, newest first, in batches found in one turn of the event loop. Each job is visited
+ * once, however it changes meanwhile; those created meanwhile are not.
  * @param progress kept up to date.
  */
 export async function* filterJobs(
@@ -114,7 +112,7 @@ async function* matches(
       // It may have changed while its prompt was searched.
       found = isLong && (await passed) ? [index.get(job.id) ?? job] : [];
       await ownTurn();
-      // A job may have moved from one set to another, and must not be shown twice or forgotten for that.
+      // A job may have moved from one set to another, and must neither be returned twice nor skipped.
       walk.refresh();
     }
   }
@@ -122,7 +120,7 @@ async function* matches(
   if (found.length > 0) yield found;
 }
 
-/** Those of a batch that pass the test; the event loop gets its turns meanwhile. */
+/** The jobs of a batch that pass the test; the event loop gets turns meanwhile. */
 export async function passing(jobs: readonly JobRecord[], test: JobTest): Promise<JobRecord[]> {
   const found: JobRecord[] = [];
   const budget = new Budget(test);
@@ -134,16 +132,16 @@ export async function passing(jobs: readonly JobRecord[], test: JobTest): Promis
   return found;
 }
 
-/** What a filter asks that no set answers. */
+/** The part of a filter that no set answers. */
 interface JobTest {
-  /** Whether a job passes; a promise where its prompt is so long that the search of it takes several turns. */
+  /** Whether a job passes; a promise when searching its prompt takes several turns. */
   passes(job: JobRecord): boolean | Promise<boolean>;
   jobsPerTurn: number;
   /** Of prompts, together. */
   charactersPerTurn: number;
 }
 
-/** What is left of a turn of the event loop. */
+/** The rest of a turn of the event loop. */
 class Budget {
   readonly #test: JobTest;
   #jobs = 0;
@@ -153,7 +151,7 @@ class Budget {
     this.#test = test;
   }
 
-  /** Whether the turn is over with this job; the next one begins with the whole budget then. */
+  /** Whether this job uses up the turn; the next one then starts with the whole budget. */
   isSpentBy({ request }: JobRecord): boolean {
     this.#jobs += 1;
     this.#characters += request.prompt?.length ?? 0;
@@ -166,8 +164,8 @@ class Budget {
 }
 
 /**
- * The ordinal that the jobs of a filter are below.
- * @throws CoordinatorError invalid_request when `newest` is no job here: it may have been archived meanwhile.
+ * The exclusive upper ordinal of a filter's jobs.
+ * @throws CoordinatorError invalid_request when `newest` is not a job in memory: it may have been archived meanwhile.
  */
 function endOf(index: JobIndex, { newest }: JobFilter): number {
   if (newest === null) return index.lastOrdinal + 1;
@@ -179,7 +177,7 @@ function endOf(index: JobIndex, { newest }: JobFilter): number {
   });
 }
 
-/** The test of jobs that are in no set: all that the filter asks. */
+/** The test of jobs outside the sets: the whole filter. */
 export function wholeTestOf(index: JobIndex, filter: JobFilter): JobTest {
   const { provider } = filter;
   const end = filter.newest === null ? Number.POSITIVE_INFINITY : endOf(index, filter);
@@ -200,13 +198,13 @@ const everyJob: JobTest = {
   charactersPerTurn: Number.POSITIVE_INFINITY,
 };
 
-/** @returns null when the sets have answered the whole filter. */
+/** @returns null when the sets answer the whole filter. */
 function testOf(filter: JobFilter): JobTest | null {
   const tests = plainTestsOf(filter);
   const search = filter.text === null || filter.text === '' ? null : new TextSearch(filter.text);
   if (tests.length === 0 && search === null) return null;
   return {
-    // The text last, as the dearest.
+    // The text last, because it is the most expensive.
     passes: (job) => tests.every((isMatch) => isMatch(job)) && (search === null || hasText(job, search)),
     jobsPerTurn: Math.ceil(jobsPerTurn / (1 + filter.tags.length)),
     charactersPerTurn: search?.charactersPerTurn ?? Number.POSITIVE_INFINITY,
@@ -234,26 +232,26 @@ function hasText({ id, request: { prompt } }: JobRecord, search: TextSearch): bo
   return prompt.length <= search.charactersPerTurn ? search.isIn(prompt) : search.isInLong(prompt);
 }
 
-/** Members of several sets from the largest ordinal down. */
+/** Members of several sets in descending order. */
 class NewestFirst {
   readonly #sets: readonly OrdinalSet[];
-  /** What each set has next; 0 at its end. */
+  /** The next member of each set; 0 at its end. */
   #heads: number[];
   #below: number;
 
-  /** @param below the ordinal that everything comes after. */
+  /** @param below the exclusive upper ordinal. */
   constructor(sets: readonly OrdinalSet[], below: number) {
     this.#sets = sets;
     this.#below = below;
     this.#heads = sets.map((set) => set.below(below));
   }
 
-  /** What was given last; everything from it on has been looked at. */
+  /** The last returned; everything from it on was visited. */
   get below(): number {
     return this.#below;
   }
 
-  /** Look again at what the sets hold: needed after they may have changed. */
+  /** Read the sets again: needed after they may have changed. */
   refresh(): void {
     this.#heads = this.#sets.map((set) => set.below(this.#below));
   }
@@ -270,15 +268,15 @@ class NewestFirst {
     }
     if (newest === 0) return 0;
     this.#below = newest;
-    // The sets have no member in common.
+    // The sets are disjoint.
     this.#heads[from] = this.#sets[from]?.below(newest) ?? 0;
     return newest;
   }
 }
 
 /**
- * The ordinal below which a page begins that passes over the `offset` newest: a binary search by rank, so that page
- * 2,000 costs what the first one does.
+ * The ordinal below which a page starts that skips the `offset` newest: a binary search by rank, so that page 2,000
+ * costs as much as the first.
  */
 function ordinalBelow(sets: readonly OrdinalSet[], offset: number, lastOrdinal: number): number {
   if (offset === 0) return lastOrdinal + 1;

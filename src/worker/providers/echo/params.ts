@@ -2,7 +2,7 @@ import { type ErrorClass, errorClasses } from '../../../domain/failure.ts';
 import { tokensMax } from '../../../domain/limits.ts';
 import { statusMax, type WireFailure } from '../../../domain/workerProtocol.ts';
 
-/** What a job may tell the echo provider to do. See echo.ts for the meaning of each. */
+/** The parameters of the echo provider. See echo.ts for the meaning of each. */
 export interface EchoParams {
   delayMs: number;
   /** null: spread over the delay as finely as the words allow. */
@@ -26,7 +26,7 @@ const defaults: EchoParams = {
 /** A day: longer than any test, short enough for a timer. */
 const delayMsMax = 86_400_000;
 
-/** The status a provider would answer with; the coordinator's wording follows from the class. */
+/** The status that a provider would answer; the coordinator's wording follows from the class. */
 const statusOf: Partial<Record<ErrorClass, number>> = {
   rate_limited: 429,
   quota_exhausted: 429,
@@ -40,7 +40,7 @@ const statusOf: Partial<Record<ErrorClass, number>> = {
   invalid_request: 400,
 };
 
-/** A parameter that cannot be used. `message` names it. */
+/** An invalid parameter. `message` names it. */
 export class EchoParamError extends Error {
   constructor(message: string) {
     super(message);
@@ -49,8 +49,8 @@ export class EchoParamError extends Error {
 }
 
 /**
- * Read `params`. Parameters that do not begin with `echo_` are meant for real models and are ignored, but for `max_tokens`.
- * @throws EchoParamError for an unknown echo_* parameter or a value that does not fit.
+ * Parse `params`. Parameters without the prefix `echo_` are for real models and ignored, except `max_tokens`.
+ * @throws EchoParamError for an unknown echo_* parameter or an invalid value.
  */
 export function readEchoParams(params: Record<string, unknown>): EchoParams {
   let read = defaults;

@@ -1,11 +1,11 @@
 import type { Assignment } from '../../../domain/workerProtocol.ts';
 
-/** What the echo reads, says and counts. All of it depends on the job alone. */
+/** The texts and token counts of the echo. They depend on the job alone. */
 
 const promptShownMax = 500;
 const sentenceShownMax = 300;
 
-/** The job's texts: what was asked, what it was asked about, and everything that counts as input tokens. */
+/** The job's texts: the prompt, the input, and everything that counts as input tokens. */
 export interface EchoSource {
   asked: string;
   about: string | null;
@@ -41,7 +41,7 @@ function partText(part: unknown): string {
   return '';
 }
 
-/** The answer: it says that it is an echo, what was asked, and how the input begins and how long it is. */
+/** The answer: that it is an echo, the prompt, the start of the input and its length. */
 export function answerTo(source: EchoSource): string {
   const said = `This is an echo, not a language model. The prompt was: "${shorten(source.asked, promptShownMax)}".`;
   if (source.about === null) return said;
@@ -63,7 +63,7 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }
 
-/** Looks at the beginning only: an input may be a megabyte. */
+/** Searches only the beginning: an input may be a megabyte. */
 function firstSentence(text: string): string {
   const beginning = text.slice(0, 4 * sentenceShownMax).trim();
   const end = /[.!?](?=\s|$)|\n/.exec(beginning);
@@ -91,8 +91,8 @@ function kindOf(code: number): 0 | 1 | 2 {
 }
 
 /**
- * The rule by which the echo counts: a run of letters, digits and characters beyond ASCII is one token, every ASCII
- * punctuation mark is one, white space is none. `"It's 20 %!"` has 6. About 2 ms a megabyte.
+ * How the echo counts: a run of letters, digits and characters beyond ASCII is one token, every ASCII punctuation mark
+ * is one, white space is none. `"It's 20 %!"` has 6. About 2 ms a megabyte.
  */
 export function countTokens(text: string): number {
   let tokens = 0;
@@ -117,7 +117,7 @@ export function cutToTokens(text: string, max: number): string {
   return text;
 }
 
-/** The text in words, each with the white space before it: joined, they are the text again. */
+/** The text in words, each with the white space before it: joined, they are the text. */
 export function wordsOf(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? [];
 }

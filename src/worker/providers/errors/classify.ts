@@ -4,28 +4,28 @@ import type { WireFailure } from '../../../domain/workerProtocol.ts';
 import { type ErrorBody, readErrorBody } from './errorBody.ts';
 import { retryAfterSeconds } from './retryAfter.ts';
 
-/** How a provider refused, or what it said in the middle of an answer. */
-export interface Refusal {
+/** An error answer of a provider, or an error in the middle of an answer. */
+export interface ErrorResponse {
   /** null: an error inside an answer that had begun with 200. */
   status: number | null;
   headers: IncomingHttpHeaders;
-  /** The body's text, or the event of the stream that was parsed already. */
+  /** The body's text, or the parsed event of the stream. */
   body: unknown;
 }
 
-/** What the classifier knows of who says it. */
-export interface Refuser {
+/** The provider of an error. */
+export interface ErrorSource {
   /** The provider's name, for messages. */
   name: string;
-  /** Takes out of a text what must not be told: keys, and what the job says. */
+  /** Removes secrets from a text: keys, and the job's content. */
   hide: (text: string) => string;
-  /** Said after the message of a context_overflow: what helps with this provider. */
+  /** Appended to the message of a context_overflow: advice for this provider. */
   overflowHelp?: string;
 }
 
 const messageMax = 300;
 
-/** What a rule looks at. */
+/** The input of the rules. */
 interface Facts {
   status: number | null;
   labels: readonly string[];
@@ -35,10 +35,10 @@ interface Facts {
 
 interface Rule {
   errorClass: ErrorClass;
-  /** Any of the provider's own labels; they decide before the status does. */
+  /** Labels of the provider; they decide before the status does. */
   labels?: RegExp;
   message?: RegExp;
-  /** The message counts with these only; left out: with all. */
+  /** The statuses for which the message counts; absent: all. */
   messageStatuses?: (status: number | null) => boolean;
   statuses?: readonly number[];
   also?: (facts: Facts) => boolean;
@@ -54,7 +54,8 @@ const isClientFault = (status: number | null): boolean =>
  * entrypoints/openai, and the texts that users of LM Studio quote.
  */
 const rules: readonly Rule[] = [
-  // A path that the server does not have: base_url is wrong. LM Studio says it with a 200, llama.cpp as `not_found_error`.
+  // The server does not have the path: base_url is wrong. LM Studio reports it with a 200, llama.cpp as
+  // `not_found_error`.
   {
     errorClass: 'unknown',
     message: /^(unexpected endpoint|file not found|not found|invalid url|unknown request url)\b/i,
@@ -77,14 +78,14 @@ const rules: readonly Rule[] = [
       /models?\b.{0,200}\b(not found|does ?n[o']t exist|not exist)|not a valid model|invalid model\b|unknown model|no such model|no endpoints found for|try pulling it/i,
     messageStatuses: (status) => isClientFault(status) && status !== 401,
   },
-  // Anthropic: `model: claude-x`; nothing else of what we ask for can be missing there.
+  // Anthropic: `model: claude-x`; nothing else in our requests can be missing there.
   { errorClass: 'model_not_found', labels: /^not_found_error$/, message: /^models?:/i },
   {
     errorClass: 'context_overflow',
     labels: /^(context_length_exceeded|exceed_context_size_error|model_context_window_exceeded)$/,
     // "prompt is too long: 210000 tokens > 200000 maximum", "The input token count (…) exceeds the maximum number of
-    // tokens allowed", "This model's maximum context length is …", "longer than the maximum model length", and a
-    // single request above a limit per minute, which no wait makes smaller.
+    // tokens allowed", "This model's maximum context length is …", "longer than the maximum model length", and a single
+    // request above a limit per minute, which waiting does not make smaller.
     message:
       /context (length|window|size|limit)|available context|maximum context|max(imum)?[_ ]model[_ ]len|prompt is too long|input is too long|too many (input |prompt )?tokens|token count .*exceeds|exceeds? the maximum number of (input )?tokens|reduce the length/i,
     messageStatuses: isClientFault,
@@ -132,7 +133,7 @@ const rules: readonly Rule[] = [
     messageStatuses: (status) => status === null,
     statuses: [429],
   },
-  // A proxy on the way that does not reach it.
+  // A proxy in between cannot reach it.
   { errorClass: 'network', statuses: [502] },
   {
     errorClass: 'timeout',
@@ -149,12 +150,12 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** Gemini says per minute and per day with the same words; the quota's id tells them apart. */
+/** Gemini uses the same words for limits per minute and per day; the quota's id distinguishes them. */
 function isDailyQuota({ details }: Facts): boolean {
   return /"quotaId":"[^"]*PerDay/.test(JSON.stringify(details));
 }
 
-/** What a label inside a 200 means as a status: the same error has it when it comes before the answer. */
+/** The status of a label inside a 200: the same error has it when it precedes the answer. */
 const statusOfLabel: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   invalid_argument: 400,
@@ -180,27 +181,31 @@ const statusOfLabel: Readonly<Record<string, number>> = {
 };
 
 /**
- * The one place where a provider's word becomes an error class. Labels and sentences go before the status: a missing key
- * is a 400 at Google, a lack of money a 429 at OpenAI, and inside an answer there is no status at all.
+ * The one place where a provider's error gets its class. Labels and sentences are checked before the status: a missing
+ * key is a 400 at Google, missing credit a 429 at OpenAI, and inside an answer there is no status at all.
  * @param now epoch ms, for dates in Retry-After.
  * @returns a failure with the words that users look for (spec, "Errors"), and no key in it.
  */
-export function classify({ status, headers, body }: Refusal, refuser: Refuser, now: number): WireFailure {
-  if (status !== null && status >= 300 && status < 400) return redirected(status, headers, refuser);
+export function classify(
+  { status, headers, body }: ErrorResponse,
+  source: ErrorSource,
+  now: number,
+): WireFailure {
+  if (status !== null && status >= 300 && status < 400) return redirected(status, headers, source);
   const said = readErrorBody(body);
   const { labels, details } = said;
-  const message = refuser.hide(said.message).slice(0, messageMax);
+  const message = source.hide(said.message).slice(0, messageMax);
   const known = status ?? said.status ?? labels.map((label) => statusOfLabel[label]).find(Boolean) ?? null;
   const facts: Facts = { status: status ?? said.status, labels, message: said.message, details };
   const errorClass = rules.find((rule) => matches(rule, facts))?.errorClass ?? classOfRest(facts);
   const code =
-    errorClass === 'model_not_loaded' && isLoading(facts) ? modelLoadingCode : codeOf(said, refuser);
+    errorClass === 'model_not_loaded' && isLoading(facts) ? modelLoadingCode : codeOf(said, source);
   const retryAfter = isWait(errorClass)
     ? retryAfterSeconds({ headers, details, message: said.message }, now)
     : null;
   return {
     class: errorClass,
-    message: sentence(errorClass, message, known, { ...said, code }, refuser),
+    message: sentence(errorClass, message, known, { ...said, code }, source),
     ...(known === null ? {} : { status: known }),
     ...(code === null ? {} : { code }),
     ...(retryAfter === null ? {} : { retry_after_seconds: retryAfter }),
@@ -215,21 +220,21 @@ function matches(rule: Rule, facts: Facts): boolean {
   return rule.message?.test(message) === true && (rule.messageStatuses?.(status) ?? true);
 }
 
-/** llama.cpp while it starts. It passes, so the job waits. */
+/** llama.cpp during startup. It passes, so the job waits. */
 function isLoading({ status, message }: Facts): boolean {
   return status === 503 && /loading model|model is (being |still )?load(ed|ing)/i.test(message);
 }
 
-function codeOf({ code }: ErrorBody, { hide }: Refuser): string | null {
+function codeOf({ code }: ErrorBody, { hide }: ErrorSource): string | null {
   return code !== null && hide(code) === code ? code : null;
 }
 
-/** 409 is a lock that was not had in time (OpenAI). Other 4xx say that the address is not the right one. */
+/** 409 is a lock that was not acquired in time (OpenAI). Other 4xx mean a wrong address. */
 function classOfRest({ status }: Facts): ErrorClass {
   return status === null || status >= 500 || status === 409 ? 'server_error' : 'unknown';
 }
 
-/** The classes after which waiting is of use. */
+/** The classes for which waiting helps. */
 function isWait(errorClass: ErrorClass): boolean {
   return ['rate_limited', 'overloaded', 'quota_exhausted', 'model_not_loaded', 'server_error'].includes(
     errorClass,
@@ -241,7 +246,7 @@ function sentence(
   message: string,
   status: number | null,
   { code }: ErrorBody,
-  { name, overflowHelp }: Refuser,
+  { name, overflowHelp }: ErrorSource,
 ): string {
   const said =
     message === '' ? `${name} answered ${status === null ? 'with an error' : `status ${status}`}` : message;
@@ -266,14 +271,14 @@ function sentence(
   }
 }
 
-function redirected(status: number, { location }: IncomingHttpHeaders, { name }: Refuser): WireFailure {
+function redirected(status: number, { location }: IncomingHttpHeaders, { name }: ErrorSource): WireFailure {
   const target = location !== undefined && URL.canParse(location) ? new URL(location) : null;
-  // `file:` and the like have none, which is the text "null".
+  // `file:` and the like have no origin: it is the text "null".
   const to = target === null || target.origin === 'null' ? '' : ` to ${target.origin}`;
   return {
     class: 'unknown',
     code: 'redirect_refused',
     status,
-    message: `${name} answered with a redirect${to}, which is not followed: the key must not travel. Set base_url to the address that answers itself`,
+    message: `${name} answered with a redirect${to}, which is not followed, to protect the key. Set base_url to the final address`,
   };
 }

@@ -1,15 +1,15 @@
 import { type Fields, isFields } from '../../../lib/fields.ts';
 
-/** What the body of a provider's error says, whatever its shape. */
+/** The body of a provider's error, whatever its shape. */
 export interface ErrorBody {
-  /** Whether the body has the shape of an error at all; else the address may be another server's. */
+  /** Whether the body has the shape of an error; else the address may be another server's. */
   isError: boolean;
   message: string;
-  /** The provider's own words for it (`code`, `type`, Google's `status` and reasons), lower case. */
+  /** The provider's own labels for it (`code`, `type`, Google's `status` and reasons), lower case. */
   labels: readonly string[];
   /** The label to pass on; null when there is none. */
   code: string | null;
-  /** A status that stands in the body: of an error inside a 200. */
+  /** A status inside the body: of an error inside a 200. */
   status: number | null;
   /** `details` of Google's APIs. */
   details: readonly unknown[];

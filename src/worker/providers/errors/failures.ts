@@ -2,9 +2,9 @@ import type { WireFailure } from '../../../domain/workerProtocol.ts';
 import { outputBytesMax } from '../../../domain/workerProtocol.ts';
 import type { HttpFailure } from '../http/httpFailure.ts';
 
-/** Failures that no provider puts into words. */
+/** Failures without a message of the provider. */
 
-/** No answer, or one that broke off. @param address of the server, without user name and password. */
+/** No answer, or an interrupted one. @param address of the server, without user name and password. */
 export function connectionFailure(
   name: string,
   address: string,
@@ -18,7 +18,7 @@ export function connectionFailure(
   };
 }
 
-/** A stream that ended without its last event: what came so far is no answer. */
+/** A stream that ended without its last event: the part received is not an answer. */
 export function incompleteStream(name: string): WireFailure {
   return {
     class: 'server_error',
@@ -27,13 +27,13 @@ export function incompleteStream(name: string): WireFailure {
   };
 }
 
-/** The same where the connection broke: the server was reached, so it is no failure of the network. */
+/** The same after the connection broke: the server was reached, so the network is not at fault. */
 export function brokenStream(name: string, { message }: HttpFailure): WireFailure {
   const incomplete = incompleteStream(name);
   return { ...incomplete, message: `${incomplete.message}: ${message}` };
 }
 
-/** @param what came in place of a stream; nothing of its content. */
+/** @param what arrived instead of a stream; nothing of its content. */
 export function malformedStream(name: string, what: string): WireFailure {
   return {
     class: 'server_error',
@@ -42,7 +42,7 @@ export function malformedStream(name: string, what: string): WireFailure {
   };
 }
 
-/** More than the coordinator takes in one frame, which is also the most that one run may hold in memory. */
+/** More than the coordinator accepts in one frame, which is also the most that one run may hold in memory. */
 export function tooLargeOutput(name: string): WireFailure {
   return {
     class: 'invalid_request',
@@ -51,7 +51,7 @@ export function tooLargeOutput(name: string): WireFailure {
   };
 }
 
-/** The provider would not say it, and there is nothing else to give. */
+/** The provider withheld the answer. */
 export function filteredAnswer(name: string, reason: string): WireFailure {
   return {
     class: 'content_filtered',
@@ -60,7 +60,7 @@ export function filteredAnswer(name: string, reason: string): WireFailure {
   };
 }
 
-/** The job names a model as the provider names none; it is not asked. */
+/** The model's name cannot be one of this provider; no request is made. */
 export function badModelName(name: string): WireFailure {
   return { class: 'model_not_found', message: `Model not found: no model of ${name} can have such a name` };
 }

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a provider's refusal is read from. */
+/** The parts of an error that may say how long to wait. */
 export interface Hints {
   headers: IncomingHttpHeaders;
   /** The `details` of an error of Google's APIs; else empty. */
   details: readonly unknown[];
-  /** What the provider says. */
+  /** The provider's message. */
   message: string;
 }
 
@@ -90,7 +90,7 @@ function usedUpReset(headers: IncomingHttpHeaders, now: number): number | null {
   return counted.length === 0 ? null : Math.max(...counted);
 }
 
-/** A number is a time when it is a late one, else seconds. */
+/** A large number is a time, else seconds. */
 function resetIn(value: string, now: number): number | null {
   if (!/^\d+(\.\d+)?$/.test(value)) return duration(value) ?? until(Date.parse(value), now);
   const number = Number(value);

@@ -2,12 +2,12 @@ import type { Readable } from 'node:stream';
 import { HttpFailure, httpFailureOf } from './httpFailure.ts';
 
 /**
- * Text in pieces as lines, without their ends; the last one may lack one.
- * @param lengthMax characters of a line. @throws HttpFailure for a longer one, or when the body breaks off.
+ * Text in pieces as lines, without line ends; the last line may lack one.
+ * @param lengthMax characters of a line. @throws HttpFailure for a longer one, or when the body is interrupted.
  */
 export async function* linesOf(body: Readable, lengthMax: number): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  // The begin of a line that has not ended; joined once, when it has.
+  // The parts of an incomplete line; joined once, at its end.
   let rest: string[] = [];
   let restLength = 0;
   for await (const piece of piecesOf(body)) {
@@ -40,7 +40,7 @@ async function* piecesOf(body: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-/** The begin of a body. @throws HttpFailure when it breaks off. */
+/** The start of a body. @throws HttpFailure when it is interrupted. */
 export async function beginOf(body: Readable, bytesMax: number): Promise<string> {
   const pieces: Buffer[] = [];
   let length = 0;

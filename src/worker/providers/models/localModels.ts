@@ -2,24 +2,24 @@ import type { WireFailure } from '../../../domain/workerProtocol.ts';
 import { ProviderRefused, ProviderUnreachable } from '../../provider.ts';
 import { findModels, type ModelServer, type ModelsFound } from './modelList.ts';
 
-/** Which model a job is run with, where the server has a say in it. */
+/** The model that a job runs with, where the server decides too. */
 export interface ModelChoice {
   /** @throws ProviderUnreachable, ProviderRefused. */
   list(): Promise<string[]>;
-  /** @param wanted by the job, or configured; null: neither. @returns the model, or why there is none. */
+  /** @param wanted by the job, or configured; null: neither. @returns the model, or the failure. */
   choose(wanted: string | null): Promise<string | WireFailure>;
 }
 
 /**
- * Models of a local server that answers with whatever it has, whatever it was asked for (llama.cpp; LM Studio with one
- * model loaded). A job that names another model must fail with Model not found, so the name is compared with what the
- * server reported last, and once more with what it reports now. A job that names none gets the only one there is.
- * @param configured the model of jobs that name none.
- * @param isStrict false: the server itself refuses a name that it does not know.
+ * Models of a local server that answers with the model it has, whatever the request says (llama.cpp; LM Studio with one
+ * model loaded). A job that names another model must fail with Model not found, so the name is compared with the last
+ * list of the server, and then with its current list. A job that names none gets the only model there is.
+ * @param configured the model for jobs that name none.
+ * @param isStrict false: the server itself refuses unknown names.
  */
 export function localModels(server: ModelServer, isStrict: boolean, configured: string | null): ModelChoice {
   const { name } = server;
-  /** null until a worker has asked: then nothing is compared. */
+  /** null until the first list: nothing is compared then. */
   let known: ModelsFound | null = null;
   const find = async (): Promise<ModelsFound> => {
     known = await findModels(server);
@@ -28,7 +28,7 @@ export function localModels(server: ModelServer, isStrict: boolean, configured: 
   return {
     list: async () => {
       const { names, all } = await find();
-      // It will be loaded by the first job that wants it.
+      // The first job that needs it loads it.
       const isToCome = configured !== null && !names.includes(configured) && all.includes(configured);
       return isToCome ? [...names, configured] : names;
     },
@@ -38,7 +38,7 @@ export function localModels(server: ModelServer, isStrict: boolean, configured: 
       try {
         now = await find();
       } catch (error) {
-        // The run itself meets it too.
+        // The run itself will fail too.
         return wanted ?? failureIn(error);
       }
       if (wanted !== null) return now.all.includes(wanted) ? wanted : notFound(name, wanted, now.all);
@@ -48,7 +48,7 @@ export function localModels(server: ModelServer, isStrict: boolean, configured: 
   };
 }
 
-/** A server that does not answer has not said that it has no model. */
+/** A server that does not answer may still have a model. */
 function failureIn(error: unknown): WireFailure {
   if (error instanceof ProviderUnreachable) return error.failure;
   if (error instanceof ProviderRefused) return { class: 'auth', message: error.message, status: 401 };

@@ -7,57 +7,56 @@ import { ProviderRefused, ProviderUnreachable } from '../../provider.ts';
 import { classify } from '../errors/classify.ts';
 import { httpFailureOf } from '../http/httpFailure.ts';
 import { openStream } from '../http/openStream.ts';
-import { Patience, type Timeouts } from '../http/patience.ts';
 import { beginOf } from '../http/readBody.ts';
+import { type Timeouts, TimeoutWatch } from '../http/timeoutWatch.ts';
 
-/** Listing models is a look at a table. */
+/** Listing models is a quick lookup. */
 const listTimeouts: Timeouts = { connectMs: 5_000, firstMs: 10_000, idleMs: 10_000, totalMs: 10_000 };
 /** Bytes; OpenRouter's list of 700 models takes 1 MiB. */
 const listMax = 16 * 1024 * 1024;
 
-/** One place where a server lists its models. */
+/** One address where a server lists its models. */
 export interface ModelListing {
   url: string;
-  /** The names in its answer, those that can be had best; null when that is no such list. */
+  /** The names in its answer, preferably those that are loaded; null when it is not such a list. */
   names(list: Fields): string[] | null;
-  /** All that can be asked for; left out: the same. */
+  /** All names that can be requested; absent: the same. */
   all?(list: Fields): string[] | null;
 }
 
-/** What a server has. */
+/** The models of a server. */
 export interface ModelsFound {
   names: string[];
   all: string[];
 }
 
-/** Whom to ask for models. */
+/** A server with models. */
 export interface ModelServer {
   name: string;
   /** For messages. */
   address: string;
   headers: Readonly<Record<string, string>>;
-  /** Of its configured address; it goes along with every request. */
+  /** Of its configured address; added to every request. */
   query?: string;
-  /** What it has by its configuration: then it need list nothing, and only has to answer. */
+  /** Its configured models: then it need list none, and only has to answer. */
   known?: readonly string[] | undefined;
-  /** The first that answers with a list counts. */
+  /** The first that returns a list counts. */
   lists: readonly ModelListing[];
-  /** How it is started, in a sentence without its full stop; left out: it is somebody else's, in a cloud. */
+  /** How to start it, a sentence without its full stop; absent: it is a cloud service. */
   start?: string;
-  /** Takes keys out of a text. */
+  /** Removes keys from a text. */
   hide(text: string): string;
 }
 
 /**
- * Ask a server for its models.
- * @throws ProviderUnreachable when it does not answer, or is not what it should be; ProviderRefused when it takes not
- * our key.
+ * Request the models of a server.
+ * @throws ProviderUnreachable when it does not answer, or is another server; ProviderRefused when it refuses our key.
  */
 export async function listModels(server: ModelServer): Promise<string[]> {
   return (await findModels(server)).names;
 }
 
-/** The same, with all that can be asked for. */
+/** The same, with all names that can be requested. */
 export async function findModels(server: ModelServer): Promise<ModelsFound> {
   const { name, address } = server;
   let status = 0;
@@ -77,12 +76,12 @@ export async function findModels(server: ModelServer): Promise<ModelsFound> {
   throw new ProviderUnreachable(
     name,
     address,
-    `what answers there (status ${status}) is no ${name} server`,
+    `the server there (status ${status}) does not answer like ${name}`,
     elsewhere(name),
   );
 }
 
-/** A gateway may have no list, or keep it from a key that may ask for answers; that it is there shows whatever it says. */
+/** A gateway may have no list, or refuse it to a key that may run models; any answer shows that it is there. */
 async function knownModels(server: ModelServer, known: readonly string[]): Promise<ModelsFound> {
   const [first] = server.lists;
   const failure = first === undefined ? null : (await ask(server, first.url)).failure;
@@ -92,13 +91,13 @@ async function knownModels(server: ModelServer, known: readonly string[]): Promi
 
 async function ask(server: ModelServer, url: string) {
   const { name, address, headers, query = '', start = 'Is this machine online', hide } = server;
-  const patience = new Patience(systemClock, listTimeouts, new AbortController().signal);
+  const watch = new TimeoutWatch(systemClock, listTimeouts, new AbortController().signal);
   try {
     const answer = await openStream({
       method: 'GET',
       url: withQuery(new URL(url), query),
       headers,
-      patience,
+      watch,
     });
     const text = await beginOf(answer.body, listMax);
     const { status } = answer;
@@ -107,21 +106,21 @@ async function ask(server: ModelServer, url: string) {
     return { status, list: null, failure: classify(refusal, { name, hide }, systemClock.now()) };
   } catch (error) {
     const { message, code } = httpFailureOf(error);
-    // One that runs and is not trusted, for one, is started already.
+    // An untrusted certificate, for example, means that it is already running.
     const advice = settingAtFault(code ?? '') === null ? `${start}. ${elsewhere(name)}` : elsewhere(name);
     throw new ProviderUnreachable(name, address, message, advice, { cause: error });
   } finally {
-    patience.end();
+    watch.end();
   }
 }
 
-/** Where the address of a server is set; the variable means the local ones that are built in. */
+/** The settings of a server's address; the variable is for the built-in local ones. */
 function elsewhere(name: string): string {
   const variable = localProviders.includes(name) ? 'SVC_LOCAL_MODEL_HOST or ' : '';
-  return `If it is elsewhere, say so with ${variable}providers.${name}.base_url`;
+  return `If it is elsewhere, set ${variable}providers.${name}.base_url`;
 }
 
-/** A bare list, as some proxies give it, is the same as one under `data`. */
+/** A bare list, as some proxies return it, is treated as one under `data`. */
 function listIn(text: string): Fields | null {
   try {
     const parsed: unknown = JSON.parse(text);
@@ -131,7 +130,7 @@ function listIn(text: string): Fields | null {
   }
 }
 
-/** The field `key` of each object of a list; null when it is no list. */
+/** The field `key` of each object of a list; null when it is not a list. */
 export function namesIn(list: unknown, key: string): string[] | null {
   if (!Array.isArray(list)) return null;
   const items: unknown[] = list;
@@ -141,18 +140,18 @@ export function namesIn(list: unknown, key: string): string[] | null {
   });
 }
 
-/** `{data: [{id}]}`: GET /models of OpenAI, of all that are compatible, and of Anthropic. */
+/** `{data: [{id}]}`: GET /models of OpenAI, of all compatible servers, and of Anthropic. */
 export function openAiNames({ data }: Fields): string[] | null {
   return namesIn(data, 'id');
 }
 
-/** Scheme, host, port and path of an address, without the user name and the password in it. */
+/** Scheme, host, port and path of an address, without its user name and password. */
 export function addressOf(baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl);
   return `${origin}${pathname.replace(/\/+$/, '')}`;
 }
 
-/** An address without its query, and without slashes at its end. */
+/** An address without its query and trailing slashes. */
 export function baseOf(url: string): string {
   return url.replace(/\?.*$/s, '').replace(/\/+$/, '');
 }
@@ -162,7 +161,7 @@ export function queryOf(url: string | null): string {
   return url === null ? '' : new URL(url).search.replace(/^\?/, '');
 }
 
-/** The address with a query beside its own. */
+/** The address with another query added to its own. */
 export function withQuery(url: URL, query: string): URL {
   if (query !== '') url.search = url.search === '' ? query : `${url.search}&${query}`;
   return url;

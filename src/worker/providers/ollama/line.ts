@@ -1,7 +1,7 @@
 import { fieldsOf, isFields, parseFields } from '../../../lib/fields.ts';
 
-/** One line of ollama's answer. Thinking is no output: it only shows that the model lives. */
-export interface Said {
+/** One line of ollama's answer. Thinking is not output: it only shows that the model is working. */
+export interface AnswerLine {
   text: string;
   toolCalls: { name: string; arguments: string }[];
   error: string | null;
@@ -21,8 +21,8 @@ const metricKeys = [
   'eval_duration',
 ];
 
-/** @returns null when it is not of ollama's protocol. */
-export function parseLine(line: string): Said | null {
+/** @returns null when it does not follow ollama's protocol. */
+export function parseLine(line: string): AnswerLine | null {
   const fields = parseFields(line);
   if (fields === null) return null;
   const { message: given, error, done, done_reason: reason, model } = fields;
@@ -45,7 +45,7 @@ export function parseLine(line: string): Said | null {
 }
 
 /** `{"function": {"name", "arguments": {…}}}`: the arguments are an object here, and text in OpenAI's form. */
-function toolCall(call: unknown): Said['toolCalls'] {
+function toolCall(call: unknown): AnswerLine['toolCalls'] {
   const called = isFields(call) ? call.function : null;
   if (!isFields(called) || typeof called.name !== 'string') return [];
   return [{ name: called.name, arguments: JSON.stringify(called.arguments ?? {}) }];

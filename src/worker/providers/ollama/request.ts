@@ -11,7 +11,7 @@ import {
   without,
 } from '../request/params.ts';
 
-/** Parameters that stand beside the messages. */
+/** Parameters beside the messages. */
 const requestKeys = [
   'format',
   'keep_alive',
@@ -23,8 +23,8 @@ const requestKeys = [
   'top_logprobs',
 ];
 /**
- * Options of a model: https://github.com/ollama/ollama/blob/main/api/types.go, Options and Runner. The server leaves one
- * that it does not know aside and says so in its log only, so it is refused here; `options` takes any.
+ * Options of a model: https://github.com/ollama/ollama/blob/main/api/types.go, Options and Runner. The server ignores
+ * an unknown one and only logs it, so it is refused here; `options` takes any.
  */
 const optionKeys = [
   'num_keep',
@@ -50,20 +50,20 @@ const optionKeys = [
 const mappedKeys = [...maxTokensKeys, 'response_format', 'options', 'reasoning_effort', 'tool_choice'];
 
 /**
- * The body of POST /api/chat. `truncate: false` and `shift: false`: else a prompt that does not fit loses its begin, and
- * the answer is a 200 to another question.
- * @throws RequestError when there is nothing to say, or something that it cannot take.
+ * The body of POST /api/chat. `truncate: false` and `shift: false`: otherwise a prompt that does not fit loses its
+ * start, and the answer is a 200 to another question.
+ * @throws RequestError when the job has no content, or a parameter that ollama does not support.
  */
 export function ollamaRequest(assignment: Assignment, model: string): string {
   const params = providerParams(assignment.params);
-  // They go as they are, once it is sure that they are a list.
+  // Passed on unchanged, after checking that they are a list.
   toolsOf(params);
   const unknown = Object.keys(params).find(
     (key) => !requestKeys.includes(key) && !optionKeys.includes(key) && !mappedKeys.includes(key),
   );
   if (unknown !== undefined) {
     throw new RequestError(
-      `params.${unknown} is not one that ollama takes; what its model takes beside can stand in params.options`,
+      `params.${unknown} is not known to ollama; put other parameters of its model into params.options`,
     );
   }
   if (params.tool_choice !== undefined && params.tool_choice !== 'auto') {

@@ -2,8 +2,8 @@ import type { Assignment, WireFailure } from '../../../domain/workerProtocol.ts'
 import { fieldsOf, isFields, parseFields } from '../../../lib/fields.ts';
 import { systemClock } from '../../../lib/systemClock.ts';
 import { openStream } from '../http/openStream.ts';
-import { Patience } from '../http/patience.ts';
 import { beginOf } from '../http/readBody.ts';
+import { TimeoutWatch } from '../http/timeoutWatch.ts';
 import { chatMessages } from '../request/chatMessages.ts';
 
 /**
@@ -35,7 +35,7 @@ export function truncatedFailure(name: string, help: string): WireFailure {
   return {
     class: 'context_overflow',
     code: 'prompt_truncated',
-    message: `Context overflow: the ${name} server cut off the begin of the prompt to make it fit its window; ${help}`,
+    message: `Context overflow: the ${name} server cut off the start of the prompt to make it fit its window; ${help}`,
   };
 }
 
@@ -48,23 +48,23 @@ function windowAsked({ params }: Assignment): number | null {
 const timeouts = { connectMs: 2_000, firstMs: 2_000, idleMs: 2_000, totalMs: 2_000 };
 const listMax = 1024 * 1024;
 
-/** What GET /api/ps says of a model that is loaded: `context_length`, since 0.9. null: it does not say. */
+/** The context window of a loaded model in GET /api/ps: `context_length`, since 0.9. null: not reported. */
 async function windowOf(
   { base, headers }: { base: string; headers: Readonly<Record<string, string>> },
   model: string,
 ): Promise<number | null> {
-  const patience = new Patience(systemClock, timeouts, new AbortController().signal);
+  const watch = new TimeoutWatch(systemClock, timeouts, new AbortController().signal);
   try {
-    const answer = await openStream({ method: 'GET', url: new URL(`${base}/api/ps`), headers, patience });
+    const answer = await openStream({ method: 'GET', url: new URL(`${base}/api/ps`), headers, watch });
     const models = parseFields(await beginOf(answer.body, listMax))?.models;
     if (!Array.isArray(models)) return null;
     const loaded = models.filter(isFields).find(({ name }) => name === model || name === `${model}:latest`);
     const length = loaded?.context_length;
     return typeof length === 'number' && length > 0 ? length : null;
   } catch {
-    // It is only asked to make sure; what is not known is judged by the count alone.
+    // Only a second check; without it the count alone decides.
     return null;
   } finally {
-    patience.end();
+    watch.end();
   }
 }

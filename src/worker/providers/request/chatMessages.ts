@@ -3,24 +3,24 @@ import type { ToolCall } from '../../../domain/job.ts';
 import type { Assignment } from '../../../domain/workerProtocol.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
 
-/** One message of a chat: its text, and what was said in other forms. */
+/** One message of a chat: its text, images and tool calls. */
 export interface ChatMessage {
-  /** `developer`, which is what OpenAI calls the system today, is told as `system`. */
+  /** `developer`, OpenAI's present name of the system role, becomes `system`. */
   role: 'system' | 'user' | 'assistant' | 'tool';
-  /** Texts and images in their order; empty texts are left out. */
+  /** Texts and images in their order; empty texts are dropped. */
   parts: ChatPart[];
   /** All texts together. */
   text: string;
   images: ChatImage[];
-  /** Of an assistant: what it wanted to have called. */
+  /** Of an assistant: its tool calls. */
   toolCalls: ToolCall[];
-  /** Of a tool: which call it answers. */
+  /** Of a tool: the call that it answers. */
   toolCallId: string | null;
-  /** Of a tool: its name, found by the call that it answers. */
+  /** Of a tool: its name, found by that call. */
   toolName: string | null;
 }
 
-/** `cache_control` as the job has it: Anthropic's mark of what is kept in its cache. */
+/** `cache_control` of the job: Anthropic's mark for its cache. */
 interface Cacheable {
   cacheControl?: Fields;
 }
@@ -34,28 +34,28 @@ export interface ChatImage extends Cacheable {
   type: 'image';
   /** `image/png` and the like. */
   mediaType: string;
-  /** Without a `data:` before it. */
+  /** Without the `data:` prefix. */
   base64: string;
-  /** `low`, `high`, `auto` or `original`, where OpenAI is asked. */
+  /** `low`, `high`, `auto` or `original`, for OpenAI. */
   detail?: string;
 }
 
 export type ChatPart = ChatText | ChatImage;
 
-/** A job that cannot be asked of this provider. The message says what of it, and nothing of its content. */
+/** A job that this provider cannot run. The message says why, without its content. */
 export class RequestError extends Error {}
 
 /**
- * The messages of a job: its own ones, or its prompt and input. With both, the prompt is the system message and the input
+ * The messages of a job: its own, or its prompt and input. With both, the prompt is the system message and the input
  * the user's; a prompt alone is the user's.
- * @throws RequestError when there is none, or one that has no place in this form.
+ * @throws RequestError when there is none, or one that does not fit this form.
  */
 export function chatMessages(assignment: Assignment): ChatMessage[] {
   const toolNames = new Map<string, string>();
   return plainMessages(assignment).map((message, index) => read(message, index, toolNames));
 }
 
-/** The same in OpenAI's shape, as they are. @throws RequestError when there is none. */
+/** The same in OpenAI's shape, unchanged. @throws RequestError when there is none. */
 export function plainMessages({ messages, prompt, input }: Assignment): Fields[] {
   const said = (role: string, text: string | null): Fields[] =>
     text === null || text === '' ? [] : [{ role, content: text }];
@@ -131,7 +131,10 @@ function partOf(part: unknown, at: string): ChatPart {
   throw new RequestError(`${at} is neither text nor an image as a data URL (data:image/…;base64,…)`);
 }
 
-/** `{type: 'image_url', image_url: {url: 'data:image/png;base64,…'}}`. An address would have to be fetched; it is not taken. */
+/**
+ * `{type: 'image_url', image_url: {url: 'data:image/png;base64,…'}}`. Other addresses would have to be fetched and are
+ * refused.
+ */
 function imageOf(part: Fields, at: string): ChatImage | null {
   const { image_url: image } = part;
   const { url, detail } = isFields(image) ? image : { url: image, detail: undefined };
@@ -147,14 +150,14 @@ function imageOf(part: Fields, at: string): ChatImage | null {
   };
 }
 
-/** @throws RequestError when it is no object. */
+/** @throws RequestError when it is not an object. */
 export function cacheControlOf({ cache_control: control }: Fields, at: string): Cacheable {
   if (control === undefined || control === null) return {};
   if (isFields(control)) return { cacheControl: control };
   throw new RequestError(`${at}.cache_control must be an object, such as {type: "ephemeral"}`);
 }
 
-/** Anthropic's SDK reads it; the others leave it alone. */
+/** Read by Anthropic's SDK; others ignore it. */
 export function cacheOption(cacheControl: Fields | undefined): { providerOptions?: SharedV4ProviderOptions } {
   return cacheControl === undefined
     ? {}

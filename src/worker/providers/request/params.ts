@@ -2,19 +2,19 @@ import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@a
 import { type Fields, fieldsOf, isFields } from '../../../lib/fields.ts';
 import { cacheControlOf, cacheOption, RequestError } from './chatMessages.ts';
 
-/** Those that say how the job is run, and not what the provider is asked. */
+/** Parameters about running the job, not for the provider. */
 const ownKeys = ['stream', 'stream_options'];
 const besideKeys = ['model', 'messages', 'prompt', 'input'];
 
 /**
- * The parameters of a job that are for the provider; null is the same as left out. `stream` is ours, for an answer is
- * always streamed, and those that begin with `echo_` are for the echo provider, which may be another member of a chain.
- * @throws RequestError for one that would be left aside in silence.
+ * The parameters of a job for the provider; null is the same as absent. `stream` is ours, because answers are always
+ * streamed, and those with the prefix `echo_` are for the echo provider, which may be another member of a chain.
+ * @throws RequestError for one that would otherwise be ignored silently.
  */
 export function providerParams(params: Fields): Fields {
   const beside = besideKeys.find((key) => (params[key] ?? null) !== null);
   if (beside !== undefined) {
-    throw new RequestError(`params.${beside} is not a parameter: ${beside} stands beside params in the job`);
+    throw new RequestError(`params.${beside} is not a parameter: put ${beside} beside params in the job`);
   }
   if ((params.n ?? 1) !== 1) throw new RequestError('params.n is not supported: a job has one answer');
   return Object.fromEntries(
@@ -29,10 +29,10 @@ export function providerParams(params: Fields): Fields {
   );
 }
 
-/** The names that jobs may use for the most tokens of an answer, the more exact first. */
+/** The names for the most tokens of an answer, the more specific first. */
 export const maxTokensKeys: readonly string[] = ['max_completion_tokens', 'max_output_tokens', 'max_tokens'];
 
-/** @throws RequestError when it is no whole number above 0. */
+/** @throws RequestError unless it is a whole number above 0. */
 export function maxTokensOf(params: Fields): number | undefined {
   const key = maxTokensKeys.find((name) => params[name] !== undefined);
   if (key === undefined) return undefined;
@@ -50,7 +50,7 @@ export function stopOf({ stop }: Fields): string[] | undefined {
   throw new RequestError('params.stop must be a text or a list of texts');
 }
 
-/** `response_format` in OpenAI's form. @throws RequestError for a form that has no meaning elsewhere. */
+/** `response_format` in OpenAI's form. @throws RequestError for another form. */
 export function responseFormatOf({
   response_format: format,
 }: Fields): LanguageModelV4CallOptions['responseFormat'] {
@@ -73,13 +73,13 @@ export function responseFormatOf({
   };
 }
 
-/** The tools of a job: those in OpenAI's form, and those in the provider's own, which go to it as they are. */
+/** The tools of a job: those in OpenAI's form, and those in the provider's own, which are passed on unchanged. */
 export interface Tools {
   functions: LanguageModelV4FunctionTool[];
   own: Fields[];
 }
 
-/** @throws RequestError when it is no list of objects. */
+/** @throws RequestError unless it is a list of objects. */
 export function toolsOf({ tools }: Fields): Tools {
   if (tools === undefined) return { functions: [], own: [] };
   if (!Array.isArray(tools) || !tools.every(isFields)) {

@@ -3,38 +3,41 @@ import type { ToolCall } from '../../../domain/job.ts';
 import type { WireUsage } from '../../../domain/usage.ts';
 import type { Fields } from '../../../lib/fields.ts';
 
-/** What an event of the stream says that the SDK leaves out, or puts in its own words. */
-export interface Heard {
+/** The facts of a stream event that the SDK omits or changes. */
+export interface EventFacts {
   /** An error in the middle of the answer, for the classifier. */
   error?: unknown;
-  /** The provider's count so far; what it counts anew overrules what it said before. */
+  /** The provider's count so far; a later count replaces an earlier one. */
   usage?: Fields | undefined;
-  /** `usage` was counted before the output was: it is no bill of an answer that breaks off. */
+  /** `usage` was counted before the output: it does not bill an interrupted answer. */
   isEarlyUsage?: boolean;
-  /** What the provider says it runs. */
+  /** The model that the provider runs. */
   model?: string | undefined;
-  /** Calls of tools in a whole answer; they count when the SDK has found none. */
+  /** Tool calls of a whole answer; used when the SDK found none. */
   toolCalls?: ToolCall[];
-  /** Why the answer has ended; it counts when the SDK has stumbled over an event that did not matter. */
+  /** Why the answer ended; used when the SDK failed at an irrelevant event. */
   finish?: LanguageModelV4FinishReason;
-  /** Something was put out, be it thoughts that the SDK does not hand on. */
+  /** There was output, perhaps thoughts that the SDK does not pass on. */
   isProgress?: boolean;
-  /** Nothing that matters comes after it. */
+  /** Nothing relevant follows it. */
   isLast?: boolean;
-  /** What has come is an answer, though a count or a last word may follow: a server that then says nothing is not waited for. */
+  /**
+   * The answer is complete, though a count or a last event may follow: a server that sends nothing more is not waited
+   * for.
+   */
   isWhole?: boolean;
-  /** An event of a kind that came to the protocol later: it does not matter what the SDK makes of it. */
+  /** An event of a kind that the protocol added later: the SDK's reading of it does not matter. */
   isUnknown?: boolean;
 }
 
-/** How a provider speaks, as far as the SDK does not tell. */
+/** The details of a provider's protocol that the SDK does not cover. */
 export interface Dialect {
-  hear(event: Fields): Heard;
+  hear(event: Fields): EventFacts;
   usageOf(raw: Fields): Partial<WireUsage>;
-  /** The events of an answer that came whole and not as a stream; null when it is no answer. Left out: none is taken whole. */
-  eventsOf?(answer: Fields): Fields[] | null;
   /**
-   * Which word makes an answer whole: the reason of its end, or OpenAI's `[DONE]`, or either of them.
+   * The events of an answer that was not streamed; null when it is not an answer. Absent: only streams are accepted.
    */
+  eventsOf?(answer: Fields): Fields[] | null;
+  /** What completes an answer: the reason of its end, OpenAI's `[DONE]`, or either. */
   lastWord: 'reason' | 'done' | 'either';
 }

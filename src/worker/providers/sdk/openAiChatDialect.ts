@@ -4,8 +4,8 @@ import type { Dialect } from './dialect.ts';
 import { countOf, tokenUsage } from './tokenUsage.ts';
 
 /**
- * Chat completions: `{"choices": […], "usage"}`, the usage in a last event without choices; an error stands in an event of
- * its own, at OpenRouter beside `finish_reason: "error"`.
+ * Chat completions: `{"choices": […], "usage"}`, the usage in a last event without choices; an error is an event of its
+ * own, at OpenRouter beside `finish_reason: "error"`.
  */
 export function openAiChatDialect(
   lastWord: Dialect['lastWord'],
@@ -15,14 +15,14 @@ export function openAiChatDialect(
   return {
     hear: ({ error, usage, model, choices }) => {
       const heard = listOf(choices);
-      // Some servers have an empty one in every event; and where more is said, it was not the end.
+      // Some servers send an empty one in every event; and if more follows, it was not the end.
       if (heard.length > 0) hasReason = heard.some(({ finish_reason: reason }) => isReason(reason));
       return {
         ...(error === undefined || error === null ? {} : { error: { error } }),
         usage: isFields(usage) ? usage : undefined,
         model: typeof model === 'string' ? model : undefined,
         isWhole: lastWord !== 'done' && hasReason,
-        // Some proxies have pings of their own, such as `{"type": "ping"}`.
+        // Some proxies send pings of their own, such as `{"type": "ping"}`.
         isUnknown: choices === undefined,
       };
     },
@@ -35,7 +35,7 @@ export function openAiChatDialect(
   };
 }
 
-/** A choice of a whole answer as that of a chunk: its message is the one delta, and tool calls are numbered there. */
+/** A choice of a whole answer as that of a chunk: its message is the one delta, with numbered tool calls. */
 function asChunk({ message, ...choice }: Fields): Fields {
   const { tool_calls: calls, ...delta } = fieldsOf(message);
   const numbered = listOf(calls).map((call, index) => ({ index, ...call }));
@@ -51,9 +51,9 @@ function listOf(value: unknown): Fields[] {
 }
 
 /**
- * `prompt_tokens` and `completion_tokens`, which include their details. xAI and a few others keep reasoning apart; their
- * total shows it. DeepSeek has `prompt_cache_hit_tokens`.
- * Source: https://platform.openai.com/docs/api-reference/chat/object
+ * `prompt_tokens` and `completion_tokens`, which include their details. xAI and a few others count reasoning
+ * separately; their total shows it. DeepSeek has `prompt_cache_hit_tokens`. Source:
+ * https://platform.openai.com/docs/api-reference/chat/object
  */
 export function openAiChatUsage(raw: Fields): Partial<WireUsage> {
   const input = countOf(raw.prompt_tokens);
@@ -73,9 +73,9 @@ export function openAiChatUsage(raw: Fields): Partial<WireUsage> {
 }
 
 /**
- * The same with what was charged, as OpenRouter says it: `cost`, in dollars. With a key of one's own at the provider
- * behind it (`is_byok`) that is OpenRouter's fee, and the provider's bill stands beside it.
- * Source: https://openrouter.ai/docs/use-cases/usage-accounting
+ * The same with the charge that OpenRouter reports: `cost`, in dollars. With your own key at the provider behind it
+ * (`is_byok`) that is OpenRouter's fee, and the provider's bill is beside it. Source:
+ * https://openrouter.ai/docs/use-cases/usage-accounting
  */
 export function chatUsageWithCost(raw: Fields): Partial<WireUsage> {
   const upstream = raw.is_byok === true ? fieldsOf(raw.cost_details).upstream_inference_cost : 0;

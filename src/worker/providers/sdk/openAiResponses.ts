@@ -19,7 +19,7 @@ import { countOf, tokenUsage } from './tokenUsage.ts';
 
 const mappedKeys = [...maxTokensKeys, 'response_format', 'tools', 'tool_choice', 'reasoning_effort'];
 
-/** What a job asks of OpenAI's Responses API, or of a server that speaks it. @throws RequestError. */
+/** The request of a job to OpenAI's Responses API, or a compatible server. @throws RequestError. */
 export function responsesCall(assignment: Assignment) {
   const params = providerParams(assignment.params);
   const tools = toolsOf(params);
@@ -47,7 +47,7 @@ export function responsesCall(assignment: Assignment) {
   };
 }
 
-/** llama-server wants to be told that a message is one: "Cannot determine type of 'item'". */
+/** llama-server requires the type of a message: "Cannot determine type of 'item'". */
 function withType(item: unknown): unknown {
   return isFields(item) && item.type === undefined && item.role !== undefined
     ? { type: 'message', ...item }
@@ -59,7 +59,7 @@ function listOr(value: unknown): unknown[] {
 }
 
 const lastEvents = ['response.completed', 'response.incomplete'];
-/** Without these there is no answer; what the SDK makes of the others does not matter. */
+/** The events of an answer; what the SDK makes of others does not matter. */
 const neededEvents = [
   ...lastEvents,
   'response.failed',
@@ -69,9 +69,9 @@ const neededEvents = [
 ];
 
 /**
- * Responses: events with a `type`; the whole response stands in the first ones and in the last. llama-server ends a
- * stream that fails with an error without a type, and most of its events lack fields that the SDK asks for
- * (https://github.com/ggml-org/llama.cpp/issues/20607): calls of tools are taken from the whole response.
+ * Responses: events with a `type`; the first ones and the last contain the whole response. llama-server ends a failing
+ * stream with an error without a type, and most of its events lack fields that the SDK requires
+ * (https://github.com/ggml-org/llama.cpp/issues/20607): tool calls are taken from the whole response.
  */
 const responsesDialect: Dialect = {
   hear: (event) => {

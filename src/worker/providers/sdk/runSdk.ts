@@ -12,8 +12,8 @@ import type { ToolCall } from '../../../domain/job.ts';
 import type { WireUsage } from '../../../domain/usage.ts';
 import { outputBytesMax, type WireFailure } from '../../../domain/workerProtocol.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
-import { abortedOutcome, type FailedOutcome, type Outcome, type RunContext } from '../../provider.ts';
-import { classify, type Refuser } from '../errors/classify.ts';
+import { abortedOutcome, type FailedOutcome, type RunContext, type RunOutcome } from '../../provider.ts';
+import { classify, type ErrorSource } from '../errors/classify.ts';
 import { readErrorBody } from '../errors/errorBody.ts';
 import {
   brokenStream,
@@ -23,7 +23,7 @@ import {
   malformedStream,
   tooLargeOutput,
 } from '../errors/failures.ts';
-import { Patience, type Timeouts } from '../http/patience.ts';
+import { type Timeouts, TimeoutWatch } from '../http/timeoutWatch.ts';
 import { RequestError } from '../request/chatMessages.ts';
 import type { Dialect } from './dialect.ts';
 import { SdkFetch } from './sdkFetch.ts';
@@ -32,41 +32,41 @@ import { SdkFetch } from './sdkFetch.ts';
 export interface SdkCall {
   model: (fetch: typeof globalThis.fetch) => LanguageModelV4;
   options: LanguageModelV4CallOptions;
-  /** The body that the SDK made → the body that is sent. */
+  /** Changes the SDK's body into the body to send. */
   amend: (body: Fields) => Fields;
   dialect: Dialect;
-  refuser: Refuser;
+  source: ErrorSource;
   /** Of the server, without user name and password. */
   address: string;
-  /** What was asked for. */
+  /** The requested model. */
   modelName: string;
   timeouts: Timeouts;
-  /** Of the configured address; it goes along with every request. */
+  /** Of the configured address; added to every request. */
   query?: string;
   headers?: Readonly<Record<string, string>>;
 }
 
 /** Run one job through an SDK. It keeps the promises of `Provider.run`. */
-export async function runSdk(call: SdkCall, context: RunContext): Promise<Outcome> {
+export async function runSdk(call: SdkCall, context: RunContext): Promise<RunOutcome> {
   if (context.signal.aborted) return abortedOutcome();
-  const patience = new Patience(context.clock, call.timeouts, context.signal);
-  const wire = new SdkFetch(patience, context.clock, call);
-  const answer = new Answer(call, context, patience, wire);
+  const watch = new TimeoutWatch(context.clock, call.timeouts, context.signal);
+  const wire = new SdkFetch(watch, context.clock, call);
+  const answer = new Answer(call, context, watch, wire);
   try {
     const { stream } = await call.model(wire.fetch).doStream({
       ...call.options,
-      abortSignal: patience.signal,
+      abortSignal: watch.signal,
       includeRawChunks: true,
     });
     return await answer.read(stream);
   } catch (error) {
     if (context.signal.aborted) return answer.aborted();
     const failure = answer.failureOf(error);
-    // A bug of ours, or of the SDK before it has asked.
+    // A bug of ours, or of the SDK before its request.
     if (failure === null) throw error;
     return answer.failed(failure);
   } finally {
-    patience.end();
+    watch.end();
     wire.close();
   }
 }
@@ -81,34 +81,34 @@ const finishReasons: Readonly<Record<LanguageModelV4FinishReason['unified'], str
   other: 'other',
 };
 
-/** What has come of one answer. */
+/** One answer as received so far. */
 class Answer {
   readonly #call: SdkCall;
   readonly #context: RunContext;
-  readonly #patience: Patience;
+  readonly #watch: TimeoutWatch;
   readonly #wire: SdkFetch;
   #output = '';
   readonly #toolCalls: ToolCall[] = [];
-  /** Those of the whole answer, as it stands in its last event. */
-  #toldCalls: ToolCall[] = [];
+  /** The tool calls of the whole answer, from its last event. */
+  #reportedCalls: ToolCall[] = [];
   #rawUsage: Fields | null = null;
-  /** Whether what has been counted counts the output too. */
+  /** Whether the count includes the output. */
   #isBilled = false;
-  /** Whether anything was put out, be it thoughts. */
+  /** Whether there was any output, or thoughts. */
   #hasBegun = false;
   #model: string | null = null;
-  /** An error in the middle of the answer; it ends it. */
+  /** An error in the middle of the answer, which ends it. */
   #failure: WireFailure | null = null;
   #finish: LanguageModelV4FinishReason | null = null;
-  /** The same, as the provider's last event has it. */
-  #toldFinish: LanguageModelV4FinishReason | null = null;
-  /** Of the event that the SDK reads now. */
+  /** The same, from the provider's last event. */
+  #reportedFinish: LanguageModelV4FinishReason | null = null;
+  /** Of the event that the SDK is reading. */
   #isUnknown = false;
 
-  constructor(call: SdkCall, context: RunContext, patience: Patience, wire: SdkFetch) {
+  constructor(call: SdkCall, context: RunContext, watch: TimeoutWatch, wire: SdkFetch) {
     this.#call = call;
     this.#context = context;
-    this.#patience = patience;
+    this.#watch = watch;
     this.#wire = wire;
   }
 
@@ -127,8 +127,8 @@ class Answer {
   }
 
   /**
-   * What is charged for it if it breaks off now, as far as that is known. Before the output was counted only the input
-   * is told: a first count of the output would pass for the whole of it.
+   * What an interruption now would cost, as far as known. Before the output was counted only the input is reported: a
+   * first count of the output would be taken for the whole.
    */
   #usageSoFar(): Partial<WireUsage> | undefined {
     const told = this.#usageTold();
@@ -141,7 +141,7 @@ class Answer {
     return this.#rawUsage === null ? undefined : this.#call.dialect.usageOf(this.#rawUsage);
   }
 
-  async read(stream: ReadableStream<LanguageModelV4StreamPart>): Promise<Outcome> {
+  async read(stream: ReadableStream<LanguageModelV4StreamPart>): Promise<RunOutcome> {
     const reader = stream.getReader();
     try {
       while (this.#failure === null && !this.#context.signal.aborted) {
@@ -150,7 +150,7 @@ class Answer {
         this.#take(value);
       }
     } finally {
-      // Closes the socket when the stream is not at its end; nobody waits for the answer to that.
+      // Closes the socket unless the stream has ended; nobody waits for the result.
       reader.cancel().catch(() => {});
     }
     const { signal } = this.#context;
@@ -159,32 +159,32 @@ class Answer {
     return error === null ? this.#whole() : this.failed(error);
   }
 
-  /** Why the SDK threw; null when nothing but a bug explains it. */
+  /** Why the SDK threw; null when only a bug explains it. */
   failureOf(error: unknown): WireFailure | null {
-    const { refuser, address } = this.#call;
+    const { source, address } = this.#call;
     const { failure, noStream } = this.#wire;
-    if (failure?.kind === 'network' && this.#wire.hasBegun) return brokenStream(refuser.name, failure);
-    if (failure !== null) return connectionFailure(refuser.name, address, failure);
+    if (failure?.kind === 'network' && this.#wire.hasBegun) return brokenStream(source.name, failure);
+    if (failure !== null) return connectionFailure(source.name, address, failure);
     if (noStream !== null) {
       const { refusal, contentType } = noStream;
       const isRefusal = refusal.status !== 200 || readErrorBody(refusal.body).isError;
       return isRefusal
         ? this.#classified(refusal.status === 200 ? { ...refusal, status: null } : refusal)
-        : malformedStream(refuser.name, `${contentType} in place of a stream`);
+        : malformedStream(source.name, `${contentType} in place of a stream`);
     }
     if (error instanceof RequestError) return badRequest(error.message);
     if (UnsupportedFunctionalityError.isInstance(error)) {
-      return badRequest(`${refuser.name} does not take this: ${error.functionality}`);
+      return badRequest(`${source.name} does not support this: ${error.functionality}`);
     }
-    // OpenAI's and Anthropic's SDK look for an error before they hand out the stream.
+    // The SDKs of OpenAI and Anthropic look for an error before they return the stream.
     if (APICallError.isInstance(error) && error.responseBody !== undefined) {
       return this.#classified({ status: null, headers: {}, body: error.responseBody });
     }
-    return this.#wire.hasBegun ? malformedStream(refuser.name, 'something that is not its protocol') : null;
+    return this.#wire.hasBegun ? malformedStream(source.name, 'something that is not its protocol') : null;
   }
 
   #classified(refusal: Parameters<typeof classify>[0]): WireFailure {
-    return classify(refusal, this.#call.refuser, this.#context.clock.now());
+    return classify(refusal, this.#call.source, this.#context.clock.now());
   }
 
   #take(part: LanguageModelV4StreamPart): void {
@@ -197,7 +197,7 @@ class Answer {
         if (part.delta === '') break;
         this.#progress();
         this.#output += part.delta;
-        if (this.#output.length > outputBytesMax) this.#failure = tooLargeOutput(this.#call.refuser.name);
+        if (this.#output.length > outputBytesMax) this.#failure = tooLargeOutput(this.#call.source.name);
         else this.#context.onText(part.delta);
         break;
       case 'reasoning-delta':
@@ -205,7 +205,7 @@ class Answer {
         this.#progress();
         break;
       case 'tool-call':
-        // What the provider calls itself is its own affair.
+        // Calls that the provider runs itself do not concern the job.
         if (part.providerExecuted !== true) {
           const { toolCallId: id, toolName: name, input } = part;
           this.#toolCalls.push({ id, type: 'function', function: { name, arguments: input } });
@@ -216,25 +216,25 @@ class Answer {
         break;
       case 'finish':
         this.#finish = part.finishReason;
-        // Without a reason it is no error of the provider's, only an end without one.
+        // Without a reason it is not an error of the provider's, only an end without one.
         if (part.finishReason.unified === 'error' && part.finishReason.raw === undefined) {
           this.#finish = { unified: 'interrupted', raw: undefined };
         }
         break;
       case 'error':
-        // The SDK for compatible servers misses the reason of the end so; the end is judged below.
+        // The SDK for compatible servers throws this when the reason is missing; the end is judged below.
         if (InvalidResponseDataError.isInstance(part.error) && part.error.data === undefined) break;
         // An event without data is a sign of life: https://html.spec.whatwg.org/multipage/server-sent-events.html
         if (this.#isUnknown || (JSONParseError.isInstance(part.error) && part.error.text === '')) break;
-        // What the provider says itself was heard before, as it came.
-        this.#failure = malformedStream(this.#call.refuser.name, 'an event that is not of its protocol');
+        // The provider's own errors were already read from the event.
+        this.#failure = malformedStream(this.#call.source.name, 'an event that is not of its protocol');
         break;
     }
   }
 
   #progress(): void {
     this.#hasBegun = true;
-    this.#patience.progress();
+    this.#watch.progress();
   }
 
   #hear(event: Fields): void {
@@ -252,13 +252,13 @@ class Answer {
     } = this.#call.dialect.hear(event);
     this.#isUnknown = isUnknown;
     if (isProgress) this.#progress();
-    this.#toldFinish ??= finish;
+    this.#reportedFinish ??= finish;
     if (usage !== undefined) {
       this.#rawUsage = { ...this.#rawUsage, ...given(usage) };
       this.#isBilled ||= !isEarlyUsage;
     }
     if (model !== undefined && model !== '') this.#model = model;
-    if (toolCalls.length > 0) this.#toldCalls = toolCalls;
+    if (toolCalls.length > 0) this.#reportedCalls = toolCalls;
     if (error !== undefined && error !== null) {
       this.#failure = this.#classified({ status: null, headers: {}, body: error });
     }
@@ -266,9 +266,9 @@ class Answer {
     else if (!isUnknown) this.#wire.endWhenQuiet(isWhole);
   }
 
-  /** Why what has come is no answer; null when it is one. */
+  /** Why the answer is incomplete; null when it is complete. */
   #endFailure(): WireFailure | null {
-    const { refuser, dialect } = this.#call;
+    const { source, dialect } = this.#call;
     const finish = this.#ending;
     const hasReason = finish !== null && finish.unified !== 'interrupted';
     const isWhole = {
@@ -277,18 +277,18 @@ class Answer {
       either: hasReason || this.#wire.isDone,
     }[dialect.lastWord];
     if (this.#wire.garbage !== null) return this.#garbageFailure(this.#wire.garbage);
-    if (!isWhole || finish === null) return incompleteStream(refuser.name);
+    if (!isWhole || finish === null) return incompleteStream(source.name);
     const reason = (finish.raw ?? finish.unified).toLowerCase();
     if (finish.unified === 'error') {
       return {
         class: 'server_error',
         code: reason,
-        message: `${refuser.name} ended its answer with an error (${reason.slice(0, 60)})`,
+        message: `${source.name} ended its answer with an error (${reason.slice(0, 60)})`,
       };
     }
     const isEmpty = this.#output === '' && this.#calls.length === 0;
     if (isEmpty && finish.unified === 'content-filter') {
-      return filteredAnswer(refuser.name, finish.raw ?? 'content_filter');
+      return filteredAnswer(source.name, finish.raw ?? 'content_filter');
     }
     if (isEmpty && reason === 'model_context_window_exceeded') {
       return this.#classified({
@@ -300,23 +300,23 @@ class Answer {
     return null;
   }
 
-  /** Some proxies put their errors where the stream should be, and say it is one. */
+  /** Some proxies put their errors in place of the stream, and declare them a stream. */
   #garbageFailure(body: string): WireFailure {
     return readErrorBody(body).isError
       ? this.#classified({ status: null, headers: {}, body })
-      : malformedStream(this.#call.refuser.name, 'something that is not its protocol');
+      : malformedStream(this.#call.source.name, 'something that is not its protocol');
   }
 
   get #ending(): LanguageModelV4FinishReason | null {
     const isReason = this.#finish !== null && this.#finish.unified !== 'interrupted';
-    return isReason ? this.#finish : (this.#toldFinish ?? this.#finish);
+    return isReason ? this.#finish : (this.#reportedFinish ?? this.#finish);
   }
 
   get #calls(): ToolCall[] {
-    return this.#toolCalls.length > 0 ? this.#toolCalls : this.#toldCalls;
+    return this.#toolCalls.length > 0 ? this.#toolCalls : this.#reportedCalls;
   }
 
-  #whole(): Outcome {
+  #whole(): RunOutcome {
     const calls = this.#calls;
     const finish = this.#ending?.unified ?? 'other';
     return {
@@ -324,7 +324,7 @@ class Answer {
       result: {
         output: this.#output,
         ...(calls.length === 0 ? {} : { tool_calls: calls }),
-        // A tool that the job itself chose ends the answer with `stop` at OpenAI, any tool with some local servers.
+        // A tool that the job requires ends the answer with `stop` at OpenAI, any tool with some local servers.
         finish_reason: finishReasons[finish === 'stop' && calls.length > 0 ? 'tool-calls' : finish],
         model: this.#modelName,
         usage: this.#usageTold() ?? {},
@@ -338,7 +338,7 @@ function badRequest(message: string): WireFailure {
   return { class: 'invalid_request', code: 'invalid_request', message };
 }
 
-/** A count that an event leaves open does not overrule one that was given. */
+/** A missing count does not replace an earlier one. */
 function given(usage: Fields): Fields {
   return Object.fromEntries(
     Object.entries(usage).filter(([, value]) => value !== null && value !== undefined),

@@ -3,69 +3,68 @@ import type { Clock } from '../../../domain/clock.ts';
 import { frameBytesMax } from '../../../domain/workerProtocol.ts';
 import { type Fields, parseFields } from '../../../lib/fields.ts';
 import { version } from '../../../lib/version.ts';
-import type { Refusal } from '../errors/classify.ts';
+import type { ErrorResponse } from '../errors/classify.ts';
 import { HttpFailure, httpFailureOf } from '../http/httpFailure.ts';
 import { openStream } from '../http/openStream.ts';
-import type { Patience } from '../http/patience.ts';
 import { beginOf, tooLongLine } from '../http/readBody.ts';
+import type { TimeoutWatch } from '../http/timeoutWatch.ts';
 import { withQuery } from '../models/modelList.ts';
 import type { Dialect } from './dialect.ts';
 
 const errorBodyMax = 64 * 1024;
-/** After the last event the end of the body is on its way; then the connection can be used again. */
+/** The end of the body follows the last event closely; then the connection can be reused. */
 const lingerMs = 500;
-/** A count of the tokens comes with the end of the answer or right behind it. */
+/** A token count arrives with the end of the answer or shortly after. */
 const quietMs = 5_000;
 
-/** The request was answered, and not with a stream. Thrown through the SDK, which hands it on as it is. */
+/** The answer was not a stream. Thrown through the SDK, which passes it on unchanged. */
 export class NoStream extends Error {
-  readonly refusal: Refusal;
+  readonly refusal: ErrorResponse;
   /** `application/json` and the like. */
   readonly contentType: string;
 
-  constructor(refusal: Refusal, contentType: string) {
+  constructor(refusal: ErrorResponse, contentType: string) {
     super('not answered with a stream');
     this.refusal = refusal;
     this.contentType = contentType;
   }
 }
 
-/** What of a call the fetch has a part in. */
+/** The parts of a call that the fetch handles. */
 interface FetchCall {
-  /** The body that the SDK made → the body that is sent. */
+  /** Changes the SDK's body into the body to send. */
   amend: (body: Fields) => Fields;
   dialect: Dialect;
-  /** Of the configured address; it goes along with every request. */
+  /** Of the configured address; added to every request. */
   query?: string;
   /** Configured ones; they replace those of the SDK. */
   headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * What an SDK of a provider is given in place of `fetch`, for one run: it keeps our timeouts and none of Node's, follows
- * no redirect, and closes the socket when the run is stopped. It remembers how the connection ended, whatever the SDK
- * makes of that.
+ * Replaces `fetch` in an SDK, for one run: with our timeouts instead of Node's, without redirects, and it closes the
+ * socket when the run is stopped. It records how the connection ended, whatever the SDK makes of that.
  */
 export class SdkFetch {
-  readonly #patience: Patience;
+  readonly #watch: TimeoutWatch;
   readonly #clock: Clock;
   readonly #call: FetchCall;
-  /** Why there is no answer, or not the whole; null as long as there is no trouble. */
+  /** Why the answer is missing or incomplete; null otherwise. */
   failure: HttpFailure | null = null;
-  /** The answer that was no stream. */
+  /** The answer when it was not a stream. */
   noStream: NoStream | null = null;
-  /** `data: [DONE]` was seen: OpenAI's last word. */
+  /** `data: [DONE]` was received: OpenAI's end of stream. */
   isDone = false;
-  /** An answer is coming in. */
+  /** An answer has begun. */
   hasBegun = false;
-  /** The begin of an answer that does not begin as a stream of events does; null when it does. */
+  /** The start of an answer that is not an event stream; null when it is one. */
   garbage: string | null = null;
   #body: Readable | null = null;
   #endStream = (): void => {};
   #takeBackEnd = (): void => {};
 
-  constructor(patience: Patience, clock: Clock, call: FetchCall) {
-    this.#patience = patience;
+  constructor(watch: TimeoutWatch, clock: Clock, call: FetchCall) {
+    this.#watch = watch;
     this.#clock = clock;
     this.#call = call;
   }
@@ -78,7 +77,7 @@ export class SdkFetch {
         url: withQuery(new URL(input instanceof Request ? input.url : input), this.#call.query ?? ''),
         headers: headersOf(init?.headers, this.#call.headers ?? {}),
         body: this.#bodyOf(init?.body),
-        patience: this.#patience,
+        watch: this.#watch,
       });
       const contentType = String(headers['content-type'] ?? '').toLowerCase();
       if (status !== 200 || /^(application\/json|text\/html)/.test(contentType)) {
@@ -95,18 +94,18 @@ export class SdkFetch {
     }
   };
 
-  /** Nothing more will come that matters: the SDK need not wait for the end of the connection. */
+  /** Nothing relevant will follow: the SDK need not wait for the end of the connection. */
   endStream(): void {
     this.#endStream();
   }
 
-  /** The same where nothing more comes soon. Asked at every event. @param isWhole whether silence is an end now. */
+  /** The same when nothing follows soon. Called at every event. @param isWhole whether silence now means the end. */
   endWhenQuiet(isWhole: boolean): void {
     this.#takeBackEnd();
     this.#takeBackEnd = isWhole ? this.#clock.after(quietMs, () => this.#endStream()) : () => {};
   }
 
-  /** The run is over. A connection that does not come to its end by itself is closed. */
+  /** The run is over. Closes a connection that does not end by itself. */
   close(): void {
     this.#takeBackEnd();
     const body = this.#body;
@@ -121,7 +120,7 @@ export class SdkFetch {
     return JSON.stringify(this.#call.amend(parseFields(body) ?? {}));
   }
 
-  /** Some servers do not stream, whatever they are asked for. @returns what they would have streamed; null when it is no answer. */
+  /** Some servers never stream. @returns what they would have streamed; null when it is not an answer. */
   #wholeAnswer(text: string): string | null {
     const answer = parseFields(text);
     const events = answer === null ? null : (this.#call.dialect.eventsOf?.(answer) ?? null);
@@ -154,7 +153,7 @@ export class SdkFetch {
           lines.add(piece);
           if (lines.isDone) {
             this.isDone = true;
-            // Some servers keep the connection open after their last word.
+            // Some servers keep the connection open after their last event.
             end(null);
           } else if (lines.isTooLong) {
             end(tooLongLine(frameBytesMax));
@@ -180,7 +179,7 @@ function streamResponse(events: string | ReadableStream<Uint8Array>): Response {
   return new Response(events, { headers: { 'content-type': 'text/event-stream' } });
 }
 
-/** Values of this header add up: the SDK sets those that its request needs. */
+/** Values of this header are merged: the SDK sets those that its request needs. */
 const listHeader = 'anthropic-beta';
 
 function headersOf(
@@ -196,7 +195,7 @@ function headersOf(
   return headers;
 }
 
-/** The SDKs make a header of the key also when there is none. */
+/** The SDKs send the key's header even without a key. */
 function withoutEmptyKeys(headers: RequestInit['headers']): Record<string, string> {
   const all = [...new Headers(headers)];
   return Object.fromEntries(all.filter(([, value]) => value !== '' && value.trim() !== 'Bearer'));
@@ -208,7 +207,7 @@ class LineWatch {
   isDone = false;
   isTooLong = false;
   #length = 0;
-  /** The end of what has come, for words that are cut in two. */
+  /** The last bytes received, for matches cut in two. */
   #rest: Buffer = Buffer.from('\n');
 
   add(piece: Buffer): void {
@@ -224,10 +223,10 @@ class LineWatch {
 }
 
 /**
- * How a stream of events can begin: with the first letter of `data`, `event`, `id` or `retry`, or a comment, after a
+ * How an event stream can begin: with the first letter of `data`, `event`, `id` or `retry`, or a comment, after a
  * byte-order mark. https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 const eventPattern = /^(?:\xef\xbb\xbf)?(?:$|[:deir])/;
-/** In JSON the ends of lines are escaped, so this is never a part of an answer. */
+/** JSON escapes line ends, so this is never part of an answer. */
 const donePattern = /[\r\n]data: ?\[DONE\]/;
 const seamLength = 16;

@@ -14,13 +14,13 @@ import {
   RequestError,
 } from '../request/chatMessages.ts';
 
-/** The messages of a job in the form of the SDKs. @throws RequestError when that cannot be made of them. */
+/** The messages of a job in the SDKs' form. @throws RequestError when that is impossible. */
 export function sdkPrompt(assignment: Assignment): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = [];
   for (const [index, message] of chatMessages(assignment).entries()) {
     for (const next of sdkMessages(message, index)) {
       const before = prompt.at(-1);
-      // The answers of tools that were called together belong together.
+      // The results of parallel tool calls are one message.
       if (before?.role === 'tool' && next.role === 'tool') before.content.push(...next.content);
       else prompt.push(next);
     }
@@ -29,8 +29,8 @@ export function sdkPrompt(assignment: Assignment): LanguageModelV4Prompt {
 }
 
 /**
- * The same for a provider that takes a system message only before all others.
- * @throws RequestError for one that stands elsewhere: moved to the front it would say something else.
+ * The same for a provider that allows system messages only at the start.
+ * @throws RequestError for a later one: moved to the front it would change its meaning.
  */
 export function systemFirstPrompt(assignment: Assignment, name: string): LanguageModelV4Prompt {
   const roles = chatMessages(assignment).map(({ role }) => role);
@@ -38,7 +38,7 @@ export function systemFirstPrompt(assignment: Assignment, name: string): Languag
   const late = roles.findIndex((role, index) => role === 'system' && index > others && others >= 0);
   if (late < 0) return sdkPrompt(assignment);
   throw new RequestError(
-    `messages[${late}].role: ${name} takes a system message only at the beginning of a conversation`,
+    `messages[${late}].role: ${name} allows a system message only at the beginning of a conversation`,
   );
 }
 
@@ -118,6 +118,6 @@ function argumentsOf(json: string, index: number): unknown {
   try {
     return JSON.parse(json === '' ? '{}' : json);
   } catch {
-    throw new RequestError(`messages[${index}].tool_calls has arguments that are no JSON`);
+    throw new RequestError(`messages[${index}].tool_calls has arguments that are not JSON`);
   }
 }

@@ -1,34 +1,34 @@
 import type { WorkerKind } from '../../../domain/worker.ts';
 import type { Assignment } from '../../../domain/workerProtocol.ts';
-import type { Outcome, Provider } from '../../provider.ts';
+import type { Provider, RunOutcome } from '../../provider.ts';
 import { badModelName, noModel } from '../errors/failures.ts';
 import { hideAll, hideKeys } from '../errors/hide.ts';
-import { timeoutsDefault } from '../http/patience.ts';
+import { timeoutsDefault } from '../http/timeoutWatch.ts';
 import type { ModelChoice } from '../models/localModels.ts';
 import { addressOf, listModels, type ModelServer, queryOf } from '../models/modelList.ts';
 import { type ProviderSettings, secretsOf } from '../providerSettings.ts';
 import { RequestError } from '../request/chatMessages.ts';
 import { runSdk, type SdkCall } from './runSdk.ts';
 
-/** What is peculiar to one provider. */
+/** The specifics of one provider. */
 export interface SdkProviderParts {
   kind: WorkerKind;
-  /** Scheme, host and path; without a slash at its end. */
+  /** Scheme, host and path; without a trailing slash. */
   baseUrl: string;
-  /** Where its models are listed, and how it is asked. */
+  /** Its lists of models, its headers, and how to start it. */
   server: Pick<ModelServer, 'lists' | 'headers' | 'start'>;
   overflowHelp?: string;
-  /** Decides which model a job is run with; left out: the one that it names, or the configured one. */
+  /** Decides the model of a job; absent: the job's, or the configured one. */
   modelChoice?: (models: ModelServer) => ModelChoice;
-  /** What the name of a model looks like, where it becomes a part of the address; left out: anything is sent. */
+  /** The form of a model's name, where it is part of the address; absent: any. */
   modelPattern?: RegExp;
-  /** Goes along with every request; left out: that of the configured address. */
+  /** Added to every request; absent: the query of the configured address. */
   query?: string;
-  /** @throws RequestError when the job cannot be asked. */
+  /** @throws RequestError when the job cannot be run. */
   call(assignment: Assignment, model: string): Pick<SdkCall, 'model' | 'options' | 'amend' | 'dialect'>;
 }
 
-/** A provider that is asked through its SDK. */
+/** A provider that is called through its SDK. */
 export function sdkProvider(settings: ProviderSettings, parts: SdkProviderParts): Provider {
   const { name, model, timeouts, headers = {}, models: known } = settings;
   const { kind, baseUrl, overflowHelp, modelChoice, modelPattern, call } = parts;
@@ -39,7 +39,7 @@ export function sdkProvider(settings: ProviderSettings, parts: SdkProviderParts)
   const models: ModelServer = { name, address, hide: hideKeys(secrets), query, known, ...server };
   const choice = modelChoice?.(models);
   const list = choice === undefined ? () => listModels(models) : () => choice.list();
-  const run: Provider['run'] = async (assignment, context): Promise<Outcome> => {
+  const run: Provider['run'] = async (assignment, context): Promise<RunOutcome> => {
     const wanted = assignment.model ?? model;
     const modelName = choice === undefined ? (wanted ?? noModel(name)) : await choice.choose(wanted);
     if (typeof modelName !== 'string') return { ok: false, error: modelName };
@@ -47,10 +47,10 @@ export function sdkProvider(settings: ProviderSettings, parts: SdkProviderParts)
     try {
       const asked = call(assignment, modelName);
       const hide = hideAll(secrets, assignment);
-      const refuser = { name, hide, ...(overflowHelp === undefined ? {} : { overflowHelp }) };
+      const source = { name, hide, ...(overflowHelp === undefined ? {} : { overflowHelp }) };
       const limits = { ...timeoutsDefault, ...timeouts };
       return await runSdk(
-        { ...asked, refuser, address, modelName, timeouts: limits, query, headers },
+        { ...asked, source, address, modelName, timeouts: limits, query, headers },
         context,
       );
     } catch (error) {
@@ -64,7 +64,7 @@ export function sdkProvider(settings: ProviderSettings, parts: SdkProviderParts)
   return {
     name,
     kind,
-    // Any name may be asked of a cloud provider: it has more models than it lists, and lists some that answer nothing.
+    // A cloud provider takes any name: it has more models than it lists, and lists some that do not answer.
     models: async () => (kind === 'local' ? list() : known === undefined ? null : [...known]),
     probe: list,
     run,

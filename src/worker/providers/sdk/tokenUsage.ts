@@ -1,8 +1,8 @@
 import type { WireUsage } from '../../../domain/usage.ts';
 
-/** The counts of one answer; undefined: the provider did not tell it. */
+/** The counts of one answer; undefined: not reported by the provider. */
 export interface TokenCounts {
-  /** Includes what was read from a cache and written to one. */
+  /** Includes cache reads and writes. */
   input: number | undefined;
   cached: number | undefined;
   written: number | undefined;
@@ -11,7 +11,7 @@ export interface TokenCounts {
   reasoning: number | undefined;
 }
 
-/** The counts as workers tell them. One that is not known is left out, and not 0. */
+/** The counts as workers report them. An unknown one is omitted, not 0. */
 export function tokenUsage({ input, cached, written, output, reasoning }: TokenCounts): Partial<WireUsage> {
   return {
     ...(input === undefined ? {} : { input_tokens: input }),

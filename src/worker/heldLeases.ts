@@ -6,15 +6,15 @@ import { ChunkPacer } from './chunks.ts';
 import type { WorkerEvents } from './events.ts';
 import { Executor } from './executor.ts';
 import { leaseKey, Outbox } from './outbox.ts';
-import type { Outcome, Provider } from './provider.ts';
+import type { Provider, RunOutcome } from './provider.ts';
 import { type RunReport, releaseOf, reportOf, workerFault } from './report.ts';
 import type { Run, StopReason } from './run.ts';
 
-/** The way to the coordinator, as the leases need it. */
-interface Wire {
-  /** @returns false when there is no connection; the outbox keeps what matters. */
+/** The connection to the coordinator. */
+interface FrameSender {
+  /** @returns false without a connection; the outbox keeps what matters. */
   send(json: string): boolean;
-  /** Bytes that a slow connection has not taken yet. */
+  /** Bytes that a slow connection has not accepted yet. */
   readonly backlogBytes: number;
 }
 
@@ -27,7 +27,7 @@ export interface LeasesOptions {
   providers: readonly Provider[];
   clock: Clock;
   logger: Logger;
-  wire: Wire;
+  wire: FrameSender;
   owner: LeasesOwner;
 }
 
@@ -35,9 +35,9 @@ const backlogBytesMax = 1024 * 1024;
 
 /**
  * Every lease this worker holds, from its assignment to the acknowledgement of its outcome: first it runs, then its
- * outcome waits in the outbox. Knows nothing of connections but whether a frame could be sent.
+ * outcome waits in the outbox. It knows nothing of connections except whether a frame could be sent.
  */
-export class Leases {
+export class HeldLeases {
   readonly #options: LeasesOptions;
   readonly #executor: Executor;
   readonly #outbox = new Outbox();
@@ -58,22 +58,22 @@ export class Leases {
     );
   }
 
-  /** For assignments that come from now on. */
+  /** For later assignments. */
   setProviders(providers: readonly Provider[]): void {
     this.#executor.setProviders(byName(providers));
   }
 
-  /** Runs that are under way. */
+  /** The number of running jobs. */
   get running(): number {
     return this.#executor.size;
   }
 
-  /** Outcomes that wait for the coordinator's answer. */
+  /** Outcomes without an acknowledgement. */
   get undelivered(): number {
     return this.#outbox.size;
   }
 
-  /** Every lease whose outcome is not acknowledged: what `hello` and `heartbeat` list. */
+  /** Every lease whose outcome is not acknowledged: the list in `hello` and `heartbeat`. */
   held(): WireLease[] {
     const held: WireLease[] = [];
     for (const { assignment } of this.#executor.runs()) {
@@ -88,17 +88,19 @@ export class Leases {
     return this.#executor.has(key) || this.#outbox.has(key);
   }
 
-  /** Run it. Its end is delivered by itself. */
+  /** Run a job. Its outcome is delivered when it ends. */
   run(job: Assignment): void {
     this.#executor.start(leaseKey(job), job);
   }
 
-  /** Give it back without having begun it. */
+  /** Release a job that was not started. */
   giveBack(job: Assignment): void {
     this.#deliver(leaseKey(job), releaseOf(job));
   }
 
-  /** The coordinator wants this lease no more. A run that is over has told its outcome; nothing more is said then. */
+  /**
+   * The coordinator no longer wants this lease. A finished run has already sent its outcome; nothing more is sent then.
+   */
   stop(of: WireLease): void {
     this.#executor.stop(leaseKey(of), 'ordered');
   }
@@ -109,8 +111,8 @@ export class Leases {
   }
 
   /**
-   * The coordinator's answer to an outcome. A refusal is itself the order to stop.
-   * @returns whether something is lost by it: late usage is recorded although it is refused.
+   * The coordinator's answer to an outcome. A refusal also means to stop.
+   * @returns whether that loses something: late usage is recorded although it is refused.
    */
   onAck(ack: AckFrame): boolean {
     const key = leaseKey(ack);
@@ -121,12 +123,12 @@ export class Leases {
     return !ack.accepted && !isRecorded;
   }
 
-  /** After a reconnect: everything that was not acknowledged goes out again. */
+  /** After a reconnect: send everything again that was not acknowledged. */
   sendAgain(): void {
     for (const entry of this.#outbox.entries()) this.#options.wire.send(entry.json);
   }
 
-  /** Resolves when nothing runs. */
+  /** Resolves when no run is left. */
   idle(): Promise<void> {
     return this.#executor.idle();
   }
@@ -136,14 +138,14 @@ export class Leases {
     return this.#outbox.emptied();
   }
 
-  /** Abort everything, tell nothing, hold no timer. */
+  /** Abort everything, send nothing, hold no timer. */
   close(): void {
     this.#executor.stopAll('dropped');
     this.#executor.close();
     this.#chunks.stop();
   }
 
-  #onEnd(run: Run, outcome: Outcome): void {
+  #onEnd(run: Run, outcome: RunOutcome): void {
     if (run.stopped?.reason === 'dropped') return;
     this.#chunks.end(run);
     const latencyMs = Math.round(this.#options.clock.monotonic() - run.startedAt);
@@ -157,12 +159,12 @@ export class Leases {
     this.#options.owner.onFinished({ jobId, lease, provider, model, ending, errorClass, latencyMs });
   }
 
-  #reportOf(run: Run, outcome: Outcome, latencyMs: number): RunReport {
+  #reportOf(run: Run, outcome: RunOutcome, latencyMs: number): RunReport {
     const firstTokenMs = run.firstTextAt === null ? null : Math.round(run.firstTextAt - run.startedAt);
     try {
       return reportOf(run, outcome, latencyMs, firstTokenMs);
     } catch (error) {
-      // An adapter that breaks the port's types fails its job and nothing else.
+      // An adapter that breaks the port's types fails only its job.
       this.#options.owner.notice(
         'error',
         `an outcome of ${run.assignment.provider} is malformed: ${messageOf(error)}`,

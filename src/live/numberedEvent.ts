@@ -1,25 +1,25 @@
 import { iso } from '../domain/wire/iso.ts';
 import { afterGap, type Encoding, type Message } from './encoding.ts';
 
-/** What an entry weighs besides its text: objects, the record it holds on to. */
+/** Memory of an entry besides its text: objects, and the record it refers to. */
 const entryBytes = 512;
 
-/** One event with its number. It is presented and serialised when the first subscriber wants it, and only once. */
-export class Entry implements Message {
+/** One event with its number. It is presented and serialised once, when the first subscriber needs it. */
+export class NumberedEvent implements Message {
   readonly type: string;
   readonly seq: number;
   readonly topics: readonly string[];
-  /** The job that has ended with it; null for all other events. */
+  /** The job that ended with it; null for all other events. */
   readonly endedJob: string | null;
   /** The job it is about, if any. */
   readonly jobId: string | null;
   readonly #at: number;
   readonly #data: () => unknown;
-  /** Made when the first subscriber wants it: most entries are forgotten before that. */
+  /** Made when the first subscriber needs it: most entries are dropped before that. */
   #bytes: Map<Encoding, Buffer> | null = null;
   #json: string | null = null;
   #weight: number;
-  /** Told when the entry takes more memory; set by the feed while it remembers the entry. */
+  /** Called when the entry takes more memory; set by the feed while it keeps the entry. */
   onGrown: ((bytes: number) => void) | null = null;
 
   constructor(
@@ -31,7 +31,7 @@ export class Entry implements Message {
       data: () => unknown;
       jobId?: string | null;
       isEnd?: boolean;
-      /** Characters of what `data` holds on to. */
+      /** Characters that `data` refers to. */
       size?: number;
     },
   ) {
@@ -45,7 +45,7 @@ export class Entry implements Message {
     this.#data = event.data;
   }
 
-  /** Bytes that it keeps in memory, about. */
+  /** Bytes in memory, approximately. */
   get weight(): number {
     return this.#weight;
   }
@@ -73,13 +73,13 @@ export class Entry implements Message {
     return bytes;
   }
 
-  /** Let go of the text: whoever wants it again has it made again. */
+  /** Drop the text; it is made again when needed. */
   release(): void {
     this.#json = null;
     this.#bytes = null;
   }
 
-  /** The same, saying that others before it were left out. */
+  /** The same, marked as following a gap. */
   bytesAfterGap(encoding: Encoding): Buffer {
     return encoding(afterGap(this));
   }

@@ -3,21 +3,21 @@ import { HttpFailure } from './httpFailure.ts';
 
 /**
  * How long each part of a request may take, milliseconds. All of them are ours: Node's `fetch` would end every request
- * whose headers do not come within 300 s, and a model that is being loaded takes longer.
+ * without headers after 300 s, and loading a model takes longer.
  */
 export interface Timeouts {
   connectMs: number;
-  /** From the connection to the first token: loading the model and reading the prompt are in it. */
+  /** From the connection to the first token: includes loading the model and reading the prompt. */
   firstMs: number;
-  /** Between two tokens. A sign of life that is no token (a comment, a ping) does not count. */
+  /** Between two tokens. A sign of life that is not a token (a comment, a ping) does not count. */
   idleMs: number;
-  /** From the begin to the end; 0: none, the job's own timeout ends it. */
+  /** From start to end; 0: none, the job's own timeout ends it. */
   totalMs: number;
 }
 
 /**
- * The first wait covers loading a model from a slow disk, reading a long prompt without a GPU, and a reasoning model
- * that shows nothing of its thoughts. The job's own timeout (600 s unless it says otherwise) ends it sooner.
+ * The first timeout covers loading a model from a slow disk, reading a long prompt without a GPU, and a reasoning model
+ * that hides its thoughts. The job's own timeout (600 s by default) ends it sooner.
  */
 export const timeoutsDefault: Timeouts = {
   connectMs: 10_000,
@@ -29,16 +29,16 @@ export const timeoutsDefault: Timeouts = {
 type Phase = 'connect' | 'first' | 'idle';
 
 /**
- * Watches one request: how long it has waited for what comes next, on one timer, and for the whole. When it has waited
- * too long, or when the outer signal fires, `signal` fires; its reason is then the HttpFailure, or that of the outer one.
+ * The timeouts of one request, on one timer: for the next part, and for the whole. When one is exceeded, or when the
+ * outer signal fires, `signal` fires; its reason is the HttpFailure, or that of the outer signal.
  */
-export class Patience {
+export class TimeoutWatch {
   readonly #clock: Clock;
   readonly #timeouts: Timeouts;
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal;
   #phase: Phase = 'connect';
-  /** Monotonic milliseconds at which the present wait began. */
+  /** Monotonic milliseconds at which the current wait began. */
   #since: number;
   #takeBackWait: (() => void) | null = null;
   #takeBackTotal: (() => void) | null = null;
@@ -64,18 +64,18 @@ export class Patience {
     return this.#controller.signal;
   }
 
-  /** There is a connection. */
+  /** The connection is open. */
   connected(): void {
     if (this.#phase === 'connect') this.#enter('first', this.#timeouts.firstMs);
   }
 
-  /** A token has come. Cheap: the timer is not set again, it looks when it fires. */
+  /** A token has arrived. Cheap: the timer is not reset, it checks when it fires. */
   progress(): void {
     if (this.#phase === 'idle') this.#since = this.#clock.monotonic();
     else this.#enter('idle', this.#timeouts.idleMs);
   }
 
-  /** It is over, however it ended: no timer and no listener is left. */
+  /** The request has ended: removes timer and listeners. */
   end(): void {
     this.#takeBackWait?.();
     this.#takeBackTotal?.();
@@ -94,18 +94,20 @@ export class Patience {
     this.#wait(ms);
   }
 
-  /** @param isSecondLook a process that stood still has its timers first, and then what came in meanwhile. */
-  #wait(ms: number, isSecondLook = false): void {
+  /**
+   * @param isRecheck after a suspension, timers fire before the input that arrived meanwhile is read, so check twice.
+   */
+  #wait(ms: number, isRecheck = false): void {
     this.#takeBackWait = this.#clock.after(ms, () => {
       const limit = this.#limit();
       const left = this.#since + limit.ms - this.#clock.monotonic();
       if (left > 0) this.#wait(left);
-      else if (!isSecondLook) this.#wait(0, true);
+      else if (!isRecheck) this.#wait(0, true);
       else this.#fire(limit.failure);
     });
   }
 
-  /** How long the present wait may take, and what it is when that has passed. */
+  /** The timeout of the current wait, and its failure. */
   #limit(): { ms: number; failure: HttpFailure } {
     const { connectMs, firstMs, idleMs } = this.#timeouts;
     switch (this.#phase) {
@@ -124,7 +126,7 @@ export class Patience {
   }
 }
 
-/** Nobody was reached, which is no slow answer. */
+/** No server was reached, which is not a slow answer. */
 function unconnected(ms: number): HttpFailure {
   return new HttpFailure('network', `no connection within ${ms / 1000} s`, 'ETIMEDOUT');
 }

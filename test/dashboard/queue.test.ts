@@ -58,6 +58,7 @@ pageTests({}, (stage) => {
       await page.locator('.palette-input:focus').waitFor();
       await page.keyboard.type(words);
       await page.getByRole('option', { name: isPaused ? /Pause the queue/ : /Resume the queue/ }).click();
+      if (isPaused) await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
       await page.getByText(isPaused ? /The queue is paused: running/ : /The queue is resumed/).waitFor();
       t.is((await client.stats()).queue.paused, isPaused);
     }

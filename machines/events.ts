@@ -20,8 +20,8 @@ interface Spent {
   cost: Cost;
 }
 
-/** The end of an attempt without its worker's word: the coordinator knows what that means for the cost; none if left out. */
-interface Untold {
+/** The end of an attempt that its worker did not report: the coordinator says what it cost; nothing if left out. */
+interface Unreported {
   cost?: Cost;
 }
 
@@ -39,8 +39,8 @@ export type JobEvent =
       /** Candidates that were passed over, with the reason. */
       skipped?: RouteStep[];
     } & At)
-  /** The routing moves a waiting job to another lane; `steps` say why. */
-  | ({ type: 'job.cancelled' } & At & Untold)
+  /** A client ends the job. */
+  | ({ type: 'job.cancelled' } & At & Unreported)
   | ({ type: 'job.completed'; result: JobResult } & OfLease & Spent)
   | ({
       type: 'job.attemptFailed';
@@ -65,15 +65,15 @@ export type JobEvent =
   /** The worker is back and still runs the job. */
   | ({ type: 'job.workerReturned' } & OfLease)
   /** The key of the job's worker was revoked. */
-  | ({ type: 'job.keyRevoked' } & OfLease & Untold)
+  | ({ type: 'job.keyRevoked' } & OfLease & Unreported)
   /** The attempt ran for longer than the job's timeout. */
-  | ({ type: 'job.timedOut'; timeoutMs: number } & OfLease & Untold)
+  | ({ type: 'job.timedOut'; timeoutMs: number } & OfLease & Unreported)
   /** No heartbeat for too long (`reaped`), or the worker says that it does not run it (`lost`). */
-  | ({ type: 'job.reaped'; outcome: 'reaped' | 'lost'; maxReaps: number } & OfLease & Untold)
+  | ({ type: 'job.reaped'; outcome: 'reaped' | 'lost'; maxReaps: number } & OfLease & Unreported)
   /** A draining worker gives the job back unfinished. */
-  | ({ type: 'job.released' } & OfLease & Untold)
+  | ({ type: 'job.released' } & OfLease & Unreported)
   /** POST retry. `target` and `chain` are the routing's fresh answer. */
-  | ({ type: 'job.retried'; strategy: StrategyName; target: Target; chain: Target[] } & At & Untold)
+  | ({ type: 'job.retried'; strategy: StrategyName; target: Target; chain: Target[] } & At & Unreported)
   /** What an attempt that had already ended was still charged for. */
   | ({ type: 'job.usageReported'; model?: string | null } & OfLease & Spent);
 

@@ -22,6 +22,7 @@ import {
   type StrategyName,
   type Target,
   type Turn,
+  turnEvents,
   turnsMax,
 } from '../src/domain/job.ts';
 import { type Cost, noCost } from '../src/domain/money.ts';
@@ -89,15 +90,6 @@ export function isDelayed(life: JobLife): boolean {
   return life.delayedUntil !== null;
 }
 
-/**
- * The snapshot in which the machine begins, as it is stored: the same functions decide here and in the machine, and a
- * test holds that they agree. An actor that is made only to be asked costs 10 µs of the 60 µs that a dispatch takes.
- */
-export function beginning(input: JobInput): { state: JobState; life: JobLife } {
-  const life = beginLife(input);
-  return { state: isDelayed(life) ? 'pending.delayed' : 'pending.ready', life };
-}
-
 /** The event of a type. */
 export type Of<T extends JobEvent['type']> = Extract<JobEvent, { type: T }>;
 
@@ -112,7 +104,7 @@ function withSteps(life: JobLife, steps: RouteStep[]): RouteStep[] {
   return [...life.route, ...steps].slice(-routeLengthMax);
 }
 
-/** The attempts with the last one ended. `usage` stays null until somebody says it, also when the cost is known. */
+/** The attempts with the last one ended. `usage` stays null until it is reported, also when the cost is known. */
 function ended(
   life: JobLife,
   at: number,
@@ -138,13 +130,18 @@ export function isReapedTooOften({ reapCount }: JobLife, { maxReaps }: Of<'job.r
   return reapCount >= maxReaps;
 }
 
-/** The turns with one more, which happened under the present lease. */
-function withTurn(
-  { turns = [], lease }: JobLife,
-  { at, type }: Extract<JobEvent, { type: Turn['event'] }>,
-  to: JobState,
-): Turn[] {
-  return [...turns, { at, lease, event: type, to }].slice(-turnsMax);
+/**
+ * A life after an event, with the state that it led to when the attempts do not show it. They show what a failed attempt led
+ * to, but for a delay.
+ */
+export function withTurn(life: JobLife, event: JobEvent, to: JobState): JobLife {
+  if (!isTurn(event) || (event.type === 'job.attemptFailed' && !isDelayed(life))) return life;
+  const { turns = [], lease } = life;
+  return { ...life, turns: [...turns, { at: event.at, lease, event: event.type, to }].slice(-turnsMax) };
+}
+
+function isTurn(event: JobEvent): event is Of<Turn['event']> {
+  return (turnEvents as readonly string[]).includes(event.type);
 }
 
 /** Back in the queue, with its place kept. */
@@ -174,13 +171,8 @@ function wasUnrun({ outcome, error, usage }: Attempt): boolean {
 }
 
 /** The time that it waited for has come. */
-export function becomeReady(life: JobLife, due: Of<'job.due'>): JobLife {
-  return {
-    ...life,
-    delayedUntil: null,
-    updatedAt: due.at,
-    turns: withTurn(life, due, 'pending.ready'),
-  };
+export function becomeReady(life: JobLife, { at }: Of<'job.due'>): JobLife {
+  return { ...life, delayedUntil: null, updatedAt: at };
 }
 
 /** Leased to a worker: a new attempt under the next lease. */
@@ -277,17 +269,17 @@ export function takeNextTarget(life: JobLife, { next, error, rules }: Of<'job.at
 }
 
 /** It waits before it is tried again. */
-export function delayRetry(life: JobLife, failed: Of<'job.attemptFailed'>): JobLife {
-  return {
-    ...life,
-    delayedUntil: failed.retryAt,
-    turns: withTurn(life, failed, 'pending.delayed'),
-  };
+export function delayRetry(life: JobLife, { retryAt }: Of<'job.attemptFailed'>): JobLife {
+  return { ...life, delayedUntil: retryAt };
+}
+
+function failedFor(life: JobLife, at: number, error: Failure): JobLife {
+  return { ...life, startedAt: lastAttempt(life)?.startedAt ?? null, finishedAt: at, error };
 }
 
 /** The error of the last attempt is that of the job. */
 export function failWithError(life: JobLife, { at, error }: Of<'job.attemptFailed'>): JobLife {
-  return { ...life, startedAt: lastAttempt(life)?.startedAt ?? null, finishedAt: at, error };
+  return failedFor(life, at, error);
 }
 
 /** Cancelled while it waited. */
@@ -331,26 +323,19 @@ export function failTimedOut(life: JobLife, { at, timeoutMs, cost = noCost }: Of
 }
 
 /** Taken from a worker that is lost; back in the queue, with its place kept. */
-export function takeBack(life: JobLife, reaped: Of<'job.reaped'>): JobLife {
-  const { at, outcome, cost = noCost } = reaped;
+export function takeBack(life: JobLife, { at, outcome, cost = noCost }: Of<'job.reaped'>): JobLife {
   return {
     ...life,
     ...requeued,
     attempts: ended(life, at, outcome, null, null, cost),
     reapCount: life.reapCount + 1,
     updatedAt: at,
-    turns: withTurn(life, reaped, isReapedTooOften(life, reaped) ? 'failed' : 'pending.ready'),
   };
 }
 
 /** Its workers were lost too often. */
 export function failLost(life: JobLife, { at }: Of<'job.reaped'>): JobLife {
-  return {
-    ...life,
-    startedAt: lastAttempt(life)?.startedAt ?? null,
-    finishedAt: at,
-    error: workerLost(life.reapCount),
-  };
+  return failedFor(life, at, workerLost(life.reapCount));
 }
 
 /** Its worker gave it back: no attempt is burnt, though what the provider had begun may cost something. */
@@ -366,17 +351,14 @@ export function giveBack(life: JobLife, { at, cost = noCost }: Of<'job.released'
 
 /** Its workers gave it back too often. */
 export function failReleased(life: JobLife, { at }: Of<'job.released'>): JobLife {
-  return {
-    ...life,
-    startedAt: lastAttempt(life)?.startedAt ?? null,
-    finishedAt: at,
-    error: releasedTooOften(releasesMax),
-  };
+  return failedFor(life, at, releasedTooOften(releasesMax));
 }
 
 /** POST retry: automatic counters start again, history stays. */
-export function startAgain(life: JobLife, retried: Of<'job.retried'>): JobLife {
-  const { at, strategy, target, chain, cost = noCost } = retried;
+export function startAgain(
+  life: JobLife,
+  { at, strategy, target, chain, cost = noCost }: Of<'job.retried'>,
+): JobLife {
   const attempt = lastAttempt(life);
   return {
     ...life,
@@ -391,19 +373,18 @@ export function startAgain(life: JobLife, retried: Of<'job.retried'>): JobLife {
     releaseCount: 0,
     finishedAt: null,
     updatedAt: at,
-    turns: withTurn(life, retried, 'pending.ready'),
     error: null,
   };
 }
 
 /** Its worker is gone, and may be back. */
-export function loseWorker(life: JobLife, lost: Of<'job.workerLost'>): JobLife {
-  return { ...life, updatedAt: lost.at, turns: withTurn(life, lost, 'running.stuck') };
+export function loseWorker(life: JobLife, { at }: Of<'job.workerLost'>): JobLife {
+  return { ...life, updatedAt: at };
 }
 
 /** Its worker is back. */
-export function findWorker(life: JobLife, returned: Of<'job.workerReturned'>): JobLife {
-  return { ...life, updatedAt: returned.at, turns: withTurn(life, returned, 'running.active') };
+export function findWorker(life: JobLife, { at }: Of<'job.workerReturned'>): JobLife {
+  return { ...life, updatedAt: at };
 }
 
 /** What an ended attempt still cost. The state stays. */

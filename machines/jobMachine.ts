@@ -1,24 +1,26 @@
 import { assign, setup } from 'xstate';
 import { type JobLife, lastAttempt } from '../src/domain/job.ts';
+import type { JobState } from '../src/domain/states.ts';
 import type { JobEvent } from './events.ts';
 import type { JobInput, Of } from './jobLife.ts';
 import * as life from './jobLife.ts';
+import { Runner } from './run.ts';
 
-/** Raised when a state is renamed or the context changes its shape; older snapshots then need an upcaster. */
-export const jobMachineVersion = 1;
-/** Why a worker is told to stop. */
-export type AbortReason = 'cancelled' | 'timed_out';
+/** Why a worker has to stop. */
+type AbortReason = 'cancelled' | 'timed_out';
+/** What the coordinator does once a change is committed. The machine names it. */
+export type JobEffect = { type: 'handToWorker' } | { type: 'abortWorker'; reason: AbortReason };
 
 /**
- * The life of one job. It decides what may happen and what a job remembers of it; who is told, and when, is the
- * coordinator's: it hosts the actor, commits the new snapshot, and only then lets anything leave the process.
+ * The life of one job. It decides what may happen and what a job remembers of it. The coordinator hosts the actor, commits
+ * the new snapshot, and only then lets anything leave the process.
  */
 export const jobMachine = setup({
   types: {
     context: {} as JobLife,
     input: {} as JobInput,
     events: {} as JobEvent,
-    tags: {} as 'terminal' | 'retryable',
+    tags: {} as 'terminal',
   },
   guards: {
     isDelayed: ({ context }) => life.isDelayed(context),
@@ -32,7 +34,7 @@ export const jobMachine = setup({
       const attempt = lastAttempt(context);
       return attempt?.usage === null && (attempt.outcome === 'reaped' || attempt.outcome === 'lost');
     },
-    /** An attempt that has ended and whose usage nobody has told yet: a frame sent twice is charged once. */
+    /** An attempt that has ended and whose usage is not known yet: a frame sent twice is charged once. */
     isUncharged: ({ context, event }) =>
       'lease' in event &&
       context.attempts.some(
@@ -50,9 +52,9 @@ export const jobMachine = setup({
       (context.releaseCount ?? 0) + 1 >= life.releasesMax,
   },
   actions: {
-    /** Effect, provided by the coordinator: the assignment leaves for the worker once the change is committed. */
+    /** Effect: the coordinator sends the assignment to the worker once the change is committed. */
     handToWorker: () => {},
-    /** Effect, provided by the coordinator: the worker is told to stop once the change is committed. */
+    /** Effect: the coordinator tells the worker to stop once the change is committed. */
     abortWorker: (_, _params: { reason: AbortReason }) => {},
     becomeReady: assign(({ context, event }) => life.becomeReady(context, event as Of<'job.due'>)),
     beginAttempt: assign(({ context, event }) => life.beginAttempt(context, event as Of<'job.assigned'>)),
@@ -203,7 +205,7 @@ export const jobMachine = setup({
     },
     failed: {
       description: 'Nothing left to try; error says why. POST retry brings it back to the queue.',
-      tags: ['terminal', 'retryable'],
+      tags: 'terminal',
       on: { 'job.retried': { target: 'pending', actions: 'startAgain' } },
     },
     cancelled: {
@@ -212,3 +214,6 @@ export const jobMachine = setup({
     },
   },
 });
+
+/** Runs jobs: `jobMachine` with the turns that a job remembers. */
+export const jobRunner = new Runner<typeof jobMachine, JobState, JobEffect>(jobMachine, life.withTurn);

@@ -1,4 +1,3 @@
-import { jobMachineVersion } from '../../machines/jobMachine.ts';
 import type { JobRecord, JobRequest } from '../../src/domain/job.ts';
 
 /** The provider that the bench's workers serve. */
@@ -51,7 +50,6 @@ export function pendingJob(id: string, ordinal: number, request: JobRequest): Jo
     id,
     ordinal,
     version: 1,
-    machineVersion: jobMachineVersion,
     createdAt: now,
     createdBy: null,
     request,

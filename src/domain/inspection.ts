@@ -1,6 +1,6 @@
 import type { MachineName } from './machine.ts';
 
-/** An actor handling one event, without any user's data. */
+/** An actor handling one event, or beginning, without any user's data. */
 export interface Inspected {
   /** Epoch ms. */
   at: number;
@@ -9,7 +9,7 @@ export interface Inspected {
   actorId: string;
   /** Its `type`, and the fields that may be shown. */
   event: { type: string } & Record<string, unknown>;
-  /** Path of the state before; null when no longer known. */
+  /** Path of the state before; null for the beginning of a job (`xstate.init`), and when no longer known. */
   from: string | null;
   to: string;
   /** The part of its context that may be shown. */

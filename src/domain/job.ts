@@ -102,6 +102,16 @@ export interface JobResult {
 /** How one of several candidates is chosen when a job is assigned. */
 export type StrategyName = 'direct' | 'fallback' | 'round_robin' | 'least_busy' | 'cheapest' | 'fastest';
 
+/** Events that lead to states which the attempts do not show. A failed attempt is one of them when a delay follows. */
+export const turnEvents = [
+  'job.due',
+  'job.attemptFailed',
+  'job.workerLost',
+  'job.workerReturned',
+  'job.reaped',
+  'job.retried',
+] as const;
+
 /**
  * A change of state that the attempts do not record: a delay and its end, a worker lost and found, a lease taken back,
  * a retry. What every job passes through is not stored twice; `historyOf` combines both.
@@ -110,13 +120,7 @@ export interface Turn {
   at: number;
   /** The last lease given by then; 0 before the first. */
   lease: number;
-  event:
-    | 'job.due'
-    | 'job.attemptFailed'
-    | 'job.workerLost'
-    | 'job.workerReturned'
-    | 'job.reaped'
-    | 'job.retried';
+  event: (typeof turnEvents)[number];
   to: JobState;
 }
 
@@ -167,8 +171,6 @@ export interface JobRecord {
   /** null for a job created before this was recorded. */
   createdBy: JobCreator | null;
   request: JobRequest;
-  /** Version of the job machine that wrote `state` and `life`. */
-  machineVersion: number;
   state: JobState;
   life: JobLife;
 }

@@ -163,8 +163,6 @@ export interface JobChange {
         idempotency?: IdempotencyRecord | undefined;
       }
     | undefined;
-  /** Version of the job machine that wrote the snapshot. */
-  machineVersion: number;
   state: JobState;
   life: JobLife;
   /** The differences that this change makes to the sums of cost, jobs and attempts. */

@@ -24,10 +24,10 @@ function fasterAfter(store: Store, read: 'job' | 'idempotent', write: () => Prom
 
 /** The job as somebody else makes it, with the same key. */
 function creationOf(job: JobRecord, id: string, key: string, bodyHash: string, expiresAt: number): JobChange {
-  const { request: wanted, createdAt: at, machineVersion, state, life } = job;
+  const { request: wanted, createdAt: at, state, life } = job;
   const idempotency = { key, jobId: id, bodyHash, expiresAt };
   const created = { at, request: wanted, idempotency };
-  return { kind: 'job', id, expectedVersion: 0, created, machineVersion, state, life };
+  return { kind: 'job', id, expectedVersion: 0, created, state, life };
 }
 
 async function jobIn({ coordinator, store }: Bundle): Promise<JobRecord> {

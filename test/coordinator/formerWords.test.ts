@@ -41,7 +41,6 @@ test('a job with a long model and message is shown, in metrics and in the cost r
     kind: 'job',
     id: job.id,
     expectedVersion: running.version,
-    machineVersion: running.machineVersion,
     state: 'failed',
     life: { ...running.life, attempts: [{ ...ended, error }], error, finishedAt: at },
     ledger: ['', '2'].map((more) => ({

@@ -109,7 +109,6 @@ test('a batch whose ids were made before they had a shard is found again by its 
       id: ids[place] ?? '',
       expectedVersion: 0,
       created: { at: job.createdAt, request: job.request, ...(place === 0 ? { idempotency } : {}) },
-      machineVersion: job.machineVersion,
       state: job.state,
       life: job.life,
     })),

@@ -45,13 +45,14 @@ test('nobody inspects unless told: an actor has no observer then, and there is n
   t.deepEqual(inspectOption(null, 'job', 'a'), {});
 });
 
-test('every event of every actor is seen, with the state before and after', async (t) => {
+test('every event of every actor is seen, with the state before and after; a job from its creation', async (t) => {
   const bundle = await setup(t, {}, { inspects: true });
   const id = await run(bundle);
   const { events = [], actors = [] } = bundle.coordinator.inspector?.read() ?? {};
   const told = (machine: string) =>
     events.filter((one) => one.machine === machine).map(({ event, from, to }) => [event.type, from, to]);
   t.deepEqual(told('job'), [
+    ['xstate.init', null, 'pending.ready'],
     ['job.assigned', 'pending.ready', 'running.active'],
     ['job.attemptFailed', 'running.active', 'pending.delayed'],
     ['job.due', 'pending.delayed', 'pending.ready'],
@@ -74,7 +75,7 @@ test('every event of every actor is seen, with the state before and after', asyn
   t.true(told('provider').length > 0);
   t.like(
     actors.find(({ machine }) => machine === 'job'),
-    { actorId: id, state: 'completed', eventCount: 5 },
+    { actorId: id, state: 'completed', eventCount: 6 },
   );
 });
 
@@ -131,7 +132,7 @@ test('many frames of workers leave room for what jobs do, and all of it stays in
   }
   const { events = [] } = bundle.coordinator.inspector?.read() ?? {};
   t.is(events.filter(({ machine }) => machine === 'worker').length, 60);
-  t.is(events.filter(({ actorId }) => actorId === id).length, 5);
+  t.is(events.filter(({ actorId }) => actorId === id).length, 6);
   const times = events.map(({ at }) => at);
   t.deepEqual(
     times,

@@ -27,7 +27,6 @@ function recordOf(life: JobLife): JobRecord {
     createdAt: 1_000,
     createdBy: null,
     request: asked,
-    machineVersion: 1,
     state: 'pending.ready',
     life,
   };

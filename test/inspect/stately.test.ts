@@ -77,13 +77,16 @@ test('the viewer is told of an actor with its machine, and then of its events an
     told.map(({ type, event }) => [type, event?.type]),
     [
       ['@xstate.actor', undefined],
+      ['@xstate.event', 'xstate.init'],
+      ['@xstate.snapshot', 'xstate.init'],
       ['@xstate.event', 'job.assigned'],
       ['@xstate.snapshot', 'job.assigned'],
       ['@xstate.event', 'job.completed'],
       ['@xstate.snapshot', 'job.completed'],
     ],
   );
-  t.deepEqual(told[2]?.snapshot?.value, { running: 'active' });
+  t.deepEqual(told[2]?.snapshot?.value, { pending: 'ready' });
+  t.deepEqual(told[4]?.snapshot?.value, { running: 'active' });
   t.like(JSON.parse(told[0]?.definition ?? '{}'), { id: 'job', initial: 'pending' });
   t.false(JSON.stringify(view.frames).includes('SECRET-WORDS'));
 });

@@ -25,10 +25,11 @@ test('an admin is told what the actors do: what they did lately, and then each e
   t.is(eventOf(connected.data), 'worker.connected');
   t.like(connected.data, { from: 'disconnected', to: 'active.responsive', context: { name: 'w-1' } });
   const { job } = await bundle.coordinator.dispatch(request());
-  const assigned = await view.next(
-    ({ type, data: told }) => type === 'inspected' && told.actor_id === job.id,
-  );
-  t.is(eventOf(assigned.data), 'job.assigned');
+  const ofJob = ({ type, data: told }: { type: string; data: Record<string, unknown> }) =>
+    type === 'inspected' && told.actor_id === job.id;
+  const created = await view.next(ofJob);
+  t.like(created.data, { event: { type: 'xstate.init' }, from: null, to: 'pending.ready' });
+  t.is(eventOf((await view.next(ofJob, 2)).data), 'job.assigned');
 });
 
 test('GET /api/inspect answers the same', async (t) => {

@@ -1,11 +1,9 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { transition } from 'xstate';
-import { jobMachine, jobMachineVersion } from '../../machines/jobMachine.ts';
 import { type JobRecord, turnsMax } from '../../src/domain/job.ts';
 import { type HistoryEntry, historyOf } from '../../src/domain/jobHistory.ts';
 import type { JobState } from '../../src/domain/states.ts';
-import { after, type JobSnapshot, type Make, make, newJob, targetOf } from './jobs.ts';
+import { after, type JobSnapshot, type Make, make, newJob, stepped, targetOf } from './jobs.ts';
 import { lives } from './lives.ts';
 import { pathOf } from './stateTable.ts';
 
@@ -37,7 +35,6 @@ function stored(snapshot: JobSnapshot, notBefore: number | null = null): JobReco
       timeoutSeconds: null,
       notBefore,
     },
-    machineVersion: jobMachineVersion,
     state: stateOf(snapshot),
     life: JSON.parse(JSON.stringify(snapshot.context)),
   };
@@ -55,12 +52,12 @@ function live(
   ];
   for (const maker of makers) {
     const event = maker(snapshot.context);
-    const [next] = transition(jobMachine, snapshot, event);
-    const from = stateOf(snapshot);
-    const to = stateOf(next);
-    const attempt = next.context.attempts.at(-1)?.number ?? null;
+    const { taken, job } = stepped(snapshot, event);
+    if (taken === null) continue;
+    const { from, to, context } = taken;
+    const attempt = context.attempts.at(-1)?.number ?? null;
     if (from !== to) seen.push({ at: event.at, event: event.type, from, to, attempt });
-    snapshot = next;
+    snapshot = job;
   }
   return { job: stored(snapshot, notBefore), seen };
 }

@@ -1,6 +1,4 @@
 import test from 'ava';
-import { transition } from 'xstate';
-import { jobMachine } from '../../machines/jobMachine.ts';
 import {
   after,
   dollar,
@@ -9,6 +7,7 @@ import {
   make,
   newJob,
   result,
+  stepped,
   targetOf,
   usageOf,
 } from './jobs.ts';
@@ -133,10 +132,9 @@ test('an attempt that was charged is over: its result is not taken late', (t) =>
   t.false(job.can(make.completed()(job.context)));
 });
 
-/** The effects that the machine asks the coordinator for; `assign` is the machine's own. */
-function effects(job: JobSnapshot, maker: Make): unknown[] {
-  const [, actions] = transition(jobMachine, job, maker(job.context));
-  return actions.map(({ type, params }) => ({ type, ...(params ? { params } : {}) }));
+/** The effects that the machine asks the coordinator for. */
+function effects(job: JobSnapshot, maker: Make): unknown {
+  return stepped(job, maker(job.context)).taken?.effects;
 }
 
 for (const [what, job, maker, wanted] of [
@@ -145,13 +143,13 @@ for (const [what, job, maker, wanted] of [
     'a cancel of a running job tells its worker',
     active,
     make.cancelled,
-    { type: 'abortWorker', params: { reason: 'cancelled' } },
+    { type: 'abortWorker', reason: 'cancelled' },
   ],
   [
     'a job that ran too long is stopped at its worker',
     active,
     make.timedOut(),
-    { type: 'abortWorker', params: { reason: 'timed_out' } },
+    { type: 'abortWorker', reason: 'timed_out' },
   ],
   ['a cancel of a waiting job tells no worker', newJob(), make.cancelled, null],
   ['a result tells nobody', active, make.completed(), null],

@@ -1,11 +1,13 @@
-import { getInitialSnapshot, type SnapshotFrom, transition } from 'xstate';
+import { getInitialSnapshot, type SnapshotFrom } from 'xstate';
 import type { JobEvent } from '../../machines/events.ts';
 import type { JobInput } from '../../machines/jobLife.ts';
-import { jobMachine } from '../../machines/jobMachine.ts';
+import { jobMachine, jobRunner } from '../../machines/jobMachine.ts';
 import { type ErrorClass, type Failure, type FailureRules, faultOf } from '../../src/domain/failure.ts';
 import type { JobLife, JobResult, Target } from '../../src/domain/job.ts';
 import type { Cost } from '../../src/domain/money.ts';
+import type { JobState } from '../../src/domain/states.ts';
 import type { Usage } from '../../src/domain/usage.ts';
+import { pathOf } from './stateTable.ts';
 
 export type JobSnapshot = SnapshotFrom<typeof jobMachine>;
 export type Event<T extends JobEvent['type']> = Extract<JobEvent, { type: T }>;
@@ -45,7 +47,7 @@ export function failure(errorClass: ErrorClass, message = 'it broke'): Failure {
   return { class: errorClass, code: errorClass, message, status: errorClass === 'network' ? null : 500 };
 }
 
-export function newJob(input: Partial<JobInput> = {}): JobSnapshot {
+export function inputOf(input: Partial<JobInput> = {}): JobInput {
   const defaults = {
     target: targetOf('a'),
     strategy: 'fallback' as const,
@@ -55,7 +57,11 @@ export function newJob(input: Partial<JobInput> = {}): JobSnapshot {
     createdAt: 1_000,
     notBefore: null,
   };
-  return getInitialSnapshot(jobMachine, { ...defaults, ...input });
+  return { ...defaults, ...input };
+}
+
+export function newJob(input: Partial<JobInput> = {}): JobSnapshot {
+  return getInitialSnapshot(jobMachine, inputOf(input));
 }
 
 /** Times rise with every event of a job, so that what is remembered of each can be told apart. */
@@ -134,12 +140,19 @@ export const make = {
     }),
 };
 
+/** One event, as the coordinator sends it. @returns what has happened, null when it is refused, and the job after it. */
+export function stepped(job: JobSnapshot, event: JobEvent) {
+  const actor = jobRunner.restore({ state: pathOf(job) as JobState, context: job.context });
+  return { taken: jobRunner.step(actor, event), job: actor.getSnapshot() as JobSnapshot };
+}
+
 /** The job after these events. Each of them must be one that the job accepts. */
 export function after(job: JobSnapshot, ...events: Make[]): JobSnapshot {
   return events.reduce((snapshot, maker) => {
     const event = maker(snapshot.context);
-    if (!snapshot.can(event)) throw new Error(`${JSON.stringify(snapshot.value)} refuses ${event.type}`);
-    return transition(jobMachine, snapshot, event)[0];
+    const { taken, job: next } = stepped(snapshot, event);
+    if (taken === null) throw new Error(`${JSON.stringify(snapshot.value)} refuses ${event.type}`);
+    return next;
   }, job);
 }
 

@@ -82,7 +82,7 @@ export function creation(
   });
   const state = options.state ?? 'pending.ready';
   const created = { at, request, ...(options.by === undefined ? {} : { by: options.by }) };
-  return { kind: 'job', id, expectedVersion: 0, created, machineVersion: 1, state, life };
+  return { kind: 'job', id, expectedVersion: 0, created, state, life };
 }
 
 /** The change that takes a job on to another state. */
@@ -96,7 +96,6 @@ export function transition(
     kind: 'job',
     id: job.id,
     expectedVersion: job.version,
-    machineVersion: 1,
     state,
     life: { ...job.life, ...life },
     ...(ledger === undefined ? {} : { ledger }),

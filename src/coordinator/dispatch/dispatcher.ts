@@ -4,7 +4,7 @@ import type { Assignment } from '../../domain/workerProtocol.ts';
 import type { Decide, Store } from '../../store/store.ts';
 import type { Lease, LeaseKeeper, Workers } from '../fleet/index.ts';
 
-import { draftOf, type JobHost, type NewJob, type Step } from '../jobs/index.ts';
+import { type Creation, draftOf, type JobHost, type NewJob, type Step } from '../jobs/index.ts';
 import type { Providers } from '../limits/index.ts';
 import type { Supervisor } from '../supervisor.ts';
 import { type Candidates, triedAt } from './candidates.ts';
@@ -76,8 +76,9 @@ export class Dispatcher {
     const isAlone = this.#creating === 0 && !this.#supervisor.isPassing;
     this.#creating += 1;
     try {
-      const claim = isAlone ? this.#claimNew(job) : null;
-      return claim === null ? await this.#host.create(job) : await this.#createClaimed(job, claim);
+      const creation = this.#host.begin(job);
+      const claim = isAlone ? this.#claimNew(creation) : null;
+      return claim === null ? await this.#host.create(creation) : await this.#createClaimed(creation, claim);
     } finally {
       this.#creating -= 1;
     }
@@ -132,16 +133,16 @@ export class Dispatcher {
    * Claim a job that is about to be created; null when it has to wait its turn. No pass may be under way: then the last
    * one has looked since anything changed, and whatever waits has no use for a slot that is free.
    */
-  #claimNew(job: NewJob): Claim | null {
+  #claimNew(creation: Creation): Claim | null {
     if (!this.#supervisor.isAssigning) return null;
-    const draft = draftOf(job);
+    const draft = draftOf(creation);
     if (draft.state !== 'pending.ready') return null;
     const claim = this.#claim(draft, laneOf(draft.life));
     return typeof claim === 'string' ? null : claim;
   }
 
-  async #createClaimed(job: NewJob, claim: Claim): Promise<JobRecord> {
-    const { created, step } = await this.#host.createWith(job, claim.step).catch((error: unknown) => {
+  async #createClaimed(creation: Creation, claim: Claim): Promise<JobRecord> {
+    const { created, step } = await this.#host.createWith(creation, claim.step).catch((error: unknown) => {
       this.#abandon(claim);
       throw error;
     });

@@ -10,7 +10,7 @@ export { findJob } from './findJob.ts';
 export { uuidv7 } from './ids.ts';
 export { Intake, type PlannedRequest, planOrRefuse } from './intake.ts';
 export { JobCommands } from './jobCommands.ts';
-export { type Committed, draftOf, JobHost, type NewJob, type Step } from './jobHost.ts';
+export { type Committed, type Creation, draftOf, JobHost, type NewJob, type Step } from './jobHost.ts';
 export { JobWaits } from './jobWaits.ts';
 export { type Outcome, Outcomes } from './outcomes.ts';
 export { Pending } from './pending.ts';

@@ -1,14 +1,10 @@
-import { createActor, type SnapshotFrom } from 'xstate';
 import type { JobEvent } from '../../../machines/events.ts';
-import { beginLife, beginning, type JobInput } from '../../../machines/jobLife.ts';
-import {
-  type AbortReason,
-  jobMachine,
-  jobMachineVersion as machineVersion,
-} from '../../../machines/jobMachine.ts';
+import type { JobInput } from '../../../machines/jobLife.ts';
+import { type JobEffect, jobRunner } from '../../../machines/jobMachine.ts';
+import type { LiveActor } from '../../../machines/run.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
-import type { JobCreator, JobLife, JobRecord, JobRequest } from '../../domain/job.ts';
+import type { JobCreator, JobRecord, JobRequest } from '../../domain/job.ts';
 import { type JobState, statusOf } from '../../domain/states.ts';
 import type { Logger } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
@@ -22,9 +18,6 @@ import {
 import { type Inspector, inspectOption } from '../observe/index.ts';
 import { afterConflict } from './conflict.ts';
 import { ledgerOf } from './ledger.ts';
-
-/** What leaves the process once a change is committed. The machine names it; the coordinator does it. */
-export type JobEffect = { type: 'handToWorker' } | { type: 'abortWorker'; reason: AbortReason };
 
 /** One event accepted by one job, not yet durable. */
 export interface Step {
@@ -45,7 +38,7 @@ export interface Committed {
   ledger: readonly LedgerEntry[];
 }
 
-/** A job that is to be. */
+/** What a job is created from. */
 export interface NewJob {
   id: string;
   request: JobRequest;
@@ -55,39 +48,27 @@ export interface NewJob {
   idempotency?: IdempotencyRecord | undefined;
 }
 
+/** The change that creates a job. */
+export interface Creation extends JobChange {
+  created: NonNullable<JobChange['created']>;
+}
+
 export type Applied =
   | ({ kind: 'applied' } & Committed)
   /** No event was one that the present state accepts. */
   | { kind: 'refused'; job: JobRecord }
   | { kind: 'unknown' };
 
-/** Jobs that are told of between two turns of the event loop: some 2 ms. */
-const toldPerTurn = 500;
-
-type JobActor = ReturnType<typeof createActor<typeof jobMachine>>;
-type JobSnapshot = SnapshotFrom<typeof jobMachine>;
-
-/** The leaf of a nested state value as a path: `{pending: 'ready'}` → `pending.ready`. */
-function statePath(value: JobSnapshot['value']): JobState {
-  if (typeof value === 'string') return value as JobState;
-  const [parent, child] = Object.entries(value)[0] ?? [];
-  return `${parent}.${child}` as JobState;
-}
-
-/** The other way: `pending.ready` → `{pending: 'ready'}`. */
-function stateValue(state: JobState): JobSnapshot['value'] {
-  const [parent, child] = state.split('.');
-  return (child === undefined ? parent : { [String(parent)]: child }) as JobSnapshot['value'];
-}
+/** Jobs whose creation is published between two turns of the event loop: some 2 ms. */
+const publishedPerTurn = 500;
 
 /**
- * Hosts the actors of jobs. A job in motion (running) is a live actor; a job at rest is its snapshot in the store, and
- * becomes an actor for the moment of an event. Restoring one costs 1.6 µs, an event 4 µs (Node 24). None is ever stopped:
- * without children, timers and listeners of others it is garbage once it is let go, and `stop` costs 2 µs.
+ * Hosts the actors of jobs. A running job is a live actor; any other job is its snapshot in the store and becomes an actor
+ * for the moment of an event (`machines/run.ts`).
  *
  * The commit pipeline: an event goes to the actor; when it accepts, its new snapshot is committed, and only then
- * `onCommitted` lets anything leave. When the commit fails the actor is dropped, and the last committed snapshot stands.
- * One event a job is in flight at a time; later ones queue behind its commit.
+ * `onCommitted` lets anything leave. When the commit fails, the actor is dropped and the last committed snapshot is valid.
+ * One event per job is in flight at a time; later ones queue behind its commit.
  */
 export class JobHost {
   readonly #clock: Clock;
@@ -95,14 +76,9 @@ export class JobHost {
   readonly #logger: Logger;
   readonly #onCommitted: (committed: Committed) => void;
   readonly #inspector: Inspector | null;
-  readonly #machine;
-  /** What the snapshots of all jobs in a state have in common. */
-  readonly #resting = new Map<JobState, JobSnapshot>();
-  readonly #live = new Map<string, { actor: JobActor; version: number }>();
+  readonly #live = new Map<string, { actor: LiveActor; version: number }>();
   /** The end of the last event in flight, by job. */
   readonly #tails = new Map<string, Promise<void>>();
-  /** Where the machine's effect actions put what they name, while one event is handled. */
-  #effects: JobEffect[] = [];
 
   constructor(options: {
     clock: Clock;
@@ -116,22 +92,9 @@ export class JobHost {
     this.#logger = options.logger;
     this.#inspector = options.inspector;
     this.#onCommitted = options.onCommitted;
-    this.#machine = jobMachine.provide({
-      actions: {
-        handToWorker: () => {
-          this.#effects.push({ type: 'handToWorker' });
-        },
-        abortWorker: (_, { reason }) => {
-          this.#effects.push({ type: 'abortWorker', reason });
-        },
-      },
-    });
-    // What is restored is a snapshot of this machine already, from `#snapshotOf`. XState would find its state nodes again
-    // and walk its whole context for references to actors, of which it has none: 5 of the 12 µs that an actor costs.
-    this.#machine.restoreSnapshot = (snapshot) => snapshot as JobSnapshot;
   }
 
-  /** Live actors: one a running job. */
+  /** Live actors: one per running job. */
   get liveCount(): number {
     return this.#live.size;
   }
@@ -139,7 +102,7 @@ export class JobHost {
   /** The state of a live actor; null when the job is at rest. */
   liveState(id: string): JobState | null {
     const live = this.#live.get(id);
-    return live === undefined ? null : statePath(live.actor.getSnapshot().value);
+    return live === undefined ? null : jobRunner.stateOf(live.actor);
   }
 
   /** The end of what is in flight for this job, which never rejects; null when there is nothing. */
@@ -147,30 +110,40 @@ export class JobHost {
     return this.#tails.get(id) ?? null;
   }
 
+  /** Begin a job: nothing is durable yet. One who begins a job commits it with `create` or `createWith`. */
+  begin({ id, request, createdBy, input, idempotency }: NewJob): Creation {
+    const at = input.createdAt;
+    const created: Creation['created'] =
+      createdBy === null ? { at, request } : { at, request, by: createdBy };
+    if (idempotency !== undefined) created.idempotency = idempotency;
+    const { state, context } = jobRunner.begin(input, inspectOption(this.#inspector, 'job', id, true));
+    return { kind: 'job', id, expectedVersion: 0, created, state, life: context };
+  }
+
   /**
    * Make a job durable.
    * @throws StoreUnavailable when it could not be; then there is no such job.
    */
-  async create(job: NewJob): Promise<JobRecord> {
-    // The dispatcher passes over what is in flight: no job is handed out before its creation has been told.
-    const letGo = this.hold(job.id);
+  async create(creation: Creation): Promise<JobRecord> {
+    // The dispatcher passes over what is in flight: no job is assigned before its creation has been published.
+    const release = this.hold(creation.id);
     try {
-      const [made] = await this.#store.commit([creationOf(job)]);
-      return this.#born(job.id, made);
+      const [record] = await this.#store.commit([creation]);
+      return this.#publishCreated(creation.id, record);
     } finally {
-      letGo();
+      release();
     }
   }
 
   /**
-   * Make a job durable together with its first event. Whoever calls it holds the job, and then settles or abandons.
-   * @param first the step from `draftOf(job)`.
-   * @returns the job as it was created, which has been told; and the step to settle.
+   * Make a job durable together with its first event. The caller holds the job, and then settles or abandons.
+   * @param first the step from `draftOf(creation)`.
+   * @returns the job as it was created, which has been published; and the step to settle.
    * @throws StoreUnavailable when it could not be; then there is no such job.
    */
-  async createWith(job: NewJob, first: Step): Promise<{ created: JobRecord; step: Step }> {
-    const [made] = await this.#store.commit([creationOf(job), first.change]);
-    const created = this.#born(job.id, made);
+  async createWith(creation: Creation, first: Step): Promise<{ created: JobRecord; step: Step }> {
+    const [record] = await this.#store.commit([creation, first.change]);
+    const created = this.#publishCreated(creation.id, record);
     return { created, step: { ...first, before: created } };
   }
 
@@ -181,26 +154,25 @@ export class JobHost {
   async createAll(jobs: Iterable<NewJob>): Promise<JobRecord[]> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const ids: string[] = [];
-    const tails = this.#tails;
-    const creations = function* () {
+    const creations = function* (host: JobHost) {
       for (const job of jobs) {
         ids.push(job.id);
-        tails.set(job.id, promise);
-        yield creationOf(job);
+        host.#tails.set(job.id, promise);
+        yield host.begin(job);
       }
     };
-    let told = 0;
+    let published = 0;
     try {
-      const made = await this.#store.commit(creations());
+      const records = await this.#store.commit(creations(this));
       for (const id of ids) {
-        this.#born(id, made[told]);
+        this.#publishCreated(id, records[published]);
         this.#endTail(id, promise);
-        told += 1;
-        if (told % toldPerTurn === 0) await nextTurn();
+        published += 1;
+        if (published % publishedPerTurn === 0) await nextTurn();
       }
-      return made;
+      return records;
     } finally {
-      for (const id of ids.slice(told)) this.#endTail(id, promise);
+      for (const id of ids.slice(published)) this.#endTail(id, promise);
       resolve();
     }
   }
@@ -245,44 +217,45 @@ export class JobHost {
   }
 
   /**
-   * Let the actor of `before` handle `event`; nothing is durable yet. Whoever calls it commits `change` and then calls
+   * Let the actor of `before` handle `event`; nothing is durable yet. The caller commits `change` and then calls
    * `settle`, or `abandon` when the commit fails.
    * @returns null when the state does not accept the event.
    */
   step(before: JobRecord, event: JobEvent): Step | null {
     const actor = this.#actor(before);
-    const present = actor.getSnapshot();
-    this.#effects = [];
-    actor.send(event);
-    const snapshot = actor.getSnapshot();
-    // No transition was taken: XState hands back the very snapshot then.
-    if (snapshot === present) return null;
-    if (snapshot.status === 'error') {
-      this.#live.delete(before.id);
-      throw new CoordinatorError(
-        'internal_error',
-        `the job machine failed on ${event.type}`,
-        {},
-        { cause: snapshot.error },
-      );
-    }
-    const state = statePath(snapshot.value);
-    const ledger = ledgerOf(before, snapshot.context);
+    const taken = this.#taken(before.id, actor, event);
+    if (taken === null) return null;
+    const { to: state, context: life, effects } = taken;
+    const ledger = ledgerOf(before, life);
     if (statusOf(state) === 'running') this.#live.set(before.id, { actor, version: before.version + 1 });
     return {
       before,
       event,
-      effects: this.#effects,
+      effects,
       change: {
         kind: 'job',
         id: before.id,
         expectedVersion: before.version,
-        machineVersion,
         state,
-        life: snapshot.context,
+        life,
         ...(ledger.length > 0 ? { ledger } : {}),
       },
     };
+  }
+
+  #taken(id: string, actor: LiveActor, event: JobEvent): ReturnType<typeof jobRunner.step> {
+    try {
+      return jobRunner.step(actor, event);
+    } catch (error) {
+      this.#live.delete(id);
+      this.#logger.error({ err: error, job_id: id }, 'job actor failed');
+      throw new CoordinatorError(
+        'internal_error',
+        `the job machine failed on ${event.type}`,
+        {},
+        { cause: error },
+      );
+    }
   }
 
   /** The step of the first event that the state accepts; null when it accepts none. */
@@ -302,7 +275,6 @@ export class JobHost {
     const after: JobRecord = {
       ...before,
       version: before.version + 1,
-      machineVersion: change.machineVersion,
       state: change.state,
       life: change.life,
     };
@@ -312,12 +284,12 @@ export class JobHost {
     return committed;
   }
 
-  /** The commit of a step has failed: the actor is ahead of what is durable and goes. */
+  /** The commit of a step has failed: drop the actor, which is ahead of what is durable. */
   abandon(step: Step): void {
     this.#live.delete(step.change.id);
   }
 
-  /** Bring a running job to life: it was running when the coordinator stopped. */
+  /** Restore the actor of a job that was running when the coordinator stopped. */
   adopt(job: JobRecord): void {
     this.#live.set(job.id, { actor: this.#actor(job), version: job.version });
   }
@@ -327,38 +299,17 @@ export class JobHost {
     this.#live.clear();
   }
 
-  /** Tell of a job that is durable now. */
-  #born(id: string, made: JobRecord | undefined): JobRecord {
-    if (made?.id !== id) throw new Error(`job ${id} was committed and is not in the store`);
-    this.#onCommitted({ before: null, after: made, event: null, effects: [], ledger: [] });
-    return made;
+  /** Publish a job that is durable now. */
+  #publishCreated(id: string, record: JobRecord | undefined): JobRecord {
+    if (record?.id !== id) throw new Error(`job ${id} was committed and is not in the store`);
+    this.#onCommitted({ before: null, after: record, event: null, effects: [], ledger: [] });
+    return record;
   }
 
-  #actor(job: JobRecord): JobActor {
-    const live = this.#live.get(job.id);
-    if (live !== undefined && live.version === job.version) return live.actor;
-    // An actor keeps its options; the snapshot alone decides what it becomes, so no input is read.
-    const actor = createActor(this.#machine, {
-      snapshot: this.#snapshotOf(job),
-      input: inputOf(job.life),
-      ...inspectOption(this.#inspector, 'job', job.id),
-    });
-    actor.subscribe({
-      error: (error) => this.#logger.error({ err: error, job_id: job.id }, 'job actor failed'),
-    });
-    return actor.start();
-  }
-
-  #snapshotOf({ state, life: context }: JobRecord): JobSnapshot {
-    let resting = this.#resting.get(state);
-    if (resting === undefined) {
-      resting = this.#machine.resolveState({
-        value: stateValue(state),
-        context: beginLife(inputOf(context)),
-      });
-      this.#resting.set(state, resting);
-    }
-    return { ...resting, context };
+  #actor({ id, version, state, life: context }: JobRecord): LiveActor {
+    const live = this.#live.get(id);
+    if (live !== undefined && live.version === version) return live.actor;
+    return jobRunner.restore({ state, context }, inspectOption(this.#inspector, 'job', id));
   }
 
   /** Run `task` after everything of this job that is in flight. */
@@ -381,27 +332,7 @@ export class JobHost {
 }
 
 /** The job as its creation makes it, for an event that is committed with it. Its place in the store is not known yet. */
-export function draftOf({ id, request, createdBy, input }: NewJob): JobRecord {
-  const { createdAt } = input;
-  return { ordinal: 0, id, version: 1, machineVersion, createdAt, createdBy, request, ...beginning(input) };
-}
-
-function creationOf({ id, request, createdBy, input, idempotency }: NewJob): JobChange {
-  const at = input.createdAt;
-  const created: JobChange['created'] = createdBy === null ? { at, request } : { at, request, by: createdBy };
-  if (idempotency !== undefined) created.idempotency = idempotency;
-  return { kind: 'job', id, expectedVersion: 0, created, machineVersion, ...beginning(input) };
-}
-
-/** The types of `createActor` ask for an input although a snapshot is given. */
-function inputOf(life: JobLife): JobInput {
-  return {
-    strategy: life.strategy,
-    target: life.target,
-    chain: life.chain,
-    route: life.route,
-    priority: life.priority,
-    createdAt: life.enqueuedAt,
-    notBefore: null,
-  };
+export function draftOf({ id, created, state, life }: Creation): JobRecord {
+  const { at: createdAt, by: createdBy = null, request } = created;
+  return { ordinal: 0, id, version: 1, createdAt, createdBy, request, state, life };
 }

@@ -54,12 +54,12 @@ export class Inspector {
     this.#logger = logger;
   }
 
-  /** For an actor that is about to be made. */
-  optionFor(machine: MachineName, actorId: string): InspectOption {
+  /** For an actor that is about to be made. @param isNew whether its beginning is shown: it was never there before. */
+  optionFor(machine: MachineName, actorId: string, isNew = false): InspectOption {
     return {
       inspect: (event) => {
         try {
-          this.#see(machine, actorId, event);
+          this.#see(machine, actorId, isNew, event);
         } catch (error) {
           // XState calls this amid the actor's own work, which must not fail because somebody looks on.
           this.#logger.error({ err: error }, 'an event could not be inspected');
@@ -68,7 +68,7 @@ export class Inspector {
     };
   }
 
-  /** Be told of every event from now on. The returned function ends it. */
+  /** Call the listener with every event from now on. The returned function ends it. */
   watch(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -82,14 +82,14 @@ export class Inspector {
     return { isOn: true, actors: [...this.#actors.values()].reverse(), events };
   }
 
-  #see(machine: MachineName, actorId: string, event: InspectionEvent): void {
+  #see(machine: MachineName, actorId: string, isNew: boolean, event: InspectionEvent): void {
     if (event.type !== '@xstate.snapshot' || !isMachineSnapshot(event.snapshot)) return;
     const at = this.#clock.now();
     const key = `${machine} ${actorId}`;
     const known = this.#actors.get(key);
     const to = pathOf(event.snapshot.value);
-    // A job at rest becomes an actor for each of its events; that it begins is no event of the machine.
-    const isOwn = !event.event.type.startsWith('xstate.');
+    // A job at rest becomes an actor for each of its events; that it is restored is no event of the machine.
+    const isOwn = isNew || !event.event.type.startsWith('xstate.');
     const eventCount = (known?.eventCount ?? 0) + (isOwn ? 1 : 0);
     this.#actors.delete(key);
     this.#actors.set(key, { machine, actorId, state: to, eventCount, updatedAt: at });
@@ -120,11 +120,12 @@ export class Inspector {
 /** What there is to see when nobody inspects. */
 export const nothingInspected: Inspection = { isOn: false, actors: [], events: [] };
 
-/** The option of an actor, with or without an inspector. */
+/** The option of an actor, with or without an inspector. @param isNew see `optionFor`. */
 export function inspectOption(
   inspector: Inspector | null,
   machine: MachineName,
   actorId: string,
+  isNew = false,
 ): InspectOption {
-  return inspector === null ? {} : inspector.optionFor(machine, actorId);
+  return inspector === null ? {} : inspector.optionFor(machine, actorId, isNew);
 }

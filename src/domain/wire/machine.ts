@@ -49,7 +49,7 @@ export interface WireInspected {
   machine: MachineName;
   actor_id: string;
   event: { type: string } & Record<string, unknown>;
-  /** null when no longer known. */
+  /** null for the beginning of a job (`xstate.init`), and when no longer known. */
   from: string | null;
   to: string;
   context: Record<string, unknown>;

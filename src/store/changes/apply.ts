@@ -129,7 +129,6 @@ export function nextJob(
     ordinal,
     id: change.id,
     version: version + 1,
-    machineVersion: change.machineVersion,
     createdAt,
     createdBy: previous?.createdBy ?? change.created?.by ?? null,
     request,

@@ -120,11 +120,12 @@ function Choice(props: { label: string; hint?: string; isChosen: boolean; choose
 /** Expanded, it shows the event and the snapshot after it, without user data. */
 function Event({ event, withActor }: { event: Numbered; withActor: boolean }): JSX.Element {
   const { from, to } = event;
+  const way = event.event.type === 'xstate.init' ? `begins as ${to}` : `${from ?? '?'} → ${to}`;
   return (
     <details class="inspect-event">
       <summary>
         <strong>{event.event.type}</strong>{' '}
-        <span class="inspect-way">{from === to ? `stays ${to}` : `${from ?? '?'} → ${to}`}</span>{' '}
+        <span class="inspect-way">{from === to ? `stays ${to}` : way}</span>{' '}
         {withActor ? <span class="mono hint">{shortId(event.actor_id)}</span> : null}{' '}
         <span class="hint">
           <Time at={event.at} />

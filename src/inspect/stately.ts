@@ -10,7 +10,6 @@ import type { Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { Inspected, InspectedActor } from '../domain/inspection.ts';
 import type { MachineName } from '../domain/machine.ts';
-import { implementationName } from '../lib/implementationName.ts';
 import { StatelyBridge } from './statelyBridge.ts';
 
 const machines: Record<MachineName, AnyStateMachine> = {
@@ -115,12 +114,10 @@ function baseOf(machine: MachineName, actorId: string, at: number) {
   return { sessionId, rootId: sessionId, createdAt: String(at), id: '', _version: '0.7.2' };
 }
 
-/** The machine for the viewer. A combined guard is a function, which JSON would omit: its name replaces it. */
-function definitionOf(machine: AnyStateMachine): string {
+/** The machine as the viewer draws it. Its guards and actions are names, so JSON leaves none of them out. */
+export function definitionOf(machine: AnyStateMachine): string {
   const { context: _context, ...config } = machine.config;
-  return JSON.stringify(config, (_key, value: unknown) =>
-    typeof value === 'function' ? implementationName(value) : value,
-  );
+  return JSON.stringify(config);
 }
 
 /** `pending.ready` → `{pending: 'ready'}`; of a machine with regions the states of all of them, after commas. */

@@ -110,6 +110,7 @@ const endings: Record<string, Ending> = {
     outcome: 'failed',
     ends: false,
   },
+  'a fault of its worker': { event: make.failed('network'), outcome: 'failed', ends: false },
   'a failure that may pass': { event: make.failed('overloaded'), outcome: 'failed', ends: false },
   'a limit that is waited out': { event: make.failed('rate_limited'), outcome: 'rate_limited', ends: false },
   'a limit that ends the job': {

@@ -1,8 +1,9 @@
 import test from 'ava';
 import { type AnyMachineSnapshot, type AnyStateMachine, createActor, type Snapshot } from 'xstate';
-import { jobStates } from '../../src/domain/states.ts';
+import { jobRunner } from '../../machines/jobMachine.ts';
+import { type JobState, jobStates } from '../../src/domain/states.ts';
 import { type Walk, walks } from './every.ts';
-import { newJob } from './jobs.ts';
+import { jobsInEveryState, newJob } from './jobs.ts';
 import { isTransient, kept, leaves, pathOf, stateNodes, stateValueOf } from './stateTable.ts';
 
 function restored(machine: AnyStateMachine, snapshot: Snapshot<unknown>): AnyMachineSnapshot {
@@ -47,6 +48,18 @@ for (const [name, walk] of Object.entries(walks)) {
 test('the paths of the dictionary are the states in which a job can rest', (t) => {
   t.deepEqual([...jobStates].sort(), leaves(walks.job.machine).sort());
 });
+
+for (const [state, snapshot] of Object.entries(jobsInEveryState())) {
+  test(`a job that is ${state} is restored by its runner as XState restores it`, (t) => {
+    const { machine } = walks.job;
+    const actor = jobRunner.restore({ state: state as JobState, context: snapshot.context });
+    const back: AnyMachineSnapshot = actor.getSnapshot();
+    t.is<string, string>(jobRunner.stateOf(actor), state);
+    t.deepEqual(kept(machine, back), kept(machine, snapshot));
+    t.deepEqual([...back.tags], [...snapshot.tags]);
+    t.deepEqual(accepts(walks.job, back), accepts(walks.job, snapshot));
+  });
+}
 
 test('only queued and connecting are passed through', (t) => {
   const transient = Object.values(walks).flatMap(({ machine }) => stateNodes(machine).filter(isTransient));

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import test from 'ava';
-import type { AnyMachineSnapshot } from 'xstate';
+import { type AnyMachineSnapshot, type AnyStateMachine, createMachine } from 'xstate';
+import { definitionOf } from '../../src/inspect/stately.ts';
 import { walks } from './every.ts';
 import { kept, next, stateNodes } from './stateTable.ts';
 
@@ -12,11 +13,37 @@ function frozen<T>(value: T): T {
   return value;
 }
 
+function isName(value: unknown): boolean {
+  return typeof value === 'string' || (value !== null && typeof value === 'object' && 'type' in value);
+}
+
+/** What a machine names: of each state what is done on the way in and out, of each transition guard and actions. */
+function implementationsIn(machine: AnyStateMachine) {
+  return stateNodes(machine).flatMap(({ id, entry, exit, always = [], transitions }) => [
+    { label: `${id} on its way in and out`, guard: undefined, actions: [...entry, ...exit] },
+    ...[...always, ...[...transitions.values()].flat()].map(({ eventType, guard, actions }) => {
+      return { label: `${id} on ${eventType}`, guard, actions };
+    }),
+  ]);
+}
+
 for (const [name, { machine, situations, events }] of Object.entries(walks)) {
   test(`the ${name} and each of its states say what they are`, (t) => {
     for (const { id, description } of stateNodes(machine)) {
       t.regex(description ?? '', /^[A-Z].{10,}\.$/, id);
     }
+  });
+
+  test(`the guards and actions of the ${name} are names, so tools that read it see them`, (t) => {
+    for (const { guard, actions, label } of implementationsIn(machine)) {
+      if (guard !== undefined) t.true(isName(guard), `${label} has a guard without a name`);
+      for (const action of actions) t.true(isName(action), `${label} has an action without a name`);
+    }
+  });
+
+  test(`the ${name} that the Stately viewer gets has every state, event, guard and action`, (t) => {
+    const exported = createMachine(JSON.parse(definitionOf(machine)));
+    t.deepEqual(implementationsIn(exported), implementationsIn(machine));
   });
 
   test(`the ${name} is pure: the same snapshot and event give the same next one, and neither is changed`, (t) => {

@@ -47,7 +47,6 @@ const shown = new Set([
   'retryAt',
   'retryAfterMs',
   'next',
-  'final',
   'others',
   'able',
   'untried',

@@ -45,7 +45,7 @@ export type JobEvent =
   | ({
       type: 'job.attemptFailed';
       error: Failure;
-      /** What it says of the worker; null when it is the job's own, or a limit. */
+      /** The fault of the worker; null when the failure is the job's own, or a limit. */
       fault: Fault | null;
       /** The other workers that fit the job at this provider. */
       others: Others;
@@ -68,7 +68,7 @@ export type JobEvent =
   | ({ type: 'job.keyRevoked' } & OfLease & Unreported)
   /** The attempt ran for longer than the job's timeout. */
   | ({ type: 'job.timedOut'; timeoutMs: number } & OfLease & Unreported)
-  /** No heartbeat for too long (`reaped`), or the worker says that it does not run it (`lost`). */
+  /** No heartbeat for too long (`reaped`), or the worker reports that it does not run it (`lost`). */
   | ({ type: 'job.reaped'; outcome: 'reaped' | 'lost'; maxReaps: number } & OfLease & Unreported)
   /** A draining worker gives the job back unfinished. */
   | ({ type: 'job.released' } & OfLease & Unreported)

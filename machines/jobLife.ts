@@ -118,7 +118,7 @@ function ended(
   return [...life.attempts.slice(0, -1), { ...attempt, finishedAt: at, outcome, error, usage, cost }];
 }
 
-/** The attempts, the last one with the model that its worker says it ran, unless one had been asked for. */
+/** The attempts, the last one with the model that its worker reports, unless one had been asked for. */
 function named(attempts: Attempt[], model: string | null): Attempt[] {
   return attempts.map((attempt, index) =>
     index === attempts.length - 1 && attempt.model === null ? { ...attempt, model } : attempt,
@@ -297,7 +297,7 @@ export function cancelAttempt(life: JobLife, { at, cost = noCost }: Of<'job.canc
   };
 }
 
-/** The key of its worker was revoked, so nothing that worker says counts any more. */
+/** The key of its worker was revoked, so no report of that worker counts any more. */
 export function failKeyRevoked(life: JobLife, { at, cost = noCost }: Of<'job.keyRevoked'>): JobLife {
   const error = workerKeyRevoked();
   return {

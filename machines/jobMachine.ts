@@ -92,7 +92,7 @@ export const jobMachine = setup({
     'job.usageReported': {
       guard: 'isUncharged',
       actions: 'recordUsage',
-      description: 'An attempt that had ended without its usage was still charged for; told once.',
+      description: 'An attempt that had ended without its usage was still charged for; counted once.',
     },
   },
   initial: 'pending',

@@ -118,7 +118,7 @@ export function createParts(options: CoordinatorOptions) {
     host,
     workers,
     providers,
-    costUntold: (job) => outcomes.costUntold(job),
+    costUntold: (job) => outcomes.costUnreported(job),
     logger,
     onFree: () => supervisor.slotFreed(),
   });

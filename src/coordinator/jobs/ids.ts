@@ -4,7 +4,7 @@ import type { Clock, Random } from '../../domain/clock.ts';
 const digits = Buffer.from('0123456789abcdef');
 /** Where the two digits of each of the 16 bytes stand in the text. */
 const places = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
-/** The 16 bytes and their text, used for every id: made anew they would be a tenth of the garbage of a batch. */
+/** The 16 bytes and their text, reused for every id: otherwise they would be a tenth of the garbage of a batch. */
 const bytes = Buffer.alloc(16);
 const text = Buffer.alloc(36, '-');
 

@@ -33,7 +33,7 @@ export interface PlannedRequest {
   plan: Plan;
 }
 
-/** Takes jobs in: where each may run, and what an idempotency key already stands for. `by` is whose key sends them. */
+/** Accepts jobs: where each may run, and which job an idempotency key was used for. `by` is whose key sends them. */
 export class Intake {
   readonly #config: () => Config;
   readonly #clock: Clock;
@@ -53,7 +53,7 @@ export class Intake {
     host: JobHost;
     dispatcher: Dispatcher;
     admission: Admission;
-    /** Idempotency keys of one API key; 1,000,000 unless told. */
+    /** Idempotency keys of one API key; 1,000,000 by default. */
     idempotencyKeysMax?: number | undefined;
   }) {
     this.#config = options.config;

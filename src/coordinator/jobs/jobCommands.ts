@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import type { Applied, JobHost } from './jobHost.ts';
 import type { Outcomes } from './outcomes.ts';
 
-/** What people do to a job that exists, and what they are told when its state does not let them. */
+/** What people do to a job that exists, and the error when its state does not allow it. */
 export class JobCommands {
   readonly #config: () => Config;
   readonly #clock: Clock;
@@ -33,7 +33,7 @@ export class JobCommands {
   /** @throws CoordinatorError job_not_found; InvalidTransition when it has ended; StoreUnavailable. */
   async cancel(id: string): Promise<JobRecord> {
     const applied = await this.#host.apply(id, (job) => [
-      { type: 'job.cancelled', at: this.#clock.now(), cost: this.#outcomes.costUntold(job) },
+      { type: 'job.cancelled', at: this.#clock.now(), cost: this.#outcomes.costUnreported(job) },
     ]);
     return this.#changed(id, applied, 'cancelled');
   }
@@ -45,7 +45,7 @@ export class JobCommands {
       const plan = planRoute(job.request, this.#config());
       const [target, ...chain] = plan?.candidates ?? [job.life.target, ...job.life.chain];
       const strategy = plan?.strategy ?? job.life.strategy;
-      const cost = this.#outcomes.costUntold(job);
+      const cost = this.#outcomes.costUnreported(job);
       return [{ type: 'job.retried', at: this.#clock.now(), strategy, target, chain, cost }];
     });
     return this.#changed(id, applied, 'retried');

@@ -5,7 +5,7 @@ import type { LedgerEntry } from '../../store/store.ts';
 /**
  * What a change adds to the ledger: for every attempt and for the job itself the difference between what it contributes
  * after the change and what it contributed before. So the ledger is the sum of the attempts as they stand, whatever
- * happened to them: a result that comes late moves an attempt from `reaped` to `completed`, usage that is told late
+ * happened to them: a result that comes late moves an attempt from `reaped` to `completed`, usage that is reported late
  * turns unknown into an amount, a retry takes back the end of a job.
  * @param life of the job after the change. @returns at most an entry for each place in the ledger; none for no difference.
  */
@@ -48,8 +48,8 @@ function placeOfJob(life: JobLife): Place | null {
   return attempt === undefined || life.finishedAt === null ? null : placeOf(attempt, life.finishedAt);
 }
 
-function amountsOf({ usage: told, cost }: Attempt): CostAmounts {
-  const usage = told?.isImplausible === true ? null : told;
+function amountsOf({ usage: reported, cost }: Attempt): CostAmounts {
+  const usage = reported?.isImplausible === true ? null : reported;
   return {
     jobs: 0,
     attempts: 1,

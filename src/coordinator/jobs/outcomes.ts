@@ -270,10 +270,10 @@ export class Outcomes {
   }
 
   /**
-   * What the running attempt of a job costs when it ends without its worker's word: the provider may have charged for
-   * it, so this is unknown, unless the provider is free. The worker's usage, whenever it comes, takes its place.
+   * What the running attempt of a job costs when it ends without a report of its worker: the provider may have charged for
+   * it, so this is unknown, unless the provider is free. The usage that the worker reports later replaces it.
    */
-  costUntold(job: JobRecord): Cost {
+  costUnreported(job: JobRecord): Cost {
     const attempt = lastAttempt(job.life);
     if (attempt === undefined) return noCost;
     const { provider, model, workerId } = attempt;
@@ -282,7 +282,7 @@ export class Outcomes {
   }
 }
 
-/** What a failure says of its worker; null when it says nothing of it. */
+/** The fault of the worker that a failure shows; null when it shows none. */
 function faultIn({ failure, usage, begun }: Extract<Outcome, { type: 'fail' }>): Fault | null {
   return faultOf(failureOf(failure), usage !== null || begun === true);
 }

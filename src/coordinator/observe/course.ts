@@ -41,7 +41,7 @@ export class Course {
     this.#stop = this.#clock.after(tickSeconds * 1000, () => {
       this.start();
       this.#ticks += 1;
-      // A step that cannot be told is part of the next one.
+      // A step that cannot be published is part of the next one.
       this.#take(this.#ticks).catch(() => {});
     });
   }

@@ -8,7 +8,7 @@ import type { Providers } from '../limits/index.ts';
 import type { Supervisor } from '../supervisor.ts';
 import type { Activity } from './activity.ts';
 
-/** Clients name providers: beyond this many groups and providers the smallest are told together. */
+/** Clients name providers: beyond this many groups and providers the smallest are added up. */
 const groupsMax = 100;
 const others = 'other';
 /** Refused workers that are shown, those that tried last. */

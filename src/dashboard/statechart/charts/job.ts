@@ -39,6 +39,6 @@ export const jobChart: Chart = {
     {"from":null,"to":"running.active","points":[[529.5,623],[529.5,643]],"label":null,"lines":[],"transitions":[]},
   ],
   internal: [
-    {"state":"*","event":"job.usageReported","guard":"isUncharged","description":"An attempt that had ended without its usage was still charged for; told once."},
+    {"state":"*","event":"job.usageReported","guard":"isUncharged","description":"An attempt that had ended without its usage was still charged for; counted once."},
   ],
 };

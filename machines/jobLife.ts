@@ -35,10 +35,7 @@ import type { JobEvent } from './events.ts';
  * Pure; a life that was given is never changed.
  */
 
-/**
- * Times that workers may give a job back before it fails: far more than deploys do, and few enough that a worker that
- * takes a job and gives it back at once does not do so for ever, with one more attempt to remember each time.
- */
+/** Times that workers may give a job back before it fails: far more than deploys do, but not for ever. */
 export const releasesMax = 100;
 /**
  * Attempts that a job remembers, of those that never ran. It may wait for a server for weeks and be the trial of its

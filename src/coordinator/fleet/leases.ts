@@ -63,12 +63,13 @@ export class Leases {
     return lease;
   }
 
-  /** Something happened to a lease. @returns whether its phase accepts that; if not, nothing changes. */
-  take(ref: LeaseRef, event: LeaseEvent['type']): boolean {
-    const lease = this.#get(ref);
-    const from = lease?.phase;
-    const to = from === undefined ? undefined : leaseTransitions[from][event];
-    if (lease === undefined || from === undefined || to === undefined) return false;
+  /** Something happened to a lease. @returns whether it is in the table and its phase accepts that; if not, nothing changes. */
+  take(given: Lease, event: LeaseEvent['type']): boolean {
+    const lease = this.#get(given);
+    const from = given.phase;
+    const to = leaseTransitions[from][event];
+    // An assignment that could not be committed leaves its number to the next one.
+    if (lease !== given || lease === undefined || to === undefined) return false;
     if (to === 'ended') this.#remove(lease);
     if (to === 'ending') this.#setEnding(lease);
     lease.phase = to;

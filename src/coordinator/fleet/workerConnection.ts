@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { LeaseRef } from '../../domain/job.ts';
 import type { KeyBounds } from '../../domain/key.ts';
 import { iso } from '../../domain/wire/iso.ts';
-import type { WorkerHello, WorkerKey } from '../../domain/worker.ts';
+import type { WorkerHello, WorkerKey, WorkerOwner } from '../../domain/worker.ts';
 import { closeCodes, refusalCodes } from '../../domain/workerProtocol.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Audit } from '../audit.ts';
@@ -96,25 +96,10 @@ export class WorkerConnection {
    * @throws StoreUnavailable when the registration could not be made durable.
    */
   async hello(said: WorkerHello, running: readonly LeaseRef[], free: readonly string[] = []): Promise<void> {
-    const {
-      registration,
-      workers,
-      keeper,
-      liveness,
-      dispatcher,
-      supervisor,
-      refusedWorkers,
-      config,
-      clock,
-      logger,
-    } = this.#parts;
+    const { registration, refusedWorkers } = this.#parts;
     const session = this.#session;
     session.free = new Set(free);
-    const misfit = misfitOf(said, session.key.bounds);
-    if (misfit !== null) {
-      this.#notAllowed(said.name, misfit);
-      return;
-    }
+    if (!this.#isAllowed(said)) return;
     const hello = { ...said, models: boundedModels(said.models, said.providers) };
     const joined = await registration.join(hello, session);
     if (joined.kind === 'nameTaken') {
@@ -122,30 +107,25 @@ export class WorkerConnection {
       return;
     }
     if (joined.kind === 'nameTakenByKey') {
-      logger.warn(
-        { name: hello.name, key_id: session.key.keyId, owner_key_id: joined.owner.keyId },
-        'a worker said a name that belongs to another key and is refused; svc workers forget frees the name',
-      );
-      const { keyId: ownerId } = joined.owner;
-      refusedWorkers.add(this.#by.address, hello.name, 'its name belongs to another key');
-      this.#audit(hello.name, { code: refusalCodes.nameTakenByKey, owner_key_id: ownerId });
-      this.#refuse(closeCodes.nameTaken, refusalCodes.nameTakenByKey, nameOfAnother(hello.name));
+      this.#nameTakenByKey(hello.name, joined.owner);
       return;
     }
-    const workerId = joined.id;
     refusedWorkers.joined(hello.name);
-    session.registered(workerId);
+    session.registered(joined.id);
     // The socket may have ended while the registration was made durable.
     if (session.isClosed) {
       registration.leave(session);
       return;
     }
-    // The key may be bound otherwise since.
-    const misfitNow = misfitOf(hello, session.key.bounds);
-    if (misfitNow !== null) {
-      this.#notAllowed(hello.name, misfitNow);
-      return;
-    }
+    // The bounds of the key may be others since.
+    if (this.#isAllowed(hello)) this.#welcome(hello, running);
+  }
+
+  /** It is registered: answer what is lost of what it runs, and give it work. */
+  #welcome({ name, providers, concurrency }: WorkerHello, running: readonly LeaseRef[]): void {
+    const { workers, keeper, liveness, dispatcher, supervisor, config, clock, logger } = this.#parts;
+    const session = this.#session;
+    const { workerId } = this;
     const lost = keeper.heartbeat(workerId, running, 0);
     const life = workers.life(workerId);
     session.beatMs = heartbeatMs(config().jobs);
@@ -153,12 +133,12 @@ export class WorkerConnection {
       type: 'welcome',
       worker_id: workerId,
       paused: life?.paused ?? false,
-      concurrency: life?.concurrency ?? hello.concurrency,
+      concurrency: life?.concurrency ?? concurrency,
       heartbeat_interval_seconds: session.beatMs / 1000,
       server_time: iso(clock.now()),
       lost: lost.map(toWireLease),
     });
-    logger.info({ worker_id: workerId, name: hello.name, providers: hello.providers }, 'worker connected');
+    logger.info({ worker_id: workerId, name, providers }, 'worker connected');
     session.heardAt = clock.monotonic();
     dispatcher.spare(lost.map(({ jobId }) => jobId));
     liveness.watch(session, () => this.lost(false));
@@ -241,6 +221,23 @@ export class WorkerConnection {
     const misfit = misfitOf(life, bounds);
     if (misfit === null) registration.boundsChanged(session);
     else this.#notAllowed(life.name, misfit);
+  }
+
+  /** Whether a worker keeps to what its key allows; one that does not is refused. */
+  #isAllowed(said: WorkerHello): boolean {
+    const misfit = misfitOf(said, this.#session.key.bounds);
+    if (misfit !== null) this.#notAllowed(said.name, misfit);
+    return misfit === null;
+  }
+
+  #nameTakenByKey(name: string, { keyId: ownerId }: WorkerOwner): void {
+    this.#parts.logger.warn(
+      { name, key_id: this.#session.key.keyId, owner_key_id: ownerId },
+      'a worker said a name that belongs to another key and is refused; svc workers forget frees the name',
+    );
+    this.#parts.refusedWorkers.add(this.#by.address, name, 'its name belongs to another key');
+    this.#audit(name, { code: refusalCodes.nameTakenByKey, owner_key_id: ownerId });
+    this.#refuse(closeCodes.nameTaken, refusalCodes.nameTakenByKey, nameOfAnother(name));
   }
 
   #notAllowed(name: string, misfit: string): void {

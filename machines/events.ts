@@ -1,6 +1,7 @@
 import type { Failure, FailureRules, Fault, Others } from '../src/domain/failure.ts';
-import type { JobResult, RouteStep, StrategyName, Target } from '../src/domain/job.ts';
+import type { JobResult, LeaseRef, RouteStep, StrategyName, Target } from '../src/domain/job.ts';
 import type { Cost } from '../src/domain/money.ts';
+import type { ProviderRules } from '../src/domain/provider.ts';
 import type { Usage } from '../src/domain/usage.ts';
 import type { WorkerHello, WorkerOwner } from '../src/domain/worker.ts';
 
@@ -77,6 +78,21 @@ export type JobEvent =
   /** What an attempt that had already ended was still charged for. */
   | ({ type: 'job.usageReported'; model?: string | null } & OfLease & Spent);
 
+/** Events of a lease carry nothing: the table of its machine takes their types. */
+export type LeaseEvent =
+  /** The assignment is durable. */
+  | { type: 'lease.assigned' }
+  /** The assignment could not be made durable. */
+  | { type: 'lease.abandoned' }
+  /** The attempt has ended, or its worker has said its last word. */
+  | { type: 'lease.concluded' }
+  /** The job has ended without the word of its worker, which was asked to stop. */
+  | { type: 'lease.aborted' }
+  /** The connection of the worker is gone. */
+  | { type: 'lease.workerLost' }
+  /** The worker's word did not come in time. */
+  | { type: 'lease.expired' };
+
 export type WorkerEvent =
   /** `owner` is the key it came with. */
   | ({ type: 'worker.connected'; hello: WorkerHello; owner?: WorkerOwner | undefined } & At)
@@ -96,37 +112,54 @@ export type WorkerEvent =
   | ({ type: 'worker.modelsChanged'; models: Record<string, string[]> } & At);
 
 export type HealthEvent =
-  /** An attempt failed. `until`, epoch ms, is used when that puts the worker aside; it takes `enough` in a row. */
-  | ({ type: 'health.failed'; failure: Failure; enough: number; until: number } & At)
+  /** An attempt failed that began then, monotonic ms. `jitter`: by chance, 0 to 1, so that workers do not ask as one. */
+  | ({ type: 'health.failed'; failure: Failure; began: number; monotonic: number; jitter: number } & At)
   /** The time for which it was put aside has passed. */
   | ({ type: 'health.due' } & At)
-  /** The one job of a trial was sent, or has come back without a verdict on the worker. */
-  | ({ type: 'health.trialSent' } & At)
-  | ({ type: 'health.trialReturned' } & At)
+  /** The one job of a trial was sent. */
+  | ({ type: 'health.trialSent' } & LeaseRef & At)
+  /** An attempt has ended, maybe without a verdict on the worker. */
+  | ({ type: 'health.trialReturned' } & LeaseRef & At)
   /** An attempt got an answer. */
   | ({ type: 'health.succeeded' } & At);
 
+/** The end of an attempt at a provider. */
+interface OfAttempt extends At {
+  /** When it ended, monotonic ms: a wall clock that is set must not empty the breaker's window. */
+  monotonic: number;
+  workerId: string;
+  rules: ProviderRules;
+}
+
 export type ProviderEvent =
-  /** It answered 429. `until` is epoch ms. */
-  | ({ type: 'provider.limited'; until: number } & At)
-  /** An attempt ended with a failure that counts for the breaker. `openUntil` is used when that opens it. */
+  /** It answered 429. */
+  | ({
+      type: 'provider.limited';
+      /** What it asked for, ms; null when it asked for nothing. */
+      askedMs: number | null;
+      /** By chance, 0 to 1: spreads the returns of those that wait. */
+      jitter: number;
+      rules: ProviderRules;
+    } & At)
+  /** An attempt ended with a failure that counts for the breaker. */
   | ({
       type: 'provider.failed';
-      /** Of all attempts in the window, this one included. */
-      failureRatio: number;
-      attempts: number;
-      openRatio: number;
-      openMinimum: number;
-      openUntil: number;
-      /** Workers of the provider that are well: while there is one, the provider is not stopped. */
-      workersLeft: number;
-    } & At)
-  | ({ type: 'provider.succeeded' } & At)
+      failure: Failure;
+      /** Ids of its workers that are well enough for such a job; they matter only where the breaker could open. */
+      ableWorkers: readonly string[];
+    } & OfAttempt)
+  /** An attempt ended with an answer, or with a failure that is the job's own. `underWay`: requests, this one included. */
+  | ({ type: 'provider.succeeded'; underWay: number } & OfAttempt)
+  /** The first output of an attempt came, which began then, monotonic ms. */
+  | ({ type: 'provider.streamed'; began: number; underWay: number; rules: ProviderRules } & At)
   /** The time until which it was limited or open has passed. */
-  | ({ type: 'provider.due' } & At)
-  /** The one job of a probe was sent, or has come back without a verdict on the provider. */
+  | ({ type: 'provider.due'; monotonic: number } & At)
+  /** A worker of its has connected, or is well again. */
+  | ({ type: 'provider.workerCame'; monotonic: number } & At)
+  /** The one job of a probe was sent. */
   | ({ type: 'provider.probeSent' } & At)
-  | ({ type: 'provider.probeReturned' } & At)
+  /** An attempt has ended, maybe without the provider's word; it began then, monotonic ms. */
+  | ({ type: 'provider.probeReturned'; began: number } & At)
   | ({ type: 'provider.reset' } & At);
 
 export type SupervisorEvent =

@@ -1,54 +1,33 @@
 import { assign, setup } from 'xstate';
-import type { Failure, Fault } from '../src/domain/failure.ts';
 import type { HealthEvent } from './events.ts';
-
-/** The context of the health machine. Plain JSON. */
-export interface HealthLife {
-  workerId: string;
-  provider: string;
-  /** null: jobs that name none, or all of the provider when the fault is the provider's. */
-  model: string | null;
-  fault: Fault;
-  /** The last failure that counted; null before the first. */
-  failure: Failure | null;
-  /** Epoch ms of that failure. */
-  at: number;
-  /** Epoch ms until which the worker is passed over; null when it is not known or not so. */
-  until: number | null;
-  /** Failures without a success in between, but for those that came while it was passed over. */
-  inRow: number;
-}
-
-type Of<T extends HealthEvent['type']> = Extract<HealthEvent, { type: T }>;
+import type { HealthInput, HealthLife, Of } from './healthLife.ts';
+import * as life from './healthLife.ts';
 
 /** One fault of one worker at one provider, or at one model of it: whether the worker is passed over for it. */
 export const healthMachine = setup({
   types: {
     context: {} as HealthLife,
-    input: {} as Pick<HealthLife, 'workerId' | 'provider' | 'model' | 'fault'> & { at: number },
+    input: {} as HealthInput,
     events: {} as HealthEvent,
     tags: {} as 'passedOver',
   },
   guards: {
-    /** So many failures in a row are no accident. */
-    isEnough: ({ context, event }) => event.type === 'health.failed' && context.inRow + 1 >= event.enough,
+    isEnough: ({ context }) => life.isEnough(context),
+    isNews: ({ context, event }) => event.type === 'health.failed' && life.isNews(context, event),
+    isTrial: ({ context, event }) => event.type === 'health.trialReturned' && life.isTrial(context, event),
   },
   actions: {
-    count: assign(({ context, event }) => {
-      const { failure, at } = event as Of<'health.failed'>;
-      return { ...context, failure, at, inRow: context.inRow + 1 };
-    }),
-    setAside: assign(({ context, event }) => {
-      const { failure, at, until } = event as Of<'health.failed'>;
-      return { ...context, failure, at, until, inRow: context.inRow + 1 };
-    }),
-    endTime: assign(({ context }) => ({ ...context, until: null })),
-    forget: assign(({ context }) => ({ ...context, failure: null, until: null, inRow: 0 })),
+    count: assign(({ context, event }) => life.count(context, event as Of<'health.failed'>)),
+    setAside: assign(({ context, event }) => life.setAside(context, event as Of<'health.failed'>)),
+    endTime: assign(({ context }) => life.endTime(context)),
+    sendTrial: assign(({ context, event }) => life.sendTrial(context, event as Of<'health.trialSent'>)),
+    returnTrial: assign(({ context }) => life.returnTrial(context)),
+    forget: assign(({ context }) => life.forget(context)),
   },
 }).createMachine({
   id: 'health',
   description: 'One fault of one worker at one provider, or at one of its models: whether others go first.',
-  context: ({ input }) => ({ ...input, failure: null, until: null, inRow: 0 }),
+  context: ({ input }) => life.beginLife(input),
   initial: 'well',
   states: {
     well: {
@@ -69,8 +48,8 @@ export const healthMachine = setup({
     due: {
       description: 'The next job is a trial.',
       on: {
-        'health.trialSent': 'trying',
-        'health.failed': { target: 'aside', actions: 'setAside' },
+        'health.trialSent': { target: 'trying', actions: 'sendTrial' },
+        'health.failed': { guard: 'isNews', target: 'aside', actions: 'setAside' },
         'health.succeeded': { target: 'well', actions: 'forget' },
       },
     },
@@ -78,8 +57,8 @@ export const healthMachine = setup({
       description: 'One job shows whether it can again: its first output, or its end.',
       tags: 'passedOver',
       on: {
-        'health.trialReturned': 'due',
-        'health.failed': { target: 'aside', actions: 'setAside' },
+        'health.trialReturned': { guard: 'isTrial', target: 'due', actions: 'returnTrial' },
+        'health.failed': { guard: 'isNews', target: 'aside', actions: 'setAside' },
         'health.succeeded': { target: 'well', actions: 'forget' },
       },
     },

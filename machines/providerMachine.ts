@@ -1,25 +1,7 @@
 import { assign, setup } from 'xstate';
 import type { ProviderEvent } from './events.ts';
-
-/** The context of the provider machine. Plain JSON. */
-export interface ProviderLife {
-  name: string;
-  /** Epoch ms until which nothing is sent; null when it is available. */
-  until: number | null;
-  /** Limits in a row, for a back-off that grows. */
-  limitsInRow: number;
-  /** Times in a row that the breaker opened. */
-  opensInRow: number;
-  /** Whether the one job of a probe is under way. */
-  probeSent: boolean;
-  changedAt: number;
-}
-
-type Of<T extends ProviderEvent['type']> = Extract<ProviderEvent, { type: T }>;
-
-function isTooBad({ attempts, openMinimum, failureRatio, openRatio, workersLeft }: Of<'provider.failed'>) {
-  return attempts >= openMinimum && failureRatio >= openRatio && workersLeft === 0;
-}
+import type { Of, ProviderLife } from './providerLife.ts';
+import * as life from './providerLife.ts';
 
 /** Rate limit and circuit breaker of one provider, over all workers that serve it. */
 export const providerMachine = setup({
@@ -27,105 +9,99 @@ export const providerMachine = setup({
     context: {} as ProviderLife,
     input: {} as { name: string; at: number },
     events: {} as ProviderEvent,
-    tags: {} as 'assignable',
   },
   guards: {
-    /** Enough attempts in the window, too many of them failed, and no worker is left that can. */
-    isTooBad: ({ event }) => event.type === 'provider.failed' && isTooBad(event),
-    /** The same, or its breaker has opened, nothing has succeeded since, and no worker is left to probe with. */
-    isStillBad: ({ context, event }) =>
-      event.type === 'provider.failed' &&
-      (isTooBad(event) || (context.opensInRow > 0 && event.workersLeft === 0)),
-    /** Whether it lasts longer than what is known already. */
-    isLonger: ({ context, event }) => event.type === 'provider.limited' && event.until > (context.until ?? 0),
+    isLonger: ({ context, event }) =>
+      event.type === 'provider.limited' && life.limitedUntil(context, event) > (context.until ?? 0),
+    isTooBad: ({ context, event }) => event.type === 'provider.failed' && life.isTooBad(context, event),
+    isStillBad: ({ context, event }) => event.type === 'provider.failed' && life.isStillBad(context, event),
+    isOfProbe: ({ context, event }) => 'began' in event && life.isOfProbe(context, event),
+    isRamping: ({ context }) => context.ramp !== null,
+    isNewWorker: ({ context, event }) =>
+      event.type === 'provider.workerCame' && life.isNewWorker(context, event),
   },
   actions: {
-    limit: assign(({ context, event }) => {
-      const { until, at } = event as Of<'provider.limited'>;
-      return { ...context, until, limitsInRow: context.limitsInRow + 1, probeSent: false, changedAt: at };
-    }),
-    extend: assign(({ context, event }) => ({ ...context, until: (event as Of<'provider.limited'>).until })),
-    open: assign(({ context, event }) => {
-      const { openUntil, at } = event as Of<'provider.failed'>;
-      return {
-        ...context,
-        until: openUntil,
-        opensInRow: context.opensInRow + 1,
-        probeSent: false,
-        changedAt: at,
-      };
-    }),
-    recover: assign(({ context, event }) => ({
-      ...context,
-      until: null,
-      limitsInRow: 0,
-      opensInRow: 0,
-      probeSent: false,
-      changedAt: event.at,
-    })),
-    forgive: assign(({ context }) => ({ ...context, limitsInRow: 0, opensInRow: 0 })),
-    probe: assign(({ context, event }) => ({
-      ...context,
-      until: null,
-      probeSent: false,
-      changedAt: event.at,
-    })),
-    sendProbe: assign(({ context }) => ({ ...context, probeSent: true })),
-    returnProbe: assign(({ context }) => ({ ...context, probeSent: false })),
+    limit: assign(({ context, event }) => life.limit(context, event as Of<'provider.limited'>)),
+    extend: assign(({ context, event }) => life.extend(context, event as Of<'provider.limited'>)),
+    count: assign(({ context, event }) =>
+      life.count(context, event as Of<'provider.succeeded' | 'provider.failed'>),
+    ),
+    open: assign(({ context, event }) => life.open(context, event as Of<'provider.failed'>)),
+    succeed: assign(({ context, event }) => life.succeed(context, event as Of<'provider.succeeded'>)),
+    climb: assign(({ context }) => life.climb(context)),
+    comeBack: assign(({ context, event }) =>
+      life.comeBack(context, event as Of<'provider.succeeded' | 'provider.streamed'>),
+    ),
+    reset: assign(({ context, event }) => life.reset(context, event as Of<'provider.reset'>)),
+    probe: assign(({ context, event }) =>
+      life.probe(context, event as Of<'provider.due' | 'provider.workerCame'>),
+    ),
+    sendProbe: assign(({ context }) => life.sendProbe(context)),
+    returnProbe: assign(({ context }) => life.returnProbe(context)),
+    countAndReturnProbe: assign(({ context, event }) =>
+      life.countAndReturnProbe(context, event as Of<'provider.failed'>),
+    ),
   },
 }).createMachine({
   id: 'provider',
-  description: 'Whether a provider may be sent work: its rate limit and its circuit breaker.',
-  context: ({ input }) => ({
-    name: input.name,
-    until: null,
-    limitsInRow: 0,
-    opensInRow: 0,
-    probeSent: false,
-    changedAt: input.at,
-  }),
+  description:
+    'Whether a provider may be sent work: its rate limit, its circuit breaker and its slow return.',
+  context: ({ input }) => life.beginLife(input),
   initial: 'available',
+  on: {
+    'provider.reset': {
+      target: '.available',
+      actions: 'reset',
+      description: 'An operator takes it for available, whatever it is.',
+    },
+  },
   states: {
     available: {
-      description: 'Takes requests.',
-      tags: 'assignable',
+      description: 'Takes requests; after a limit or an open breaker only as many as its slow return allows.',
       on: {
         'provider.limited': { target: 'limited', actions: 'limit' },
-        'provider.failed': { guard: 'isTooBad', target: 'open', actions: 'open' },
-        'provider.succeeded': { actions: 'forgive' },
-        'provider.reset': { actions: 'recover' },
+        'provider.failed': [{ guard: 'isTooBad', target: 'open', actions: 'open' }, { actions: 'count' }],
+        'provider.succeeded': { actions: 'succeed' },
+        'provider.streamed': { guard: 'isRamping', actions: 'climb' },
       },
     },
     limited: {
       description: 'Answered 429: nothing is sent until the time it named.',
       on: {
         'provider.limited': { guard: 'isLonger', actions: 'extend' },
+        'provider.failed': { actions: 'count' },
+        'provider.succeeded': { actions: 'count' },
         'provider.due': { target: 'probing', actions: 'probe' },
-        'provider.reset': { target: 'available', actions: 'recover' },
       },
     },
     open: {
       description: 'Too many of its attempts failed: nothing is sent for a while.',
       on: {
+        'provider.failed': { actions: 'count' },
+        'provider.succeeded': { actions: 'count' },
         'provider.due': { target: 'probing', actions: 'probe' },
-        'provider.reset': { target: 'available', actions: 'recover' },
+        'provider.workerCame': {
+          guard: 'isNewWorker',
+          target: 'probing',
+          actions: 'probe',
+          description: 'The new worker may reach what the others cannot.',
+        },
       },
     },
     probing: {
-      description: 'One job is sent to see whether it is back: its first output tells, or its end.',
-      tags: 'assignable',
+      description: 'One job is sent to see whether it is back: its first output shows that, or its end.',
       on: {
         'provider.probeSent': { actions: 'sendProbe' },
-        'provider.probeReturned': { actions: 'returnProbe' },
-        'provider.succeeded': { target: 'available', actions: 'recover' },
+        'provider.probeReturned': { guard: 'isOfProbe', actions: 'returnProbe' },
+        'provider.succeeded': { target: 'available', actions: 'comeBack' },
+        'provider.streamed': { guard: 'isOfProbe', target: 'available', actions: 'comeBack' },
         'provider.limited': { target: 'limited', actions: 'limit' },
         // After a limit alone one job that fails is no worse than one among many, and another worker may be better off:
         // the next job is the probe then.
         'provider.failed': [
           { guard: 'isStillBad', target: 'open', actions: 'open' },
-          { actions: 'returnProbe' },
+          { actions: 'countAndReturnProbe' },
         ],
-        'provider.reset': { target: 'available', actions: 'recover' },
       },
     },
   },

@@ -10,7 +10,7 @@ export const workerMachine = setup({
     context: {} as WorkerLife,
     input: {} as WorkerLife,
     events: {} as WorkerEvent,
-    tags: {} as 'connected' | 'active' | 'assignable',
+    tags: {} as 'active' | 'assignable',
   },
   guards: {
     isPaused: ({ context }) => context.paused,
@@ -81,10 +81,9 @@ export const workerMachine = setup({
     },
     active: {
       description: 'Connected and takes work.',
-      tags: ['connected', 'active'],
+      tags: 'active',
       initial: 'responsive',
       on: {
-        'worker.resumed': {},
         'worker.draining': 'draining',
         'worker.disconnected': { target: 'disconnected', actions: 'leave' },
         'worker.modelsChanged': { actions: 'setModels' },
@@ -109,11 +108,9 @@ export const workerMachine = setup({
       },
     },
     paused: {
-      description: 'An operator said: no new work. What runs goes on.',
-      tags: 'connected',
+      description: 'An operator said: no new work. Jobs that run keep running.',
       initial: 'responsive',
       on: {
-        'worker.paused': {},
         'worker.draining': 'draining',
         'worker.disconnected': { target: 'disconnected', actions: 'leave' },
         'worker.modelsChanged': { actions: 'setModels' },
@@ -138,11 +135,9 @@ export const workerMachine = setup({
     },
     draining: {
       description: 'The worker itself wants no more work and finishes what runs.',
-      tags: 'connected',
       on: {
         'worker.paused': { actions: 'setPaused' },
         'worker.resumed': { actions: 'setResumed' },
-        'worker.draining': {},
         'worker.disconnected': { target: 'disconnected', actions: 'leave' },
         'worker.heard': { actions: 'hear' },
         'worker.modelsChanged': { actions: 'setModels' },

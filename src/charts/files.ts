@@ -1,6 +1,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { healthMachine } from '../../machines/healthMachine.ts';
 import { jobMachine } from '../../machines/jobMachine.ts';
+import { leaseMachine } from '../../machines/leaseMachine.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
@@ -11,6 +12,7 @@ import { palettes, pictureOf } from './picture.ts';
 
 const machines: readonly AnyStateMachine[] = [
   jobMachine,
+  leaseMachine,
   workerMachine,
   healthMachine,
   providerMachine,

@@ -78,7 +78,7 @@ export class Coordinator {
     });
     await this.#store.open();
     await this.#parts.queue.open();
-    await this.#parts.workers.open();
+    await this.#parts.registration.open();
     await this.#parts.providers.open(this.#returnMs());
     await this.#parts.pending.open(this.#store);
     const running = await this.#store.runningJobs();
@@ -313,26 +313,26 @@ export class Coordinator {
 
   /** @param by for the audit log; null keeps it out of it. @throws CoordinatorError worker_not_found; StoreUnavailable. */
   async setWorkerPaused(id: string, paused: boolean, by: Doer | null = null): Promise<WorkerView> {
-    const view = await this.#parts.workers.setPaused(id, paused, by);
+    const view = await this.#parts.workerAdmin.setPaused(id, paused, by);
     if (!paused) this.#parts.supervisor.workArrived();
     return view;
   }
 
   /** @throws CoordinatorError worker_not_found; StoreUnavailable. */
   async setWorkerConcurrency(id: string, concurrency: number, by: Doer | null = null): Promise<WorkerView> {
-    const view = await this.#parts.workers.setConcurrency(id, concurrency, by);
+    const view = await this.#parts.workerAdmin.setConcurrency(id, concurrency, by);
     this.#parts.supervisor.workArrived();
     return view;
   }
 
   /** @throws CoordinatorError worker_not_found, invalid_transition while it is connected; StoreUnavailable. */
   forgetWorker(id: string, by: Doer | null = null): Promise<void> {
-    return this.#parts.workers.forget(id, by);
+    return this.#parts.workerAdmin.forget(id, by);
   }
 
   /** Give the name of a worker that is away to another key. @throws StoreUnavailable. */
   handOverWorker(name: string, owner: WorkerOwner): Promise<void> {
-    return this.#parts.workers.handOver(name, owner);
+    return this.#parts.registration.handOver(name, owner);
   }
 
   /** A worker was refused before it could say its name. @param why for people. */

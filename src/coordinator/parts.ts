@@ -12,7 +12,7 @@ import { Candidates, Dispatcher, WaitingReasons } from './dispatch/index.ts';
 import { Retention, WorkerRetention } from './duties/index.ts';
 
 import { EventBus } from './eventBus.ts';
-import { Connections, LeaseKeeper, Leases, Liveness, RefusedWorkers, Workers } from './fleet/index.ts';
+import { Connections, createFleet, LeaseKeeper, Leases, Liveness, RefusedWorkers } from './fleet/index.ts';
 
 import {
   Admission,
@@ -23,11 +23,12 @@ import {
   JobWaits,
   Outcomes,
   Pending,
+  uuidv7,
 } from './jobs/index.ts';
 
 import { ProviderHolds, Providers } from './limits/index.ts';
 
-import { Activity, Course, Inspector, Reports } from './observe/index.ts';
+import { Activity, Course, Inspector, inspectOption, Reports } from './observe/index.ts';
 
 import { QueueSwitch } from './queueSwitch.ts';
 import { Supervisor } from './supervisor.ts';
@@ -59,11 +60,13 @@ export function createParts(options: CoordinatorOptions) {
   const bus = new EventBus((error) => logger.error({ err: error }, 'a listener failed'));
   const supervisor = new Supervisor({ clock, logger, inspector, bus });
   const deadlines = new Deadlines(clock, supervisor);
-  const leases = new Leases();
+  const leases = new Leases(({ jobId, lease, phase }, before, event) =>
+    bus.handled('lease', `${jobId} ${lease}`, { before, after: phase, event, at: clock.now() }),
+  );
   const audit = new Audit({ store, clock, deadlines, logger });
   const queue = new QueueSwitch({ store, audit, clock, logger, supervisor, bus });
   const refusedWorkers = new RefusedWorkers(clock);
-  const workers = new Workers({
+  const { workers, registration, workerAdmin, signals } = createFleet({
     store,
     audit,
     clock,
@@ -72,11 +75,14 @@ export function createParts(options: CoordinatorOptions) {
     deadlines,
     leases,
     logger,
-    inspector,
-    onNeeded: () => supervisor.workArrived(),
-    onWell: (names) => {
-      for (const name of names) providers.workerCame(name);
+    listener: {
+      needed: () => supervisor.workArrived(),
+      well: (names) => {
+        for (const name of names) providers.workerCame(name);
+      },
     },
+    inspect: (machine, id) => inspectOption(inspector, machine, id),
+    newId: () => uuidv7(clock, random),
   });
   const providers: Providers = new Providers({
     config,
@@ -85,12 +91,14 @@ export function createParts(options: CoordinatorOptions) {
     deadlines,
     logger,
     bus,
-    leases,
-    inspector,
     holds: new ProviderHolds({ store, clock, deadlines, logger }),
-    fleet: (provider) => workers.fleetOf(provider),
-    ableWorkers: (provider, model) => workers.ableFor(provider, model),
+    workers: {
+      underWay: (provider) => leases.ofProvider(provider),
+      fleetOf: (provider) => workers.fleetOf(provider),
+      ableFor: (provider, model) => workers.ableFor(provider, model),
+    },
     onAvailable: () => supervisor.workArrived(),
+    inspect: (name) => inspectOption(inspector, 'provider', name),
   });
   const host = new JobHost({
     clock,
@@ -117,8 +125,9 @@ export function createParts(options: CoordinatorOptions) {
     leases,
     host,
     workers,
+    signals,
     providers,
-    costUntold: (job) => outcomes.costUnreported(job),
+    costUnreported: (job) => outcomes.costUnreported(job),
     logger,
     onFree: () => supervisor.slotFreed(),
   });
@@ -155,11 +164,13 @@ export function createParts(options: CoordinatorOptions) {
     clock,
     deadlines,
     workers,
+    registration,
+    signals,
     keeper,
     outcomes,
     leases,
     providers,
-    liveness: new Liveness({ clock, deadlines, workers }),
+    liveness: new Liveness({ clock, deadlines, signals }),
     dispatcher,
     supervisor,
     bus,
@@ -177,6 +188,9 @@ export function createParts(options: CoordinatorOptions) {
     refusedWorkers,
     leases,
     workers,
+    registration,
+    workerAdmin,
+    signals,
     providers,
     host,
     pending,
@@ -201,7 +215,7 @@ export function createParts(options: CoordinatorOptions) {
       isAccepting: () => supervisor.isAccepting,
       logger,
     }),
-    workerRetention: new WorkerRetention({ clock, deadlines, workers, bus, logger }),
+    workerRetention: new WorkerRetention({ clock, deadlines, workers: workerAdmin, bus, logger }),
     outcomes,
     commands: new JobCommands({ config, clock, store, host, outcomes }),
     waits: new JobWaits({ clock, bus }),

@@ -59,7 +59,14 @@ export interface BreakerSettings {
   openSeconds: number;
 }
 
-/** The same, with how near it is to opening. */
+/** What the configuration says of a provider's limits. */
+export interface ProviderRules {
+  /** null: a 429 fails its job. */
+  rateLimit: RateLimit | null;
+  breaker: BreakerSettings;
+}
+
+/** Breaker settings, with how near the breaker is to opening. */
 export interface BreakerView extends BreakerSettings {
   /** Attempts that ended in the current window, and how many of them count against the provider. */
   attempts: number;

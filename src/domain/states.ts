@@ -40,6 +40,16 @@ export const innerStates = jobStates.filter((state) => state.includes('.'));
 export const terminalStatuses: readonly JobStatus[] = ['completed', 'failed', 'cancelled'];
 
 /**
+ * A slot of a worker that a job has.
+ * - `assigning`  a worker is chosen, the commit is under way. A crash leaves nothing of it.
+ * - `running`    the worker has the job.
+ * - `ending`     the job has ended without the worker's word (cancelled, timed out): the slot stays taken until that word,
+ *                the worker's disconnect, or two heartbeat intervals.
+ * - `ended`      the slot is free; nothing is in this state.
+ */
+export const leasePhases = ['assigning', 'running', 'ending', 'ended'] as const;
+
+/**
  * - `active`        connected and takes work (`active.late`: one heartbeat missed, no new work until the next frame).
  * - `paused`        connected, an operator stopped new work. Survives reconnect and restart, by name.
  * - `draining`      connected, the worker itself stopped new work and finishes what runs.

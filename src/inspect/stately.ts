@@ -2,6 +2,7 @@ import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import type { AnyStateMachine } from 'xstate';
 import { healthMachine } from '../../machines/healthMachine.ts';
 import { jobMachine } from '../../machines/jobMachine.ts';
+import { leaseMachine } from '../../machines/leaseMachine.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
@@ -14,6 +15,7 @@ import { StatelyBridge } from './statelyBridge.ts';
 
 const machines: Record<MachineName, AnyStateMachine> = {
   job: jobMachine,
+  lease: leaseMachine,
   worker: workerMachine,
   health: healthMachine,
   provider: providerMachine,

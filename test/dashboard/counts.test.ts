@@ -3,9 +3,10 @@ import { countsByPath, moved, withNewest } from '../../src/dashboard/pages/machi
 
 const counts = {
   job: { 'pending.ready': 2, 'running.active': 1, 'running.stuck': 1, completed: 0 },
+  lease: { running: 1 },
   worker: { disconnected: 1 },
   health: {},
-  provider: {},
+  provider: { limited: 0 },
   supervisor: { 'admission.accepting': 1, 'assigning.idle': 1 },
 };
 const change = { machine: 'job', actor_id: 'a', event: 'job.assigned' };
@@ -21,6 +22,11 @@ test('a new actor comes from nowhere, and to a state that had nobody yet', (t) =
   t.deepEqual(moved(counts, { ...change, machine: 'provider', from: null, to: 'limited' }).provider, {
     limited: 1,
   });
+});
+
+test('a lease that has ended is counted nowhere', (t) => {
+  const ended = moved(counts, { ...change, machine: 'lease', from: 'running', to: 'ended' });
+  t.deepEqual(ended.lease, { running: 0 });
 });
 
 test('nothing is counted below none, and a machine that is not known is passed over', (t) => {

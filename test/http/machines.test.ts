@@ -2,6 +2,7 @@ import test from 'ava';
 import {
   healthStatuses,
   jobStates,
+  leasePhases,
   providerStatuses,
   supervisorStatuses,
   workerStatuses,
@@ -20,9 +21,10 @@ test('the machines are those of the dictionary of states, and every target is a 
     machines: WireMachine[];
     total: number;
   };
-  t.is(total, 5);
+  t.is(total, 6);
   const dictionary: Record<string, readonly string[]> = {
     job: jobStates,
+    lease: leasePhases,
     worker: workerStatuses,
     health: healthStatuses,
     provider: providerStatuses,
@@ -87,6 +89,7 @@ test('every state has the number of actors that are in it now', async (t) => {
     ['active', 'paused', 'paused.responsive', 'disconnected'].map((path) => count(worker, path)),
     [0, 1, 1, 1],
   );
+  t.is(count(await machine(bundle, 'lease'), 'running'), 1);
   t.is(count(await machine(bundle, 'supervisor'), 'admission.accepting'), 1);
   t.is(count(await machine(bundle, 'provider'), 'available'), 1);
 });

@@ -1,16 +1,26 @@
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 import { healthMachine } from '../../machines/healthMachine.ts';
 import { jobMachine } from '../../machines/jobMachine.ts';
+import { leaseMachine } from '../../machines/leaseMachine.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
 import type { JobLife } from '../../src/domain/job.ts';
 import type { MachineName } from '../../src/domain/machine.ts';
-import { healthStatuses, jobStatuses, providerStatuses, workerStatuses } from '../../src/domain/states.ts';
+import {
+  healthStatuses,
+  jobStatuses,
+  leasePhases,
+  providerStatuses,
+  workerStatuses,
+} from '../../src/domain/states.ts';
 import {
   health,
   healthInEveryState,
+  lease,
+  leasesInEveryState,
   newHealth,
+  newLease,
   newProvider,
   newSupervisor,
   newWorker,
@@ -68,6 +78,14 @@ export const walks: Record<MachineName, Walk> = {
     initial: newJob({ notBefore: 5_000 }),
     situations: jobsInEveryState(),
     events: (snapshot) => jobEvents.map((maker) => maker(snapshot.context as JobLife)),
+  },
+  lease: {
+    machine: leaseMachine,
+    statuses: leasePhases,
+    ends: ['ended'],
+    initial: newLease(),
+    situations: leasesInEveryState(),
+    events: () => Object.values(lease),
   },
   worker: {
     machine: workerMachine,

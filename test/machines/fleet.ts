@@ -1,15 +1,24 @@
 import { type EventObject, getInitialSnapshot, type SnapshotFrom, transition } from 'xstate';
-import type { HealthEvent, ProviderEvent, SupervisorEvent, WorkerEvent } from '../../machines/events.ts';
+import type {
+  HealthEvent,
+  LeaseEvent,
+  ProviderEvent,
+  SupervisorEvent,
+  WorkerEvent,
+} from '../../machines/events.ts';
 import { healthMachine } from '../../machines/healthMachine.ts';
+import { leaseMachine } from '../../machines/leaseMachine.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
-import type { Failure } from '../../src/domain/failure.ts';
+import type { Failure, Fault } from '../../src/domain/failure.ts';
+import type { BreakerSettings, RateLimit } from '../../src/domain/provider.ts';
 import type { WorkerHello, WorkerLife } from '../../src/domain/worker.ts';
 import { pathOf } from './stateTable.ts';
 
 export type WorkerSnapshot = SnapshotFrom<typeof workerMachine>;
 export type HealthSnapshot = SnapshotFrom<typeof healthMachine>;
+export type LeaseSnapshot = SnapshotFrom<typeof leaseMachine>;
 export type ProviderSnapshot = SnapshotFrom<typeof providerMachine>;
 export type SupervisorSnapshot = SnapshotFrom<typeof supervisorMachine>;
 
@@ -54,9 +63,8 @@ export const worker = {
   modelsChanged: { type: 'worker.modelsChanged', at: 90, models: { ollama: ['llama', 'qwen'] } },
 } as const satisfies Record<string, WorkerEvent | ((...rest: never[]) => WorkerEvent)>;
 
-export function newHealth(): HealthSnapshot {
-  const input = { workerId: 'w1', provider: 'vllm', model: null, fault: 'unreachable', at: 1 } as const;
-  return getInitialSnapshot(healthMachine, input);
+export function newHealth(fault: Fault = 'unreachable'): HealthSnapshot {
+  return getInitialSnapshot(healthMachine, { workerId: 'w1', provider: 'vllm', model: null, fault, at: 1 });
 }
 
 export const refused: Failure = {
@@ -67,16 +75,17 @@ export const refused: Failure = {
 };
 
 export const health = {
-  failed: (enough = 1, at = 10, until = 1_010): HealthEvent => ({
+  failed: (at = 10, began = at, jitter = 0): HealthEvent => ({
     type: 'health.failed',
     at,
+    monotonic: at,
+    began,
     failure: refused,
-    enough,
-    until,
+    jitter,
   }),
   due: { type: 'health.due', at: 20 },
-  trialSent: { type: 'health.trialSent', at: 30 },
-  trialReturned: { type: 'health.trialReturned', at: 40 },
+  trialSent: { type: 'health.trialSent', at: 30, jobId: 'j1', lease: 2 },
+  trialReturned: { type: 'health.trialReturned', at: 40, jobId: 'j1', lease: 2 },
   succeeded: { type: 'health.succeeded', at: 50 },
 } as const satisfies Record<string, HealthEvent | ((...rest: never[]) => HealthEvent)>;
 
@@ -84,25 +93,61 @@ export function newProvider(): ProviderSnapshot {
   return getInitialSnapshot(providerMachine, { name: 'openai', at: 1 });
 }
 
+export const rateLimit: RateLimit = {
+  maxConcurrent: null,
+  retryAfterSeconds: 30,
+  maxRetries: 20,
+  retryAfterMaxSeconds: 300,
+};
+/** One failure of one attempt opens the breaker, for half a second. */
+export const breaker: BreakerSettings = { ratio: 0.5, minimum: 1, windowSeconds: 60, openSeconds: 0.5 };
+const rules = { rateLimit, breaker };
+
 export const provider = {
-  limited: (until = 1_000, at = 10): ProviderEvent => ({ type: 'provider.limited', at, until }),
-  /** `attempts` of 10 that make a verdict, `failureRatio` of the 0.5 that is too much. */
-  failed: (failureRatio = 0.9, attempts = 20, at = 20, workersLeft = 0): ProviderEvent => ({
+  limited: (until = 1_000, at = 10): ProviderEvent => ({
+    type: 'provider.limited',
+    at,
+    askedMs: until - at,
+    jitter: 0,
+    rules,
+  }),
+  failed: (settings: Partial<BreakerSettings> = {}, ableWorkers: string[] = [], at = 20): ProviderEvent => ({
     type: 'provider.failed',
     at,
-    failureRatio,
-    attempts,
-    openRatio: 0.5,
-    openMinimum: 10,
-    openUntil: at + 500,
-    workersLeft,
+    monotonic: at,
+    workerId: 'w1',
+    failure: refused,
+    rules: { rateLimit, breaker: { ...breaker, ...settings } },
+    ableWorkers,
   }),
-  succeeded: { type: 'provider.succeeded', at: 30 },
-  due: { type: 'provider.due', at: 40 },
+  succeeded: { type: 'provider.succeeded', at: 30, monotonic: 30, workerId: 'w1', underWay: 4, rules },
+  due: { type: 'provider.due', at: 40, monotonic: 40 },
+  workerCame: { type: 'provider.workerCame', at: 45, monotonic: 45 },
   probeSent: { type: 'provider.probeSent', at: 50 },
-  probeReturned: { type: 'provider.probeReturned', at: 60 },
+  streamed: (began = 50): ProviderEvent => ({
+    type: 'provider.streamed',
+    at: 55,
+    began,
+    underWay: 4,
+    rules,
+  }),
+  probeReturned: (began = 50): ProviderEvent => ({ type: 'provider.probeReturned', at: 60, began }),
   reset: { type: 'provider.reset', at: 70 },
 } as const satisfies Record<string, ProviderEvent | ((...rest: never[]) => ProviderEvent)>;
+
+export function newLease(): LeaseSnapshot {
+  return getInitialSnapshot(leaseMachine);
+}
+
+/** Events of a lease. */
+export const lease = {
+  assigned: { type: 'lease.assigned' },
+  abandoned: { type: 'lease.abandoned' },
+  concluded: { type: 'lease.concluded' },
+  aborted: { type: 'lease.aborted' },
+  workerLost: { type: 'lease.workerLost' },
+  expired: { type: 'lease.expired' },
+} as const satisfies Record<string, LeaseEvent>;
 
 export function newSupervisor(): SupervisorSnapshot {
   return getInitialSnapshot(supervisorMachine);
@@ -133,6 +178,14 @@ export function providerAfter(snapshot: ProviderSnapshot, ...events: ProviderEve
   return events.reduce((now, event) => {
     accepted(now.can(event), event);
     return transition(providerMachine, now, event)[0];
+  }, snapshot);
+}
+
+/** The lease after these events, each of which it must accept. */
+export function leaseAfter(snapshot: LeaseSnapshot, ...events: LeaseEvent[]): LeaseSnapshot {
+  return events.reduce((now, event) => {
+    accepted(now.can(event), event);
+    return transition(leaseMachine, now, event)[0];
   }, snapshot);
 }
 
@@ -190,6 +243,16 @@ export function providersInEveryState(): Record<string, ProviderSnapshot> {
     limited,
     open: providerAfter(newProvider(), provider.failed()),
     probing: providerAfter(limited, provider.due),
+  };
+}
+
+export function leasesInEveryState(): Record<string, LeaseSnapshot> {
+  const running = leaseAfter(newLease(), lease.assigned);
+  return {
+    assigning: newLease(),
+    running,
+    ending: leaseAfter(running, lease.aborted),
+    ended: leaseAfter(running, lease.concluded),
   };
 }
 

@@ -1,8 +1,16 @@
-import type { ProviderEvent, WorkerEvent } from '../../machines/events.ts';
-import { type ProviderLife, providerMachine } from '../../machines/providerMachine.ts';
+import test from 'ava';
+import type { LeaseEvent, ProviderEvent, WorkerEvent } from '../../machines/events.ts';
+import { healthMachine } from '../../machines/healthMachine.ts';
+import { leaseMachine, leaseTransitions } from '../../machines/leaseMachine.ts';
+import type { ProviderLife } from '../../machines/providerLife.ts';
+import { providerMachine } from '../../machines/providerMachine.ts';
+import { transitionTable } from '../../machines/transitionTable.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
 import type { WorkerLife } from '../../src/domain/worker.ts';
 import {
+  lease,
+  leaseAfter,
+  leasesInEveryState,
   newProvider,
   newWorker,
   provider,
@@ -13,6 +21,8 @@ import {
   workersInEveryState,
 } from './fleet.ts';
 import { checkTable, checkWholeTable, type EveryEventHasARow, type Rows } from './stateTable.ts';
+
+type LeasePhase = keyof typeof leaseTransitions;
 
 const workerRows: Record<WorkerEvent['type'], () => WorkerEvent> = {
   'worker.connected': () => worker.connected(),
@@ -48,7 +58,7 @@ worker.modelsChanged | -                 | active.responsive | active.late      
   true,
 );
 
-const told = {
+const remembered = {
   'paused, gone': workerAfter(newWorker(), worker.connected(), worker.paused, worker.disconnected),
   'gone, paused': workerAfter(newWorker(), worker.connected(), worker.disconnected, worker.paused),
   'paused, draining': workerAfter(newWorker(), worker.connected(), worker.paused, worker.draining),
@@ -64,9 +74,9 @@ const told = {
 };
 
 checkTable<WorkerLife, WorkerEvent>(
-  'worker that was told',
+  'worker with a past',
   workerMachine,
-  told,
+  remembered,
   { 'worker.connected': () => worker.connected() },
   `
 event            | paused, gone      | gone, paused      | paused, draining  | draining, paused  | paused, restarted | paused, resumed, gone
@@ -77,14 +87,18 @@ worker.connected | paused.responsive | paused.responsive | paused.responsive | p
 const providerRows = {
   'provider.limited': () => provider.limited(2_000),
   'provider.limited for a shorter time': () => provider.limited(999),
-  'provider.failed too often': () => provider.failed(0.5, 10),
-  'provider.failed at a good ratio': () => provider.failed(0.49, 1_000),
-  'provider.failed in few attempts': () => provider.failed(1, 9),
-  'provider.failed too often at one worker': () => provider.failed(0.9, 20, 20, 1),
+  'provider.failed too often': () => provider.failed(),
+  'provider.failed at a good ratio': () => provider.failed({ ratio: 1.1 }),
+  'provider.failed in few attempts': () => provider.failed({ minimum: 99 }),
+  'provider.failed too often at one worker': () => provider.failed({}, ['w2']),
   'provider.succeeded': () => provider.succeeded,
+  'provider.streamed': () => provider.streamed(),
+  'provider.streamed of before the probe': () => provider.streamed(39),
   'provider.due': () => provider.due,
+  'provider.workerCame': () => provider.workerCame,
   'provider.probeSent': () => provider.probeSent,
-  'provider.probeReturned': () => provider.probeReturned,
+  'provider.probeReturned': () => provider.probeReturned(),
+  'provider.probeReturned of before the probe': () => provider.probeReturned(39),
   'provider.reset': () => provider.reset,
 } satisfies Rows<ProviderEvent, ProviderLife>;
 const isWhole: EveryEventHasARow<ProviderEvent, keyof typeof providerRows> = true;
@@ -95,44 +109,104 @@ checkWholeTable<ProviderLife, ProviderEvent>(
   providersInEveryState(),
   providerRows,
   `
-event                                 | available | limited   | open      | probing
-provider.limited                      | limited   | limited   | -         | limited
-provider.limited for a shorter time   | limited   | -         | -         | limited
-provider.failed too often             | open      | -         | -         | open
-provider.failed at a good ratio       | -         | -         | -         | probing
-provider.failed in few attempts       | -         | -         | -         | probing
-provider.failed too often at one worker | -       | -         | -         | probing
-provider.succeeded                    | available | -         | -         | available
-provider.due                          | -         | probing   | probing   | -
-provider.probeSent                    | -         | -         | -         | probing
-provider.probeReturned                | -         | -         | -         | probing
-provider.reset                        | available | available | available | available
+event                                      | available | limited   | open      | probing
+provider.limited                           | limited   | limited   | -         | limited
+provider.limited for a shorter time        | limited   | -         | -         | limited
+provider.failed too often                  | open      | limited   | open      | open
+provider.failed at a good ratio            | available | limited   | open      | probing
+provider.failed in few attempts            | available | limited   | open      | probing
+provider.failed too often at one worker    | available | limited   | open      | probing
+provider.succeeded                         | available | limited   | open      | available
+provider.streamed                          | -         | -         | -         | available
+provider.streamed of before the probe      | -         | -         | -         | -
+provider.due                               | -         | probing   | probing   | -
+provider.workerCame                        | -         | -         | probing   | -
+provider.probeSent                         | -         | -         | -         | probing
+provider.probeReturned                     | -         | -         | -         | probing
+provider.probeReturned of before the probe | -         | -         | -         | -
+provider.reset                             | available | available | available | available
 `,
   isWhole,
 );
 
-const probes = {
-  'after open': providerAfter(newProvider(), provider.failed(), provider.due),
-  'under way': providerAfter(newProvider(), provider.limited(), provider.due, provider.probeSent),
+const limitProbed = providerAfter(newProvider(), provider.limited(), provider.due);
+const openRestored = providerMachine.resolveState({
+  value: 'open',
+  context: { ...providerAfter(newProvider(), provider.failed()).context, returnsUntil: 46 },
+});
+const providers = {
+  'probed after open': providerAfter(newProvider(), provider.failed(), provider.due),
+  'probe sent': providerAfter(limitProbed, provider.probeSent),
+  'coming back': providerAfter(limitProbed, provider.succeeded),
+  'restored open': openRestored,
 };
 
 checkTable<ProviderLife, ProviderEvent>(
-  'probe',
+  'provider with a past',
   providerMachine,
-  probes,
-  providerRows,
+  providers,
+  {
+    ...providerRows,
+    'provider.workerCame later': () => ({ ...provider.workerCame, monotonic: 46 }),
+  },
   `
-event                                 | after open | under way
-provider.limited                      | limited    | limited
-provider.limited for a shorter time   | limited    | limited
-provider.failed too often             | open       | open
-provider.failed at a good ratio       | open       | probing
-provider.failed in few attempts       | open       | probing
-provider.failed too often at one worker | probing  | probing
-provider.succeeded                    | available  | available
-provider.due                          | -          | -
-provider.probeSent                    | probing    | probing
-provider.probeReturned                | probing    | probing
-provider.reset                        | available  | available
+event                                      | probed after open | probe sent | coming back | restored open
+provider.limited                           | limited           | limited    | limited     | -
+provider.limited for a shorter time        | limited           | limited    | limited     | -
+provider.failed too often                  | open              | open       | open        | open
+provider.failed at a good ratio            | open              | probing    | available   | open
+provider.failed in few attempts            | open              | probing    | available   | open
+provider.failed too often at one worker    | probing           | probing    | available   | open
+provider.succeeded                         | available         | available  | available   | open
+provider.streamed                          | available         | available  | available   | -
+provider.streamed of before the probe      | -                 | -          | available   | -
+provider.due                               | -                 | -          | -           | probing
+provider.workerCame                        | -                 | -          | -           | -
+provider.workerCame later                  | -                 | -          | -           | probing
+provider.probeSent                         | probing           | probing    | -           | -
+provider.probeReturned                     | probing           | probing    | -           | -
+provider.probeReturned of before the probe | -                 | -          | -           | -
+provider.reset                             | available         | available  | available   | available
 `,
 );
+
+const leaseRows: Record<LeaseEvent['type'], () => LeaseEvent> = {
+  'lease.assigned': () => lease.assigned,
+  'lease.abandoned': () => lease.abandoned,
+  'lease.concluded': () => lease.concluded,
+  'lease.aborted': () => lease.aborted,
+  'lease.workerLost': () => lease.workerLost,
+  'lease.expired': () => lease.expired,
+};
+
+checkWholeTable<unknown, LeaseEvent>(
+  'lease',
+  leaseMachine,
+  leasesInEveryState(),
+  leaseRows,
+  `
+event            | assigning | running | ending | ended
+lease.assigned   | running   | -       | -      | -
+lease.abandoned  | ended     | -       | -      | -
+lease.concluded  | -         | ended   | ended  | -
+lease.aborted    | -         | ending  | -      | -
+lease.workerLost | -         | -       | ended  | -
+lease.expired    | -         | -       | ended  | -
+`,
+  true,
+);
+
+test('the table of transitions that leases follow is that of their machine', (t) => {
+  for (const [phase, snapshot] of Object.entries(leasesInEveryState())) {
+    for (const event of Object.values(lease)) {
+      const to = leaseTransitions[phase as LeasePhase][event.type];
+      t.is(to, snapshot.can(event) ? leaseAfter(snapshot, event).value : undefined, `${phase} ${event.type}`);
+    }
+  }
+});
+
+test('a machine that needs more than a table is not made one', (t) => {
+  t.throws(() => transitionTable(workerMachine), { message: /^worker: / });
+  t.throws(() => transitionTable(healthMachine), { message: /^health: well needs more than a table/ });
+  t.throws(() => transitionTable(providerMachine), { message: /^provider: / });
+});

@@ -2,7 +2,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Deadlines } from '../deadlines.ts';
 import type { EventBus } from '../eventBus.ts';
-import type { Workers } from '../fleet/index.ts';
+import type { WorkerAdmin } from '../fleet/index.ts';
 
 const dayMs = 86_400_000;
 const lookEveryMs = 3_600_000;
@@ -20,7 +20,7 @@ const sliceSize = 100;
 export class WorkerRetention {
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
-  readonly #workers: Workers;
+  readonly #workers: WorkerAdmin;
   readonly #bus: EventBus;
   readonly #logger: Logger;
   #unfollow = (): void => {};
@@ -30,7 +30,7 @@ export class WorkerRetention {
   constructor(options: {
     clock: Clock;
     deadlines: Deadlines;
-    workers: Workers;
+    workers: WorkerAdmin;
     bus: EventBus;
     logger: Logger;
   }) {

@@ -1,34 +1,15 @@
-import { createActor } from 'xstate';
+import { type ActorOptions, createActor } from 'xstate';
 import type { HealthEvent } from '../../../machines/events.ts';
+import { type HealthLife, isOfModel } from '../../../machines/healthLife.ts';
 import { healthMachine } from '../../../machines/healthMachine.ts';
 import type { Clock, Random } from '../../domain/clock.ts';
-import { brief, type Failure, type Fault, faults, isPassing } from '../../domain/failure.ts';
+import { type Failure, type Fault, faults, isPassing } from '../../domain/failure.ts';
+import type { LeaseRef } from '../../domain/job.ts';
 import type { Refusal } from '../../domain/worker.ts';
 import type { Deadline, Deadlines } from '../deadlines.ts';
 import { type EventBus, pathOf } from '../eventBus.ts';
-import { type Inspector, inspectOption } from '../observe/index.ts';
 import type { Lease } from './leases.ts';
 
-/** For how long a worker is passed over, and how many failures in a row it takes. */
-interface Patience {
-  /** The first time; twice as long after each that follows. */
-  firstMs: number;
-  mostMs: number;
-  enough: number;
-  /** Whether the fault is that of one model; else of all at the provider. */
-  isOfModel: boolean;
-}
-
-/** Jobs wait for a server that is down, so it is asked again soon; a key is mended by people. */
-const patience: Record<Fault, Patience> = {
-  unreachable: { firstMs: 1_000, mostMs: 60_000, enough: 1, isOfModel: false },
-  loading: { firstMs: 1_000, mostMs: 60_000, enough: 1, isOfModel: true },
-  refused: { firstMs: 60_000, mostMs: 3_600_000, enough: 1, isOfModel: false },
-  missing: { firstMs: 10_000, mostMs: 600_000, enough: 1, isOfModel: true },
-  failing: { firstMs: 1_000, mostMs: 60_000, enough: 3, isOfModel: true },
-};
-/** A refused key is tried at a time that people can wait for; the others spread, so that workers do not ask as one. */
-const jitterShare = 0.25;
 /** Entries of one worker. Clients name models as they like; the oldest is forgotten. */
 const entriesMax = 200;
 
@@ -45,10 +26,6 @@ type HealthActor = ReturnType<typeof createActor<typeof healthMachine>>;
 interface Entry {
   readonly actor: HealthActor;
   due: Deadline | null;
-  /** Monotonic ms since which it is passed over: jobs that were sent before say nothing new. */
-  since: number;
-  /** The job of the trial under way. */
-  trial: Lease | null;
 }
 
 /** What a lease says of its worker's health. */
@@ -61,7 +38,8 @@ export class Health {
   readonly #random: Random;
   readonly #deadlines: Deadlines;
   readonly #bus: EventBus;
-  readonly #inspector: Inspector | null;
+  /** How the actor of a fault is observed. */
+  readonly #inspect: (id: string) => Pick<ActorOptions<typeof healthMachine>, 'inspect'>;
   /** Called when a trial is due. */
   readonly #onDue: () => void;
   readonly #entries = new Map<string, Entry>();
@@ -72,7 +50,7 @@ export class Health {
     random: Random;
     deadlines: Deadlines;
     bus: EventBus;
-    inspector: Inspector | null;
+    inspect: (id: string) => Pick<ActorOptions<typeof healthMachine>, 'inspect'>;
     onDue: () => void;
   }) {
     this.#workerId = options.workerId;
@@ -80,7 +58,7 @@ export class Health {
     this.#random = options.random;
     this.#deadlines = options.deadlines;
     this.#bus = options.bus;
-    this.#inspector = options.inspector;
+    this.#inspect = options.inspect;
     this.#onDue = options.onDue;
   }
 
@@ -88,19 +66,20 @@ export class Health {
   failed(lease: Lease, fault: Fault, failure: Failure): Refusal | null {
     const key = keyOf(lease, fault);
     const entry = this.#entries.get(key) ?? this.#add(key, lease, fault);
-    if (isIn(entry, 'aside') || (!isIn(entry, 'well') && lease.assignedAt < entry.since)) return null;
-    const { firstMs, mostMs, enough } = patience[fault];
     const at = this.#clock.now();
-    const { inRow } = contextOf(entry);
-    const forMs = Math.min(firstMs * 2 ** Math.min(inRow + 1 - enough, 20), mostMs);
-    const share = fault === 'refused' ? 0 : jitterShare * this.#random.next();
-    const until = at + Math.ceil(forMs * (1 - share));
-    this.#send(entry, { type: 'health.failed', at, failure: brief(failure), enough, until });
-    if (!isIn(entry, 'aside')) return null;
-    entry.since = this.#clock.monotonic();
-    entry.trial = null;
+    const monotonic = this.#clock.monotonic();
+    const isChanged = this.#send(entry, {
+      type: 'health.failed',
+      at,
+      monotonic,
+      began: lease.assignedAt,
+      failure,
+      jitter: this.#random.next(),
+    });
+    const { until } = lifeOf(entry);
+    if (!isChanged || until === null) return null;
     this.#deadlines.clear(entry.due);
-    entry.due = this.#deadlines.set(entry.since + until - at, () => {
+    entry.due = this.#deadlines.set(monotonic + until - at, () => {
       this.#send(entry, { type: 'health.due', at: this.#clock.now() });
       this.#onDue();
     });
@@ -115,7 +94,7 @@ export class Health {
   #succeed(lease: OfLease, ended: readonly Fault[]): boolean {
     let isChanged = false;
     for (const [key, entry] of this.#of(lease)) {
-      if (!ended.includes(contextOf(entry).fault)) continue;
+      if (!ended.includes(lifeOf(entry).fault)) continue;
       isChanged ||= !isIn(entry, 'well');
       this.#send(entry, { type: 'health.succeeded', at: this.#clock.now() });
       this.#drop(key, entry);
@@ -135,10 +114,8 @@ export class Health {
   sent(lease: Lease): boolean {
     let isTrial = false;
     for (const [, entry] of this.#of(lease)) {
-      if (!isIn(entry, 'due')) continue;
-      this.#send(entry, { type: 'health.trialSent', at: this.#clock.now() });
-      entry.trial = lease;
-      isTrial = true;
+      if (this.#send(entry, { type: 'health.trialSent', at: this.#clock.now(), ...refOf(lease) }))
+        isTrial = true;
     }
     return isTrial;
   }
@@ -147,21 +124,19 @@ export class Health {
   returned(lease: Lease): boolean {
     let wasTrial = false;
     for (const [, entry] of this.#of(lease)) {
-      if (entry.trial !== lease) continue;
-      entry.trial = null;
-      this.#send(entry, { type: 'health.trialReturned', at: this.#clock.now() });
-      wasTrial = true;
+      if (this.#send(entry, { type: 'health.trialReturned', at: this.#clock.now(), ...refOf(lease) }))
+        wasTrial = true;
     }
     return wasTrial;
   }
 
-  /** How the worker stands for a job of this provider and model. */
+  /** Whether the worker may take a job of this provider and model. */
   standing(provider: string, model: string | null): Standing {
     if (this.#entries.size === 0) return 'well';
     let standing: Standing = 'well';
     for (const [, entry] of this.#of({ provider, model })) {
       if (isPassedOver(entry)) {
-        if (isPassing(contextOf(entry).fault)) return 'waits';
+        if (isPassing(lifeOf(entry).fault)) return 'waits';
         standing = 'refused';
       } else if (standing === 'well' && isIn(entry, 'due')) {
         standing = 'due';
@@ -172,7 +147,7 @@ export class Health {
 
   /** Epoch ms of the next trial for such a job; null when it is not known or nothing is waited for. */
   until(provider: string, model: string | null): number | null {
-    const times = [...this.#of({ provider, model })].map(([, entry]) => contextOf(entry).until ?? 0);
+    const times = [...this.#of({ provider, model })].map(([, entry]) => lifeOf(entry).until ?? 0);
     const last = Math.max(0, ...times);
     return last === 0 ? null : last;
   }
@@ -182,7 +157,7 @@ export class Health {
     return [...this.#of({ provider, model })].flatMap(([, entry]) => refusalOf(entry) ?? []);
   }
 
-  /** The worker says anew what models it has, so it reached its servers. @returns whether anything was held against it. */
+  /** The worker says again what models it has, so it reached its servers. @returns whether anything was held against it. */
   serverReached(): boolean {
     return this.#endThose(({ fault }) => fault !== 'refused');
   }
@@ -208,10 +183,10 @@ export class Health {
     }
   }
 
-  #endThose(isMeant: (life: ReturnType<typeof contextOf>) => boolean): boolean {
+  #endThose(isMeant: (life: HealthLife) => boolean): boolean {
     let isChanged = false;
     for (const [key, entry] of [...this.#entries]) {
-      if (!isMeant(contextOf(entry))) continue;
+      if (!isMeant(lifeOf(entry))) continue;
       isChanged ||= !isIn(entry, 'well');
       this.#drop(key, entry);
     }
@@ -236,15 +211,15 @@ export class Health {
     const input = {
       workerId: this.#workerId,
       provider,
-      model: patience[fault].isOfModel ? model : null,
+      model: isOfModel(fault) ? model : null,
       fault,
       at: this.#clock.now(),
     };
     const actor = createActor(healthMachine, {
       input,
-      ...inspectOption(this.#inspector, 'health', this.#idOf(input)),
+      ...this.#inspect(this.#idOf(input)),
     }).start();
-    const entry: Entry = { actor, due: null, since: 0, trial: null };
+    const entry: Entry = { actor, due: null };
     this.#entries.set(key, entry);
     return entry;
   }
@@ -255,11 +230,15 @@ export class Health {
     this.#entries.delete(key);
   }
 
-  #send({ actor }: Entry, event: HealthEvent): void {
-    const before = actor.getSnapshot().value;
+  /** @returns whether its state accepted the event. */
+  #send({ actor }: Entry, event: HealthEvent): boolean {
+    const before = actor.getSnapshot();
     actor.send(event);
-    const { value: after, context } = actor.getSnapshot();
-    this.#bus.handled('health', this.#idOf(context), { before, after, event: event.type, at: event.at });
+    const now = actor.getSnapshot();
+    if (now === before) return false;
+    const change = { before: before.value, after: now.value, event: event.type, at: event.at };
+    this.#bus.handled('health', this.#idOf(now.context), change);
+    return true;
   }
 
   #idOf({ provider, model, fault }: { provider: string; model: string | null; fault: Fault }): string {
@@ -268,14 +247,18 @@ export class Health {
 }
 
 function keyOf({ provider, model }: OfLease, fault: Fault): string {
-  return patience[fault].isOfModel ? JSON.stringify([fault, provider, model]) : `${fault} ${provider}`;
+  return isOfModel(fault) ? JSON.stringify([fault, provider, model]) : `${fault} ${provider}`;
 }
 
-function contextOf({ actor }: Entry) {
+function refOf({ jobId, lease }: Lease): LeaseRef {
+  return { jobId, lease };
+}
+
+function lifeOf({ actor }: Entry): HealthLife {
   return actor.getSnapshot().context;
 }
 
-function isIn({ actor }: Entry, state: 'well' | 'aside' | 'due' | 'trying'): boolean {
+function isIn({ actor }: Entry, state: 'well' | 'due'): boolean {
   return actor.getSnapshot().value === state;
 }
 
@@ -285,7 +268,7 @@ function isPassedOver({ actor }: Entry): boolean {
 
 /** null while it is well. */
 function refusalOf(entry: Entry): Refusal | null {
-  const { provider, model, fault, failure, at, until, inRow } = contextOf(entry);
+  const { provider, model, fault, failure, at, until, inRow } = lifeOf(entry);
   if (failure === null || isIn(entry, 'well')) return null;
   return { provider, model, fault, failure, at, until, inRow };
 }

@@ -1,4 +1,4 @@
-import type { JobEvent } from '../../../machines/events.ts';
+import type { JobEvent, LeaseEvent } from '../../../machines/events.ts';
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { isPassing } from '../../domain/failure.ts';
@@ -12,6 +12,7 @@ import type { Providers } from '../limits/index.ts';
 import type { Lease, Leases } from './leases.ts';
 import { heartbeatMs, staleMs } from './pulse.ts';
 import { toWireLease } from './workerSession.ts';
+import type { WorkerSignals } from './workerSignals.ts';
 import type { Workers } from './workers.ts';
 
 /** A change that the store refused is tried again after this; the worker keeps its result until it is acked. */
@@ -29,9 +30,10 @@ export class LeaseKeeper {
   readonly #leases: Leases;
   readonly #host: JobHost;
   readonly #workers: Workers;
+  readonly #signals: WorkerSignals;
   readonly #providers: Providers;
   /** What an attempt costs that ends without its worker's word. */
-  readonly #costUntold: (job: JobRecord) => Cost;
+  readonly #costUnreported: (job: JobRecord) => Cost;
   readonly #logger: Logger;
   /** Called when a slot has become free. */
   readonly #onFree: () => void;
@@ -44,8 +46,9 @@ export class LeaseKeeper {
     leases: Leases;
     host: JobHost;
     workers: Workers;
+    signals: WorkerSignals;
     providers: Providers;
-    costUntold: (job: JobRecord) => Cost;
+    costUnreported: (job: JobRecord) => Cost;
     logger: Logger;
     onFree: () => void;
   }) {
@@ -55,8 +58,9 @@ export class LeaseKeeper {
     this.#leases = options.leases;
     this.#host = options.host;
     this.#workers = options.workers;
+    this.#signals = options.signals;
     this.#providers = options.providers;
-    this.#costUntold = options.costUntold;
+    this.#costUnreported = options.costUnreported;
     this.#logger = options.logger;
     this.#onFree = options.onFree;
   }
@@ -68,14 +72,14 @@ export class LeaseKeeper {
 
   /** Take a slot for an assignment whose commit is about to be made. */
   reserve(job: JobRecord, place: Place): Lease {
-    const lease = this.#add(job, job.life.lease + 1, place, this.timeoutMs(job), 'assigning');
-    this.#workers.sent(lease);
+    const lease = this.#add(job, job.life.lease + 1, place, this.timeoutMs(job));
+    this.#signals.sent(lease);
     return lease;
   }
 
   /** The commit of the assignment has failed. */
   unreserve(lease: Lease): void {
-    this.#drop(lease);
+    this.#drop(lease, 'lease.abandoned');
   }
 
   /** Take up the lease of a job that was running when the coordinator stopped, with fresh grace. */
@@ -86,7 +90,8 @@ export class LeaseKeeper {
     // The wall clock may have been set back since.
     const ranMs = Math.max(0, this.#clock.now() - attempt.startedAt);
     const leftMs = timeoutMs === 0 ? 0 : Math.max(1, timeoutMs - ranMs);
-    const lease = this.#add(job, job.life.lease, attempt, leftMs, 'running');
+    const lease = this.#add(job, job.life.lease, attempt, leftMs);
+    this.#leases.take(lease, 'lease.assigned');
     this.#watch(lease);
   }
 
@@ -111,7 +116,7 @@ export class LeaseKeeper {
     if (event?.type === 'job.assigned' || event?.type === 'job.workerReturned') {
       const lease = this.#leases.get({ jobId: after.id, lease: after.life.lease });
       if (lease === undefined) return;
-      lease.phase = 'running';
+      this.#leases.take(lease, 'lease.assigned');
       this.#watch(lease);
     } else if (
       before !== null &&
@@ -126,24 +131,24 @@ export class LeaseKeeper {
   #end(lease: Lease, { event, effects }: Committed): void {
     if (event?.type === 'job.completed') {
       this.#providers.completed(lease, this.#clock.monotonic() - lease.assignedAt);
-      this.#workers.succeeded(lease);
+      this.#signals.succeeded(lease);
     }
     if (event?.type === 'job.attemptFailed') this.#failed(lease, event);
     const abort = effects.find((effect) => effect.type === 'abortWorker');
     const session = this.#workers.session(lease.workerId);
     if (abort !== undefined && session !== null) {
       session.send({ type: 'abort', ...toWireLease(lease), reason: abort.reason });
-      this.#leases.end(lease);
+      this.#leases.take(lease, 'lease.aborted');
       this.#watch(lease);
       return;
     }
-    this.#drop(lease);
+    this.#drop(lease, 'lease.concluded');
   }
 
   /** What a failure says goes to its worker first, and to the provider unless it says nothing of that. */
   #failed(lease: Lease, { error, fault, retryAfterMs = null }: AttemptFailed): void {
-    if (fault !== null) this.#workers.failed(lease, fault, error);
-    else if (error.class !== 'rate_limited') this.#workers.succeeded(lease);
+    if (fault !== null) this.#signals.failed(lease, fault, error);
+    else if (error.class !== 'rate_limited') this.#signals.succeeded(lease);
     if (!isPassing(fault)) this.#providers.failed(lease, { ...error, retryAfterMs }, fault);
   }
 
@@ -151,7 +156,7 @@ export class LeaseKeeper {
   failRevoked(workerId: string): void {
     for (const { jobId, lease, phase } of this.#leases.ofWorker(workerId)) {
       if (phase === 'ending') continue;
-      this.#tryUntold(jobId, { type: 'job.keyRevoked', at: this.#clock.now(), lease });
+      this.#tryUnreported(jobId, { type: 'job.keyRevoked', at: this.#clock.now(), lease });
     }
   }
 
@@ -175,7 +180,7 @@ export class LeaseKeeper {
       lease.beatAt = now;
       lease.beatWall = wall;
       alive.add(lease);
-      this.#tell(lease, { type: 'job.workerReturned', at: wall, lease: lease.lease }, 'running.stuck');
+      this.#notify(lease, { type: 'job.workerReturned', at: wall, lease: lease.lease }, 'running.stuck');
     }
     for (const lease of this.#leases.ofWorker(workerId)) {
       if (lease.phase !== 'running' || alive.has(lease) || lease.graceFrom > now - graceMs) continue;
@@ -187,9 +192,9 @@ export class LeaseKeeper {
   /** The worker's connection is gone: its jobs are stuck, and slots that only waited for its word are free. */
   workerLost(workerId: string): void {
     for (const lease of this.#leases.ofWorker(workerId)) {
-      if (lease.phase === 'ending') this.#drop(lease);
+      if (lease.phase === 'ending') this.#drop(lease, 'lease.workerLost');
       else
-        this.#tell(
+        this.#notify(
           lease,
           { type: 'job.workerLost', at: this.#clock.now(), lease: lease.lease },
           'running.active',
@@ -200,7 +205,7 @@ export class LeaseKeeper {
   /** A worker has drained and gone, and nothing was left with it: what it still has here had not reached it. */
   workerLeft(workerId: string): void {
     for (const lease of this.#leases.ofWorker(workerId)) {
-      if (lease.phase === 'ending') this.#drop(lease);
+      if (lease.phase === 'ending') this.#drop(lease, 'lease.workerLost');
       else this.undelivered(lease);
     }
   }
@@ -208,7 +213,7 @@ export class LeaseKeeper {
   /** The worker has said its last word on a lease: if it was only waited for, its slot is free. */
   letGo(ref: LeaseRef, workerId: string): void {
     const lease = this.#leases.get(ref);
-    if (lease?.phase === 'ending' && lease.workerId === workerId) this.#drop(lease);
+    if (lease?.phase === 'ending' && lease.workerId === workerId) this.#drop(lease, 'lease.concluded');
   }
 
   /** The assignment was committed and its worker is gone before it could be sent: nothing ran, nothing is burnt. */
@@ -216,15 +221,9 @@ export class LeaseKeeper {
     this.#try(ref.jobId, { type: 'job.released', at: this.#clock.now(), lease: ref.lease });
   }
 
-  #add(
-    job: JobRecord,
-    lease: number,
-    { workerId, provider, model }: Place,
-    timeoutMs: number,
-    phase: Lease['phase'],
-  ): Lease {
+  #add(job: JobRecord, lease: number, { workerId, provider, model }: Place, timeoutMs: number): Lease {
     const now = this.#clock.monotonic();
-    const added: Lease = {
+    return this.#leases.add({
       jobId: job.id,
       lease,
       workerId,
@@ -237,18 +236,16 @@ export class LeaseKeeper {
       hasStreamed: false,
       timeoutAt: timeoutMs === 0 ? null : now + timeoutMs,
       timeoutMs: this.timeoutMs(job),
-      phase,
-    };
-    this.#leases.add(added);
-    return added;
+    });
   }
 
-  #drop(lease: Lease): void {
+  /** The slot is free, unless the phase of the lease does not accept that. */
+  #drop(lease: Lease, event: LeaseEvent['type']): void {
+    if (!this.#leases.take(lease, event)) return;
     this.#deadlines.clear(this.#watched.get(lease) ?? null);
     this.#watched.delete(lease);
-    this.#leases.remove(lease);
     this.#providers.returned(lease);
-    this.#workers.returned(lease);
+    this.#signals.returned(lease);
     this.#onFree();
   }
 
@@ -272,10 +269,10 @@ export class LeaseKeeper {
   #expire(lease: Lease): void {
     const now = this.#clock.monotonic();
     if (lease.phase === 'ending') {
-      this.#drop(lease);
+      this.#drop(lease, 'lease.expired');
     } else if (this.#timeoutAt(lease) <= now) {
       const { timeoutMs } = lease;
-      this.#tryUntold(lease.jobId, {
+      this.#tryUnreported(lease.jobId, {
         type: 'job.timedOut',
         at: this.#clock.now(),
         lease: lease.lease,
@@ -305,7 +302,7 @@ export class LeaseKeeper {
       'lease taken back',
     );
     const { maxReaps } = this.#config().jobs;
-    this.#tryUntold(lease.jobId, {
+    this.#tryUnreported(lease.jobId, {
       type: 'job.reaped',
       at: this.#clock.now(),
       lease: lease.lease,
@@ -315,15 +312,15 @@ export class LeaseKeeper {
   }
 
   /** Send an event only to a job that is in `state`, which the live actor knows: most heartbeats change nothing. */
-  #tell(lease: Lease, event: JobEvent, state: 'running.active' | 'running.stuck'): void {
+  #notify(lease: Lease, event: JobEvent, state: 'running.active' | 'running.stuck'): void {
     if (this.#host.liveState(lease.jobId) === state || this.#host.liveState(lease.jobId) === null) {
       this.#try(lease.jobId, event);
     }
   }
 
   /** Apply an event that ends an attempt of which its worker has said nothing. */
-  #tryUntold(jobId: string, event: JobEvent): void {
-    this.#try(jobId, event, (job) => ({ ...event, cost: this.#costUntold(job) }));
+  #tryUnreported(jobId: string, event: JobEvent): void {
+    this.#try(jobId, event, (job) => ({ ...event, cost: this.#costUnreported(job) }));
   }
 
   /** Apply an event that nobody waits for; when the store refuses it, again a little later. */

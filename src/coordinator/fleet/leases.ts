@@ -1,10 +1,11 @@
+import type { LeaseEvent } from '../../../machines/events.ts';
+import { leaseTransitions } from '../../../machines/leaseMachine.ts';
 import type { LeaseRef } from '../../domain/job.ts';
 
-/**
- * One slot taken on one worker. `assigning`: its commit is under way; `running`: the worker has it; `ending`: the job
- * has ended without the worker's word (cancelled, timed out) and the slot stays taken until that word, the worker's
- * disconnect, or two heartbeat intervals.
- */
+/** A state of the lease machine. */
+export type LeasePhase = keyof typeof leaseTransitions;
+
+/** One slot taken on one worker. */
 export interface Lease extends LeaseRef {
   readonly workerId: string;
   readonly provider: string;
@@ -21,31 +22,63 @@ export interface Lease extends LeaseRef {
   /** Monotonic ms when the job's timeout passes; null for none. */
   readonly timeoutAt: number | null;
   readonly timeoutMs: number;
-  phase: 'assigning' | 'running' | 'ending';
+  readonly phase: LeasePhase;
 }
+
+/** A lease of the table, whose phase only the table changes. */
+type Kept = { -readonly [Key in keyof Lease]: Lease[Key] };
+
+/** Shows how a phase has changed; `from` is null for a new lease. Called once a change, so be quick. */
+export type LeaseObserver = (
+  lease: Lease,
+  from: LeasePhase | null,
+  event: LeaseEvent['type'] | 'lease.reserved',
+) => void;
 
 /**
  * Every lease that takes a slot: who holds how many, and how many a provider has. A slot is exactly an entry of this
- * table, so none can leak: whatever ends a lease removes the entry.
+ * table, so none can leak: whatever ends a lease removes the entry. The lease machine says which phase follows.
  */
 export class Leases {
   /** The lease that each job is on; there is one at most. */
-  readonly #byJob = new Map<string, Lease>();
+  readonly #byJob = new Map<string, Kept>();
   /** Those that are ending, by number within their job: it may have gone on with others. */
-  readonly #ending = new Map<string, Map<number, Lease>>();
-  readonly #byWorker = new Map<string, Set<Lease>>();
+  readonly #ending = new Map<string, Map<number, Kept>>();
+  readonly #byWorker = new Map<string, Set<Kept>>();
   readonly #byProvider = new Map<string, number>();
+  readonly #observe: LeaseObserver;
 
-  add(lease: Lease): void {
+  constructor(observe: LeaseObserver) {
+    this.#observe = observe;
+  }
+
+  /** Take a slot. */
+  add(given: Omit<Lease, 'phase'>): Lease {
+    const lease: Kept = { ...given, phase: 'assigning' };
     this.#byJob.set(lease.jobId, lease);
     const held = this.#byWorker.get(lease.workerId) ?? new Set();
     this.#byWorker.set(lease.workerId, held.add(lease));
     this.#byProvider.set(lease.provider, this.ofProvider(lease.provider) + 1);
+    this.#observe(lease, null, 'lease.reserved');
+    return lease;
   }
 
-  remove(lease: Lease): void {
+  /** Something happened to a lease. @returns whether it is in the table and its phase accepts that; if not, nothing changes. */
+  take(given: Lease, event: LeaseEvent['type']): boolean {
+    const lease = this.#get(given);
+    const from = given.phase;
+    const to = leaseTransitions[from][event];
+    // An assignment that could not be committed leaves its number to the next one.
+    if (lease !== given || lease === undefined || to === undefined) return false;
+    if (to === 'ended') this.#remove(lease);
+    if (to === 'ending') this.#setEnding(lease);
+    lease.phase = to;
+    this.#observe(lease, from, event);
+    return true;
+  }
+
+  #remove(lease: Kept): void {
     const { jobId, workerId, provider } = lease;
-    if (this.get(lease) !== lease) return;
     const ending = this.#ending.get(jobId);
     if (this.#byJob.get(jobId) === lease) this.#byJob.delete(jobId);
     else if (ending?.delete(lease.lease) && ending.size === 0) this.#ending.delete(jobId);
@@ -57,17 +90,19 @@ export class Leases {
     else this.#byProvider.delete(provider);
   }
 
-  /** The job has ended, the worker has not said so yet. */
-  end(lease: Lease): void {
+  #setEnding(lease: Kept): void {
     const { jobId } = lease;
-    lease.phase = 'ending';
     if (this.#byJob.get(jobId) !== lease) return;
     this.#byJob.delete(jobId);
-    const ending = this.#ending.get(jobId) ?? new Map<number, Lease>();
+    const ending = this.#ending.get(jobId) ?? new Map<number, Kept>();
     this.#ending.set(jobId, ending.set(lease.lease, lease));
   }
 
-  get({ jobId, lease }: LeaseRef): Lease | undefined {
+  get(ref: LeaseRef): Lease | undefined {
+    return this.#get(ref);
+  }
+
+  #get({ jobId, lease }: LeaseRef): Kept | undefined {
     const running = this.#byJob.get(jobId);
     return running?.lease === lease ? running : this.#ending.get(jobId)?.get(lease);
   }
@@ -89,6 +124,11 @@ export class Leases {
   /** Requests under way at a provider, over all workers. */
   ofProvider(provider: string): number {
     return this.#byProvider.get(provider) ?? 0;
+  }
+
+  /** The phase of each lease. */
+  phases(): LeasePhase[] {
+    return [...this.all()].map(({ phase }) => phase);
   }
 
   *all(): Generator<Lease> {

@@ -2,7 +2,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { closeCodes } from '../../domain/workerProtocol.ts';
 import type { Deadline, Deadlines } from '../deadlines.ts';
 import type { WorkerSession } from './workerSession.ts';
-import type { Workers } from './workers.ts';
+import type { WorkerSignals } from './workerSignals.ts';
 
 /** In heartbeat intervals after the last frame: no new work, and taken for gone. */
 const lateAfter = 1.5;
@@ -12,17 +12,17 @@ const goneAfter = 2.5;
 export class Liveness {
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
-  readonly #workers: Workers;
+  readonly #signals: WorkerSignals;
   readonly #watched = new Map<WorkerSession, Deadline>();
 
   constructor(options: {
     clock: Clock;
     deadlines: Deadlines;
-    workers: Workers;
+    signals: WorkerSignals;
   }) {
     this.#clock = options.clock;
     this.#deadlines = options.deadlines;
-    this.#workers = options.workers;
+    this.#signals = options.signals;
   }
 
   /** @param onGone called when it has been silent for too long; it is closed then. */
@@ -36,7 +36,7 @@ export class Liveness {
     this.#watched.delete(session);
   }
 
-  /** The coordinator itself stood still: whatever was sent meanwhile is still in the sockets. */
+  /** This process stalled: what was sent meanwhile is still in the sockets. */
   refreshAll(): void {
     for (const session of this.#watched.keys()) session.heardAt = this.#clock.monotonic();
   }
@@ -65,7 +65,7 @@ export class Liveness {
       return;
     }
     if (this.#isSilent(session, lateAfter)) {
-      this.#workers.tell(session.workerId, { type: 'worker.late', at: this.#clock.now() });
+      this.#signals.noticed(session.workerId, { type: 'worker.late', at: this.#clock.now() });
     }
     this.#arm(session, onGone);
   }

@@ -4,16 +4,14 @@ import type { Clock } from '../../domain/clock.ts';
 import type { LeaseRef } from '../../domain/job.ts';
 import type { KeyBounds } from '../../domain/key.ts';
 import { iso } from '../../domain/wire/iso.ts';
-import type { WorkerHello, WorkerKey } from '../../domain/worker.ts';
+import type { WorkerHello, WorkerKey, WorkerOwner } from '../../domain/worker.ts';
 import { closeCodes, refusalCodes } from '../../domain/workerProtocol.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Audit } from '../audit.ts';
 import type { Deadlines } from '../deadlines.ts';
-import type { Dispatcher } from '../dispatch/index.ts';
 import type { EventBus } from '../eventBus.ts';
 import type { Outcome, Outcomes } from '../jobs/index.ts';
 import type { Providers } from '../limits/index.ts';
-import type { Supervisor } from '../supervisor.ts';
 import { boundedModels } from './boundedWorker.ts';
 import { misfitOf } from './keyFit.ts';
 import type { LeaseKeeper } from './leaseKeeper.ts';
@@ -21,7 +19,9 @@ import type { Leases } from './leases.ts';
 import type { Liveness } from './liveness.ts';
 import { heartbeatMs } from './pulse.ts';
 import type { RefusedWorkers } from './refusedWorkers.ts';
+import type { Registration } from './registration.ts';
 import { toWireLease, type WorkerLink, WorkerSession } from './workerSession.ts';
+import type { WorkerSignals } from './workerSignals.ts';
 import type { Workers } from './workers.ts';
 
 /** While the store refuses writes a worker's word is kept here and tried again; the worker keeps it too. */
@@ -30,20 +30,36 @@ const storeRetryMs = 500;
 const graceIntervals = 2;
 
 /** `last_heartbeat_at` is exact to this, as long as frames come in time. */
-const tellEveryMs = 1_000;
+const noticeEveryMs = 1_000;
+
+/** Who decides when jobs are assigned, as far as connections need it. */
+interface Assigner {
+  /** Something has changed that may let a job start. */
+  workArrived(): void;
+  /** Call `listener` whenever a slot has become free. The returned function ends it. */
+  onSlotFreed(listener: () => void): () => void;
+}
+
+/** Who assigns jobs, as far as connections need it. */
+interface Sparer {
+  /** Leave jobs alone for a moment: their worker may be about to deliver their results. */
+  spare(jobIds: readonly string[]): void;
+}
 
 export interface ConnectionParts {
   config: () => Config;
   clock: Clock;
   deadlines: Deadlines;
   workers: Workers;
+  registration: Registration;
+  signals: WorkerSignals;
   keeper: LeaseKeeper;
   outcomes: Outcomes;
   leases: Leases;
   providers: Providers;
   liveness: Liveness;
-  dispatcher: Dispatcher;
-  supervisor: Supervisor;
+  dispatcher: Sparer;
+  supervisor: Assigner;
   bus: EventBus;
   audit: Audit;
   refusedWorkers: RefusedWorkers;
@@ -56,8 +72,8 @@ export class WorkerConnection {
   readonly #session: WorkerSession;
   /** Who connected, and from where: for the audit log. */
   readonly #by: Doer;
-  /** Monotonic ms when the worker's actor last heard of a frame. */
-  #toldAt = Number.NEGATIVE_INFINITY;
+  /** Monotonic ms when the worker's actor last got an event for a frame. */
+  #noticedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ConnectionParts, link: WorkerLink, key: WorkerKey, by: Doer = nobody) {
     this.#parts = parts;
@@ -75,51 +91,41 @@ export class WorkerConnection {
   }
 
   /**
-   * The first frame: register, take up what still runs, tell what is lost, welcome.
+   * The first frame: register, take up what still runs, and answer what is lost.
    * @param free providers that the worker says charge nothing.
    * @throws StoreUnavailable when the registration could not be made durable.
    */
   async hello(said: WorkerHello, running: readonly LeaseRef[], free: readonly string[] = []): Promise<void> {
-    const { workers, keeper, liveness, dispatcher, supervisor, refusedWorkers, config, clock, logger } =
-      this.#parts;
+    const { registration, refusedWorkers } = this.#parts;
     const session = this.#session;
     session.free = new Set(free);
-    const misfit = misfitOf(said, session.key.bounds);
-    if (misfit !== null) {
-      this.#notAllowed(said.name, misfit);
-      return;
-    }
+    if (!this.#isAllowed(said)) return;
     const hello = { ...said, models: boundedModels(said.models, said.providers) };
-    const joined = await workers.join(hello, session);
+    const joined = await registration.join(hello, session);
     if (joined.kind === 'nameTaken') {
       session.close(closeCodes.nameTaken, `a live worker is called ${hello.name}; choose another name`);
       return;
     }
     if (joined.kind === 'nameTakenByKey') {
-      logger.warn(
-        { name: hello.name, key_id: session.key.keyId, owner_key_id: joined.owner.keyId },
-        'a worker said a name that belongs to another key and is refused; svc workers forget frees the name',
-      );
-      const { keyId: ownerId } = joined.owner;
-      refusedWorkers.add(this.#by.address, hello.name, 'its name belongs to another key');
-      this.#audit(hello.name, { code: refusalCodes.nameTakenByKey, owner_key_id: ownerId });
-      this.#refuse(closeCodes.nameTaken, refusalCodes.nameTakenByKey, nameOfAnother(hello.name));
+      this.#nameTakenByKey(hello.name, joined.owner);
       return;
     }
-    const workerId = joined.id;
     refusedWorkers.joined(hello.name);
-    session.registered(workerId);
+    session.registered(joined.id);
     // The socket may have ended while the registration was made durable.
     if (session.isClosed) {
-      workers.leave(session);
+      registration.leave(session);
       return;
     }
-    // The key may be bound otherwise since.
-    const misfitNow = misfitOf(hello, session.key.bounds);
-    if (misfitNow !== null) {
-      this.#notAllowed(hello.name, misfitNow);
-      return;
-    }
+    // The bounds of the key may be others since.
+    if (this.#isAllowed(hello)) this.#welcome(hello, running);
+  }
+
+  /** It is registered: answer what is lost of what it runs, and give it work. */
+  #welcome({ name, providers, concurrency }: WorkerHello, running: readonly LeaseRef[]): void {
+    const { workers, keeper, liveness, dispatcher, supervisor, config, clock, logger } = this.#parts;
+    const session = this.#session;
+    const { workerId } = this;
     const lost = keeper.heartbeat(workerId, running, 0);
     const life = workers.life(workerId);
     session.beatMs = heartbeatMs(config().jobs);
@@ -127,12 +133,12 @@ export class WorkerConnection {
       type: 'welcome',
       worker_id: workerId,
       paused: life?.paused ?? false,
-      concurrency: life?.concurrency ?? hello.concurrency,
+      concurrency: life?.concurrency ?? concurrency,
       heartbeat_interval_seconds: session.beatMs / 1000,
       server_time: iso(clock.now()),
       lost: lost.map(toWireLease),
     });
-    logger.info({ worker_id: workerId, name: hello.name, providers: hello.providers }, 'worker connected');
+    logger.info({ worker_id: workerId, name, providers }, 'worker connected');
     session.heardAt = clock.monotonic();
     dispatcher.spare(lost.map(({ jobId }) => jobId));
     liveness.watch(session, () => this.lost(false));
@@ -141,26 +147,26 @@ export class WorkerConnection {
 
   /** Any frame came: the worker lives. */
   heard(): void {
-    const { clock, workers, supervisor } = this.#parts;
+    const { clock, workers, signals, supervisor } = this.#parts;
     const now = clock.monotonic();
     this.#session.heardAt = now;
     const wasLate = !workers.isAssignable(this.workerId);
-    // A busy worker sends thousands of frames a second; its actor need not hear of each.
-    if (!wasLate && now < this.#toldAt + tellEveryMs) return;
-    this.#toldAt = now;
-    workers.tell(this.workerId, { type: 'worker.heard', at: clock.now() });
+    // A busy worker sends thousands of frames a second; its actor need not get an event for each.
+    if (!wasLate && now < this.#noticedAt + noticeEveryMs) return;
+    this.#noticedAt = now;
+    signals.noticed(this.workerId, { type: 'worker.heard', at: clock.now() });
     if (wasLate && workers.isAssignable(this.workerId)) supervisor.workArrived();
   }
 
   heartbeat(running: readonly LeaseRef[], models: Record<string, string[]> | undefined): void {
-    const { keeper, workers, clock, supervisor } = this.#parts;
+    const { keeper, workers, signals, clock, supervisor } = this.#parts;
     const graceMs = graceIntervals * this.#session.beatMs;
     const lost = keeper.heartbeat(this.workerId, running, graceMs);
     const life = workers.life(this.workerId);
     // Of other providers than those of its hello it says nothing that counts.
     const served = models === undefined ? undefined : boundedModels(models, life?.providers ?? []);
     if (served !== undefined && JSON.stringify(served) !== JSON.stringify(life?.models)) {
-      workers.tell(this.workerId, { type: 'worker.modelsChanged', models: served, at: clock.now() });
+      signals.noticed(this.workerId, { type: 'worker.modelsChanged', models: served, at: clock.now() });
       supervisor.workArrived();
     }
     this.#session.send({ type: 'heartbeat_ack', lost: lost.map(toWireLease) });
@@ -172,8 +178,8 @@ export class WorkerConnection {
     try {
       // Not every worker says `begun`; one that has sent output need not.
       const hasStreamed = leases.get(ref)?.hasStreamed === true;
-      const told = hasStreamed ? { ...outcome, begun: true } : outcome;
-      const ack = await outcomes.conclude(this.#session, ref, told);
+      const known = hasStreamed ? { ...outcome, begun: true } : outcome;
+      const ack = await outcomes.conclude(this.#session, ref, known);
       this.#session.send({ type: 'ack', ...toWireLease(ref), ...ack });
     } catch (error) {
       logger.error({ job_id: ref.jobId, lease: ref.lease, err: error }, 'outcome not durable yet');
@@ -185,11 +191,14 @@ export class WorkerConnection {
 
   /** Output as it streams: shown, never stored. A chunk of a lease that is not this worker's is dropped. */
   chunk(ref: LeaseRef, seq: number, text: string): void {
-    const { leases, providers, workers, bus, clock } = this.#parts;
+    const { leases, providers, signals, bus, clock } = this.#parts;
     const lease = leases.get(ref);
     if (lease?.workerId !== this.workerId || lease.phase !== 'running') return;
-    if (!lease.hasStreamed) workers.streamed(lease);
-    providers.streamed(lease);
+    if (!lease.hasStreamed) {
+      lease.hasStreamed = true;
+      signals.streamed(lease);
+      providers.streamed(lease);
+    }
     bus.publish({ type: 'job.progress', at: clock.now(), ...ref, seq, text });
   }
 
@@ -204,14 +213,31 @@ export class WorkerConnection {
 
   /** Its key is bound otherwise now: a worker that goes beyond it is closed, others get the slots that are left. */
   boundsChanged(bounds: KeyBounds | null): void {
-    const { workers } = this.#parts;
+    const { workers, registration } = this.#parts;
     const session = this.#session;
     session.key = { ...session.key, bounds };
     const life = workers.life(this.workerId);
     if (life === undefined) return;
     const misfit = misfitOf(life, bounds);
-    if (misfit === null) workers.boundsChanged(session);
+    if (misfit === null) registration.boundsChanged(session);
     else this.#notAllowed(life.name, misfit);
+  }
+
+  /** Whether a worker keeps to what its key allows; one that does not is refused. */
+  #isAllowed(said: WorkerHello): boolean {
+    const misfit = misfitOf(said, this.#session.key.bounds);
+    if (misfit !== null) this.#notAllowed(said.name, misfit);
+    return misfit === null;
+  }
+
+  #nameTakenByKey(name: string, { keyId: ownerId }: WorkerOwner): void {
+    this.#parts.logger.warn(
+      { name, key_id: this.#session.key.keyId, owner_key_id: ownerId },
+      'a worker said a name that belongs to another key and is refused; svc workers forget frees the name',
+    );
+    this.#parts.refusedWorkers.add(this.#by.address, name, 'its name belongs to another key');
+    this.#audit(name, { code: refusalCodes.nameTakenByKey, owner_key_id: ownerId });
+    this.#refuse(closeCodes.nameTaken, refusalCodes.nameTakenByKey, nameOfAnother(name));
   }
 
   #notAllowed(name: string, misfit: string): void {
@@ -234,7 +260,7 @@ export class WorkerConnection {
   }
 
   drain(): void {
-    this.#parts.workers.tell(this.workerId, { type: 'worker.draining', at: this.#parts.clock.now() });
+    this.#parts.signals.noticed(this.workerId, { type: 'worker.draining', at: this.#parts.clock.now() });
   }
 
   /** The socket has ended. @param code of the close frame that came. */
@@ -265,15 +291,15 @@ export class WorkerConnection {
 
   /** @returns whether it was this connection that the worker had. */
   #leave(): boolean {
-    const { workers, liveness, supervisor } = this.#parts;
+    const { workers, registration, liveness, supervisor } = this.#parts;
     liveness.forget(this.#session);
     if (workers.session(this.workerId) !== this.#session) return false;
-    workers.leave(this.#session);
+    registration.leave(this.#session);
     supervisor.workArrived();
     return true;
   }
 
-  /** The same worker process has connected anew; its leases are the new connection's. */
+  /** The same worker process has connected again; its leases are the new connection's. */
   #replaced(): void {
     this.#parts.liveness.forget(this.#session);
     this.#session.close(closeCodes.nameTaken, 'the same worker has connected again');

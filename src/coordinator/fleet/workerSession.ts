@@ -75,7 +75,7 @@ export class WorkerSession {
     this.#outgoing = [];
   }
 
-  /** The same worker process has connected anew. */
+  /** The same worker process has connected again. */
   replaced(): void {
     this.#onReplaced();
   }

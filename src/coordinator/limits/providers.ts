@@ -1,63 +1,67 @@
-import { createActor, type SnapshotFrom } from 'xstate';
+import { type ActorOptions, createActor, type SnapshotFrom } from 'xstate';
 import type { ProviderEvent } from '../../../machines/events.ts';
+import {
+  allowanceOf,
+  ceilingOf,
+  defaultBreaker,
+  hasOpened,
+  heedsOutput,
+  holdOf,
+  letsMore,
+  mayOpen,
+  type ProviderLife,
+  restoreLife,
+} from '../../../machines/providerLife.ts';
 import { providerMachine } from '../../../machines/providerMachine.ts';
 import type { Config, ProviderConfig } from '../../config/config.ts';
 import type { Clock, Random } from '../../domain/clock.ts';
-import { brief, type Failure, type Fault, tripsBreaker } from '../../domain/failure.ts';
-import type {
-  BreakerSettings,
-  BreakerView,
-  ProviderFleet,
-  ProviderHold,
-  ProviderView,
-  RateLimit,
-} from '../../domain/provider.ts';
+import { type Failure, type Fault, tripsBreaker } from '../../domain/failure.ts';
+import type { ProviderFleet, ProviderRules, ProviderView, RateLimit } from '../../domain/provider.ts';
 import type { ProviderStatus } from '../../domain/states.ts';
 import type { Logger } from '../../lib/log.ts';
 import { own } from '../../lib/own.ts';
 import type { Change } from '../../store/store.ts';
 import type { Deadline, Deadlines } from '../deadlines.ts';
 import { type EventBus, providerEventType } from '../eventBus.ts';
-import type { Lease, Leases } from '../fleet/index.ts';
-import { type Inspector, inspectOption } from '../observe/index.ts';
 import type { ProviderHolds } from './providerHolds.ts';
+import { providerView } from './providerView.ts';
 
-type ProviderActor = ReturnType<typeof createActor<typeof providerMachine>>;
-
-interface Entry {
-  readonly actor: ProviderActor;
-  /** Ends of attempts inside the breaker's window, oldest first; monotonic ms. */
-  window: { at: number; failed: boolean; workerId: string }[];
-  due: Deadline | null;
-  /** The last failure that counted while its breaker was not open: the one that opened it, when it has. */
-  openedBy: Failure | null;
-  /** Exponential moving average. */
-  latencyMs: number | null;
-  /** Monotonic ms; later than any attempt while it is not probing. */
-  probingSince: number;
-  /** Whether its present state is that of before a restart. */
-  isTakenUp: boolean;
-  /** Requests at once since it is back from a limit or a failure; null when that bounds nothing any more. */
-  ramp: number | null;
+/** An attempt, as far as it matters to its provider. */
+export interface ProviderAttempt {
+  readonly provider: string;
+  readonly model: string | null;
+  readonly workerId: string;
+  /** Monotonic ms. */
+  readonly assignedAt: number;
 }
 
-/** Attempts that a breaker remembers at most; beyond that the oldest go, however long the window. */
-const windowSizeMax = 1000;
-const defaultBreaker: BreakerSettings = { ratio: 0.5, minimum: 10, windowSeconds: 60, openSeconds: 30 };
+/** What a provider's limits depend on outside of this room. */
+export interface ProviderWorkers {
+  /** Requests under way at a provider, over all workers. */
+  underWay(provider: string): number;
+  /** The connected workers that serve it. */
+  fleetOf(provider: string): ProviderFleet;
+  /** Ids of its workers that are well enough for a job of this model. */
+  ableFor(provider: string, model: string | null): readonly string[];
+}
+
+type ProviderSnapshot = SnapshotFrom<typeof providerMachine>;
+
+interface Entry {
+  readonly actor: ReturnType<typeof createActor<typeof providerMachine>>;
+  /** Ends a limited or open time. */
+  due: Deadline | null;
+  /** Exponential moving average. */
+  latencyMs: number | null;
+}
+
 /** Weight of the newest attempt in the mean: the last twenty or so count. */
 const latencyWeight = 0.1;
-/**
- * After a probe has got through, one request more than are under way, and one more with each that gets through: twice as
- * many with each round of answers, as TCP begins a connection. All that waits, at once, would meet a tight limit again:
- * nine of ten requests were 429 so, and jobs ran out of retries. From so many on nothing is counted any more.
- */
-const rampTo = 1_000;
-/** A limit is never shorter than what was asked for, and up to a tenth longer, so that waiters do not return as one. */
-const jitterShare = 0.1;
-/** What ended so long before a start is not taken up: nobody may ever ask that provider again. */
-const forgottenAfterMs = 600_000;
 
-/** Every provider that a job has met: whether it may be sent work. */
+/**
+ * Every provider that a job has met: hosts their actors, which decide. What happens at a provider becomes an event here, with
+ * its settings; the actor's answer becomes a deadline, a stored hold, a live event and a look at the jobs that wait.
+ */
 export class Providers {
   readonly #config: () => Config;
   readonly #clock: Clock;
@@ -65,18 +69,13 @@ export class Providers {
   readonly #deadlines: Deadlines;
   readonly #logger: Logger;
   readonly #bus: EventBus;
-  readonly #leases: Leases;
-  readonly #inspector: Inspector | null;
   readonly #holds: ProviderHolds;
-  /** The connected workers that serve a provider. */
-  readonly #fleet: (name: string) => ProviderFleet;
-  /** Ids of its workers that are well enough for a job of this model. */
-  readonly #ableWorkers: (name: string, model: string | null) => readonly string[];
-  /** Called when a provider may take work again. */
+  readonly #workers: ProviderWorkers;
+  /** Called when a provider may take more work. */
   readonly #onAvailable: () => void;
+  /** How the actor of a provider is observed. */
+  readonly #inspect: (name: string) => Pick<ActorOptions<typeof providerMachine>, 'inspect'>;
   readonly #entries = new Map<string, Entry>();
-  /** Until then workers come back after a restart, which says nothing of their providers; monotonic ms. */
-  #returnsUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: {
     config: () => Config;
@@ -85,12 +84,10 @@ export class Providers {
     deadlines: Deadlines;
     logger: Logger;
     bus: EventBus;
-    leases: Leases;
-    inspector: Inspector | null;
     holds: ProviderHolds;
-    fleet: (name: string) => ProviderFleet;
-    ableWorkers: (name: string, model: string | null) => readonly string[];
+    workers: ProviderWorkers;
     onAvailable: () => void;
+    inspect: (name: string) => Pick<ActorOptions<typeof providerMachine>, 'inspect'>;
   }) {
     this.#config = options.config;
     this.#clock = options.clock;
@@ -98,43 +95,29 @@ export class Providers {
     this.#deadlines = options.deadlines;
     this.#logger = options.logger;
     this.#bus = options.bus;
-    this.#leases = options.leases;
-    this.#inspector = options.inspector;
     this.#holds = options.holds;
-    this.#fleet = options.fleet;
-    this.#ableWorkers = options.ableWorkers;
+    this.#workers = options.workers;
     this.#onAvailable = options.onAvailable;
+    this.#inspect = options.inspect;
   }
 
   /**
-   * Take up the limits and open breakers of before a restart, until the times that they had then.
+   * Restore the limits and open breakers of before a restart, until the times that they had then.
    * @param returnsMs within which workers come back. @throws StoreUnavailable.
    */
   async open(returnsMs: number): Promise<void> {
-    this.#returnsUntil = this.#clock.monotonic() + returnsMs;
+    const returnsUntil = this.#clock.monotonic() + returnsMs;
     for (const hold of await this.#holds.open()) {
-      if (hold.until + forgottenAfterMs < this.#clock.now()) this.#holds.note(hold.name, null);
-      else this.#takeUp(hold);
+      const { name } = hold;
+      const restored = restoreLife(hold, this.#rules(name), this.#clock.now(), returnsUntil);
+      if (restored === null) {
+        this.#holds.note(name, null);
+        continue;
+      }
+      const { status, life } = restored;
+      const snapshot = providerMachine.resolveState({ value: status, context: life });
+      this.#arm(name, this.#entry(name, snapshot));
     }
-  }
-
-  #takeUp({ name, status, until, changedAt, limitsInRow, opensInRow, cause }: ProviderHold): void {
-    // Never longer than it would be from now on: the wall clock may have been set back, or the configuration be another.
-    const most =
-      this.#clock.now() +
-      (status === 'open' ? this.#breaker(name).openSeconds * 1000 : this.#limitMsMax(name));
-    const context = {
-      name,
-      until: Math.min(until, most),
-      limitsInRow,
-      opensInRow,
-      probeSent: false,
-      changedAt,
-    };
-    const entry = this.#entry(name, providerMachine.resolveState({ value: status, context }));
-    entry.openedBy = cause;
-    entry.isTakenUp = true;
-    this.#arm(name, entry);
   }
 
   /** Stop, and store what is not stored yet. Never rejects. */
@@ -151,30 +134,18 @@ export class Providers {
 
   view(name: string): ProviderView {
     const settings = this.settings(name);
-    const life = this.#entries.get(name)?.actor.getSnapshot().context;
-    return {
+    return providerView({
       name,
       isConfigured: settings !== undefined,
-      status: this.status(name),
-      until: this.until(name),
-      changedAt: life?.changedAt ?? null,
-      running: this.#leases.ofProvider(name),
-      maxConcurrent: this.maxConcurrent(name),
-      latencyMs: this.latencyMs(name),
       model: settings?.model ?? null,
-      rateLimit: this.rateLimit(name),
-      limitsInRow: life?.limitsInRow ?? 0,
-      breaker: this.#breakerView(name, life?.opensInRow ?? 0),
-      fleet: this.#fleet(name),
-    };
-  }
-
-  #breakerView(name: string, opensInRow: number): BreakerView {
-    const breaker = this.#breaker(name);
-    const from = this.#clock.monotonic() - breaker.windowSeconds * 1000;
-    const window = (this.#entries.get(name)?.window ?? []).filter(({ at }) => at > from);
-    const failed = window.filter((end) => end.failed).length;
-    return { ...breaker, attempts: window.length, failed, opensInRow, openedBy: this.openedBy(name) };
+      status: this.status(name),
+      life: this.#life(name),
+      rules: this.#rules(name),
+      monotonic: this.#clock.monotonic(),
+      underWay: this.#workers.underWay(name),
+      latencyMs: this.latencyMs(name),
+      fleet: this.#workers.fleetOf(name),
+    });
   }
 
   /**
@@ -183,9 +154,6 @@ export class Providers {
    */
   async reset(name: string, others: readonly Change[]): Promise<ProviderView> {
     await this.#holds.clear(name, others);
-    const entry = this.#entry(name);
-    entry.window = [];
-    entry.ramp = null;
     this.#send(name, { type: 'provider.reset', at: this.#clock.now() });
     // Its state may be the same, and what held its jobs back is gone.
     this.#onAvailable();
@@ -194,10 +162,6 @@ export class Providers {
 
   settings(name: string): ProviderConfig | undefined {
     return own(this.#config().providers, name);
-  }
-
-  #breaker(name: string): BreakerSettings {
-    return this.settings(name)?.breaker ?? defaultBreaker;
   }
 
   /** How its limits are waited for: by its own block, else by that for all; null when they fail their jobs. */
@@ -212,45 +176,34 @@ export class Providers {
 
   /** Requests at once that it may have now: its own ceiling, or fewer while it is coming back. null for any number. */
   ceiling(name: string): number | null {
-    const ramp = this.#entries.get(name)?.ramp ?? null;
-    const most = this.maxConcurrent(name);
-    return ramp === null || most === null ? (ramp ?? most) : Math.min(ramp, most);
+    const life = this.#life(name);
+    return life === null ? this.maxConcurrent(name) : ceilingOf(life, this.#rules(name));
   }
 
   status(name: string): ProviderStatus {
-    const entry = this.#entries.get(name);
-    return entry === undefined ? 'available' : (entry.actor.getSnapshot().value as ProviderStatus);
+    return this.#entries.get(name)?.actor.getSnapshot().value ?? 'available';
   }
 
   /** Epoch ms until which nothing is sent; null when it is not known or not so. */
   until(name: string): number | null {
-    return this.#entries.get(name)?.actor.getSnapshot().context.until ?? null;
+    return this.#life(name)?.until ?? null;
   }
 
-  /**
-   * Jobs it may be sent now, its ceiling of concurrent requests apart: none while limited or open, one while probing.
-   * A limit of a provider without `rate_limit` stops nothing: its 429s fail their jobs, as the spec has it.
-   */
+  /** Jobs that it may be sent now, its ceiling of concurrent requests apart. */
   allowance(name: string): number {
-    const entry = this.#entries.get(name);
-    if (entry === undefined) return Number.POSITIVE_INFINITY;
-    const status = this.status(name);
-    const waitsOutLimits = this.rateLimit(name) !== null;
-    if (status === 'open') return 0;
-    if (status === 'limited' && waitsOutLimits) return 0;
-    if (status === 'probing' && (waitsOutLimits || this.hasOpened(name)))
-      return entry.actor.getSnapshot().context.probeSent ? 0 : 1;
-    return Number.POSITIVE_INFINITY;
+    const life = this.#life(name);
+    return life === null ? Number.POSITIVE_INFINITY : allowanceOf(this.status(name), life, this.#rules(name));
   }
 
   /** Whether its breaker has opened, and nothing has succeeded since. */
   hasOpened(name: string): boolean {
-    return (this.#entries.get(name)?.actor.getSnapshot().context.opensInRow ?? 0) > 0;
+    const life = this.#life(name);
+    return life !== null && hasOpened(life);
   }
 
   /** The failure with which its breaker opened last; null when it has not, or something has succeeded since. */
   openedBy(name: string): Failure | null {
-    return this.hasOpened(name) ? (this.#entries.get(name)?.openedBy ?? null) : null;
+    return this.#life(name)?.cause ?? null;
   }
 
   /** Mean time of its recent attempts that ended well, ms; null before the first. */
@@ -265,197 +218,160 @@ export class Providers {
   }
 
   /** An attempt ended well after `tookMs`. */
-  completed(lease: Lease, tookMs: number): void {
-    const entry = this.#entry(lease.provider);
+  completed(attempt: ProviderAttempt, tookMs: number): void {
+    const entry = this.#entry(attempt.provider);
     entry.latencyMs =
       entry.latencyMs === null ? tookMs : entry.latencyMs + latencyWeight * (tookMs - entry.latencyMs);
-    this.answered(lease);
+    this.answered(attempt);
   }
 
   /** An attempt ended with a failure that is the job's own: the provider answered. */
-  answered(lease: Lease): void {
-    const name = lease.provider;
-    const entry = this.#remember(lease, false);
-    this.#climb(entry);
-    const { context, value } = entry.actor.getSnapshot();
-    // Nothing to forgive it, as after nearly every attempt.
-    if (value === 'available' && context.limitsInRow + context.opensInRow === 0) return;
-    this.#send(name, { type: 'provider.succeeded', at: this.#clock.now() });
+  answered({ provider, workerId }: ProviderAttempt): void {
+    this.#send(provider, {
+      type: 'provider.succeeded',
+      at: this.#clock.now(),
+      monotonic: this.#clock.monotonic(),
+      workerId,
+      underWay: this.#workers.underWay(provider),
+      rules: this.#rules(provider),
+    });
   }
 
-  /** Output of an attempt comes. That of a probe says that the provider is back, however long the answer still takes. */
-  streamed(lease: Lease): void {
-    const { provider, assignedAt, hasStreamed } = lease;
-    lease.hasStreamed = true;
-    const entry = this.#entries.get(provider);
-    if (entry === undefined) return;
-    if (!hasStreamed && this.#climb(entry)) this.#onAvailable();
-    if (assignedAt < entry.probingSince) return;
-    this.#send(provider, { type: 'provider.succeeded', at: this.#clock.now() });
+  /** The first output of an attempt came. That of a probe says that the provider is back, however long the answer takes. */
+  streamed({ provider, assignedAt }: ProviderAttempt): void {
+    const life = this.#life(provider);
+    if (life === null || !heedsOutput(life)) return;
+    this.#send(provider, {
+      type: 'provider.streamed',
+      at: this.#clock.now(),
+      began: assignedAt,
+      underWay: this.#workers.underWay(provider),
+      rules: this.#rules(provider),
+    });
   }
 
   /** An attempt has ended, maybe without the provider's word: cancelled, reaped, released. A probe is sent again then. */
-  returned({ provider, assignedAt }: Lease): void {
-    const entry = this.#entries.get(provider);
-    if (entry === undefined || assignedAt < entry.probingSince) return;
-    this.#send(provider, { type: 'provider.probeReturned', at: this.#clock.now() });
-    this.#onAvailable();
+  returned({ provider, assignedAt }: ProviderAttempt): void {
+    // Most end while it is not probed.
+    if (this.status(provider) !== 'probing') return;
+    this.#send(provider, { type: 'provider.probeReturned', at: this.#clock.now(), began: assignedAt });
   }
 
   /** An attempt failed; `fault` is what that says of its worker. */
-  failed(lease: Lease, failure: Failure & { retryAfterMs: number | null }, fault: Fault | null): void {
-    if (failure.class === 'rate_limited') this.#limit(lease.provider, failure.retryAfterMs);
-    else if (tripsBreaker(failure.class, fault)) this.#stumbled(lease, failure);
-    else this.answered(lease);
+  failed(
+    attempt: ProviderAttempt,
+    failure: Failure & { retryAfterMs: number | null },
+    fault: Fault | null,
+  ): void {
+    const { provider } = attempt;
+    if (failure.class === 'rate_limited') {
+      this.#send(provider, {
+        type: 'provider.limited',
+        at: this.#clock.now(),
+        askedMs: failure.retryAfterMs,
+        jitter: this.#random.next(),
+        rules: this.#rules(provider),
+      });
+    } else if (tripsBreaker(failure.class, fault)) this.#countFailure(attempt, failure);
+    else this.answered(attempt);
   }
 
   /** A worker of its has come, or is well again: an open breaker need not wait for its time. */
   workerCame(name: string): void {
     if (this.status(name) !== 'open') return;
-    const isReturn =
-      this.#entries.get(name)?.isTakenUp === true && this.#clock.monotonic() < this.#returnsUntil;
-    if (!isReturn) this.#send(name, { type: 'provider.due', at: this.#clock.now() });
-  }
-
-  /** A failure that counts for the breaker. */
-  #stumbled(lease: Lease, { class: errorClass, code, message, status }: Failure): void {
-    const { provider: name, model } = lease;
-    const entry = this.#remember(lease, true);
-    const { window } = entry;
-    if (this.status(name) !== 'open') {
-      entry.openedBy = brief({ class: errorClass, code, message, status });
-    }
-    const breaker = this.#breaker(name);
-    const at = this.#clock.now();
     this.#send(name, {
-      type: 'provider.failed',
-      at,
-      attempts: window.length,
-      failureRatio: window.filter(({ failed }) => failed).length / window.length,
-      openRatio: breaker.ratio,
-      openMinimum: breaker.minimum,
-      openUntil: at + breaker.openSeconds * 1000,
-      workersLeft: this.#workersLeft(name, model, breaker.ratio),
+      type: 'provider.workerCame',
+      at: this.#clock.now(),
+      monotonic: this.#clock.monotonic(),
     });
-    if (this.status(name) === 'probing') this.#onAvailable();
   }
 
-  /** Workers that are not set aside, and of whose recent attempts fewer failed than the breaker allows. */
-  #workersLeft(name: string, model: string | null, ratio: number): number {
-    const ends = Map.groupBy(this.#entry(name).window, ({ workerId }) => workerId);
-    return this.#ableWorkers(name, model).filter((id) => {
-      const own = ends.get(id) ?? [];
-      return own.filter(({ failed }) => failed).length < Math.max(ratio * own.length, Number.MIN_VALUE);
-    }).length;
+  #countFailure(
+    { provider: name, model, workerId }: ProviderAttempt,
+    { class: errorClass, code, message, status }: Failure,
+  ): void {
+    const failed = {
+      type: 'provider.failed',
+      at: this.#clock.now(),
+      monotonic: this.#clock.monotonic(),
+      workerId,
+      failure: { class: errorClass, code, message, status },
+      rules: this.#rules(name),
+      ableWorkers: [],
+    } as const;
+    // Which workers are well is asked only when it matters: there may be thousands.
+    const matters = mayOpen(this.#entry(name).actor.getSnapshot().context, failed);
+    this.#send(name, matters ? { ...failed, ableWorkers: this.#workers.ableFor(name, model) } : failed);
   }
 
-  /** A request got through. @returns whether one more may be under way now. */
-  #climb(entry: Entry): boolean {
-    if (entry.ramp === null) return false;
-    entry.ramp = entry.ramp + 1 < rampTo ? entry.ramp + 1 : null;
-    return true;
+  #rules(name: string): ProviderRules {
+    return { rateLimit: this.rateLimit(name), breaker: this.settings(name)?.breaker ?? defaultBreaker };
   }
 
-  #limit(name: string, askedMs: number | null): void {
-    const limit = this.rateLimit(name);
-    const limitsInRow = this.#entries.get(name)?.actor.getSnapshot().context.limitsInRow ?? 0;
-    const ownMs = (limit?.retryAfterSeconds ?? 30) * 1000 * 2 ** Math.min(limitsInRow, 10);
-    const waitMs = Math.min(askedMs ?? ownMs, this.#retryAfterMsMax(name));
-    const until = this.#clock.now() + Math.ceil(waitMs * (1 + jitterShare * this.#random.next()));
-    this.#send(name, { type: 'provider.limited', until, at: this.#clock.now() });
-  }
-
-  #retryAfterMsMax(name: string): number {
-    return (this.rateLimit(name)?.retryAfterMaxSeconds ?? 300) * 1000;
-  }
-
-  /** The longest limit that there can be. */
-  #limitMsMax(name: string): number {
-    return Math.ceil(this.#retryAfterMsMax(name) * (1 + jitterShare));
-  }
-
-  #remember({ provider: name, workerId }: Lease, failed: boolean): Entry {
-    const entry = this.#entry(name);
-    const windowMs = this.#breaker(name).windowSeconds * 1000;
-    const now = this.#clock.monotonic();
-    const { window } = entry;
-    window.push({ at: now, failed, workerId });
-    while (window.length > windowSizeMax || (window[0]?.at ?? now) <= now - windowMs) window.shift();
-    return entry;
+  /** null when no job has met it. */
+  #life(name: string): ProviderLife | null {
+    return this.#entries.get(name)?.actor.getSnapshot().context ?? null;
   }
 
   #send(name: string, event: ProviderEvent): void {
     const entry = this.#entry(name);
-    const before = this.status(name);
-    const untilBefore = this.until(name);
-    const isHeldBack = this.rateLimit(name) !== null || this.hasOpened(name);
+    const before = entry.actor.getSnapshot();
     entry.actor.send(event);
-    const after = this.status(name);
-    if (this.until(name) !== untilBefore) this.#arm(name, entry);
-    this.#bus.handled('provider', name, { before, after, event: event.type, at: event.at });
-    const type = providerEventType(after);
-    if (after !== before || this.until(name) !== untilBefore) {
-      this.#keep(name, entry);
-      this.#bus.publish({ type, at: event.at, provider: this.view(name) });
+    const now = entry.actor.getSnapshot();
+    if (now === before) return;
+    this.#bus.handled('provider', name, {
+      before: before.value,
+      after: now.value,
+      event: event.type,
+      at: event.at,
+    });
+    const isMoved = now.value !== before.value;
+    if (isMoved || now.context.until !== before.context.until) this.#follow(name, entry, now, event.at);
+    if (isMoved) {
+      const { until } = now.context;
+      this.#logger.info({ provider: name, from: before.value, to: now.value, until }, 'provider changed');
     }
-    if (after === before) return;
-    entry.isTakenUp = false;
-    const isBack = before === 'probing' && event.type === 'provider.succeeded';
-    entry.ramp = isBack && isHeldBack ? this.#leases.ofProvider(name) + 1 : null;
-    entry.probingSince = after === 'probing' ? this.#clock.monotonic() : Number.POSITIVE_INFINITY;
-    this.#logger.info(
-      { provider: name, from: before, to: after, until: this.until(name) },
-      'provider changed',
-    );
-    if (after === 'available' || after === 'probing') this.#onAvailable();
+    if (letsMore(before.context, now.context)) this.#onAvailable();
   }
 
-  /** Have what holds it back stored. While it is probing that is the same as before: a restart goes on with a probe. */
-  #keep(name: string, { actor, openedBy }: Entry): void {
-    const { value: status, context } = actor.getSnapshot();
-    const { until, changedAt, limitsInRow, opensInRow } = context;
-    if (status === 'available') this.#holds.note(name, null);
-    if ((status !== 'limited' && status !== 'open') || until === null) return;
-    const cause = opensInRow > 0 ? openedBy : null;
-    this.#holds.note(name, { name, status, until, changedAt, limitsInRow, opensInRow, cause });
+  /** Its state or its time is another now: keep the deadline and the store in step with it, and publish it. */
+  #follow(name: string, entry: Entry, { value, context }: ProviderSnapshot, at: number): void {
+    this.#arm(name, entry);
+    // While it is probed what is stored is the hold from before: a restart goes on with a probe.
+    if (value !== 'probing') this.#holds.note(name, holdOf(value, context));
+    this.#bus.publish({ type: providerEventType(value), at, provider: this.view(name) });
   }
 
   /** Set the deadline that ends a limited or open time, once: a wall clock that is set meanwhile changes nothing. */
   #arm(name: string, entry: Entry): void {
     this.#deadlines.clear(entry.due);
-    const until = this.until(name);
+    const { until } = entry.actor.getSnapshot().context;
     entry.due =
       until === null
         ? null
         : this.#deadlines.set(this.#clock.monotonic() + Math.max(0, until - this.#clock.now()), () =>
-            this.#send(name, { type: 'provider.due', at: this.#clock.now() }),
+            this.#send(name, {
+              type: 'provider.due',
+              at: this.#clock.now(),
+              monotonic: this.#clock.monotonic(),
+            }),
           );
   }
 
   /** @param snapshot what a new one begins from; its first state unless given. */
-  #entry(name: string, snapshot?: SnapshotFrom<typeof providerMachine>): Entry {
+  #entry(name: string, snapshot?: ProviderSnapshot): Entry {
     const known = this.#entries.get(name);
     if (known !== undefined) return known;
-    const input = { name, at: this.#clock.now() };
     const actor = createActor(providerMachine, {
-      input,
+      input: { name, at: this.#clock.now() },
       ...(snapshot === undefined ? {} : { snapshot }),
-      ...inspectOption(this.#inspector, 'provider', name),
+      ...this.#inspect(name),
     });
     actor.subscribe({
       error: (error) => this.#logger.error({ err: error, provider: name }, 'provider actor failed'),
     });
     actor.start();
-    const entry: Entry = {
-      actor,
-      window: [],
-      due: null,
-      openedBy: null,
-      latencyMs: null,
-      probingSince: Number.POSITIVE_INFINITY,
-      isTakenUp: false,
-      ramp: null,
-    };
+    const entry: Entry = { actor, due: null, latencyMs: null };
     this.#entries.set(name, entry);
     return entry;
   }

@@ -12,6 +12,8 @@ import { inspectable } from './inspectable.ts';
  */
 const eventsMax: Record<MachineName, number> = {
   job: 150,
+  // They have no actors.
+  lease: 0,
   worker: 60,
   health: 60,
   provider: 60,
@@ -41,6 +43,7 @@ export class Inspector {
   readonly #actors = new Map<string, InspectedActor>();
   readonly #events: Record<MachineName, Numbered[]> = {
     job: [],
+    lease: [],
     worker: [],
     health: [],
     provider: [],

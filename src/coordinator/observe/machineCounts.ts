@@ -6,15 +6,19 @@ import type { StatsParts } from './stats.ts';
 /** How many actors of each machine are in each state that they can rest in, also where that is none. */
 export async function countMachines({
   store,
+  leases,
   workers,
   providers,
   supervisor,
-}: Pick<StatsParts, 'store' | 'workers' | 'providers' | 'supervisor'>): Promise<MachineCounts> {
+}: Pick<StatsParts, 'store' | 'leases' | 'workers' | 'providers' | 'supervisor'>): Promise<MachineCounts> {
   const { byState } = await store.counts();
   // One that has met no job yet has no actor and counts as available.
   const statuses = providers.views(servedBy(workers.fleet())).map(({ status }) => status);
+  // Nothing stays ended: the slot is free then.
+  const { ended: _ended, ...lease } = countStates('lease', leases.phases());
   return {
     job: byState,
+    lease,
     worker: countStates('worker', workers.states()),
     health: countStates('health', workers.healthStates()),
     provider: countStates('provider', statuses),

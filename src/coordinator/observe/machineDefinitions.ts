@@ -1,6 +1,7 @@
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 import { healthMachine } from '../../../machines/healthMachine.ts';
 import { jobMachine } from '../../../machines/jobMachine.ts';
+import { leaseMachine } from '../../../machines/leaseMachine.ts';
 import { providerMachine } from '../../../machines/providerMachine.ts';
 import { supervisorMachine } from '../../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../../machines/workerMachine.ts';
@@ -14,6 +15,7 @@ import { implementationName } from '../../lib/implementationName.ts';
 
 const machines: Record<MachineName, AnyStateMachine> = {
   job: jobMachine,
+  lease: leaseMachine,
   worker: workerMachine,
   health: healthMachine,
   provider: providerMachine,

@@ -9,7 +9,8 @@ export function moved(counts: MachineCounts, { machine, from, to }: WireTransiti
   if (name === undefined) return counts;
   const states = { ...counts[name] };
   if (from !== null) states[from] = Math.max(0, (states[from] ?? 0) - 1);
-  states[to] = (states[to] ?? 0) + 1;
+  // Nothing stays in a state that is not counted, such as that of a lease that has ended.
+  if (states[to] !== undefined) states[to] += 1;
   return { ...counts, [name]: states };
 }
 

@@ -9,6 +9,7 @@ import { may } from '../../session.ts';
 import type { Chart } from '../../statechart/chart.ts';
 import { healthChart } from '../../statechart/charts/health.ts';
 import { jobChart } from '../../statechart/charts/job.ts';
+import { leaseChart } from '../../statechart/charts/lease.ts';
 import { providerChart } from '../../statechart/charts/provider.ts';
 import { supervisorChart } from '../../statechart/charts/supervisor.ts';
 import { workerChart } from '../../statechart/charts/worker.ts';
@@ -35,6 +36,7 @@ const looks: Record<MachineName, Look> = {
     actor: 'job',
     hrefOf: jobsIn,
   },
+  lease: { chart: leaseChart, title: 'Lease', actor: 'lease', hrefOf: leasesIn },
   worker: { chart: workerChart, title: 'Worker', actor: 'worker', hrefOf: () => href('/workers') },
   health: { chart: healthChart, title: 'Health', actor: 'fault of a worker', hrefOf: () => href('/workers') },
   provider: { chart: providerChart, title: 'Provider', actor: 'provider', hrefOf: () => href('/providers') },
@@ -45,6 +47,11 @@ const looks: Record<MachineName, Look> = {
 function jobsIn(state: string): string | null {
   if (jobStatuses.some((status) => status === state)) return href('/jobs', { status: state });
   return innerStates.some((inner) => inner === state) ? href('/jobs', { state }) : null;
+}
+
+/** The jobs of leases that run; the others are for moments. */
+function leasesIn(phase: string): string | null {
+  return phase === 'running' ? jobsIn(phase) : null;
 }
 
 /** Every machine, drawn from its own definition, with the number of actors in each state. */

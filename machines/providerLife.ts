@@ -1,0 +1,353 @@
+import { brief, type Failure } from '../src/domain/failure.ts';
+import type { BreakerSettings, ProviderHold, ProviderRules, RateLimit } from '../src/domain/provider.ts';
+import type { ProviderStatus } from '../src/domain/states.ts';
+import { type AttemptWindow, emptyWindow, endsOf, withEnd } from './attemptWindow.ts';
+import type { ProviderEvent } from './events.ts';
+
+/*
+ * What is remembered of a provider, what each event makes of it, and what it may be sent by that: the memory of
+ * `providerMachine`, which decides what may happen. Pure; a life that was given is never changed.
+ */
+
+/** The context of the provider machine. Plain JSON. */
+export interface ProviderLife {
+  name: string;
+  /** Epoch ms until which nothing is sent; null while it is available or probed. */
+  until: number | null;
+  /** Limits in a row, for a back-off that grows. */
+  limitsInRow: number;
+  /** Times in a row that the breaker opened. */
+  opensInRow: number;
+  /** The failure with which the breaker opened last; null when it has not, or something has succeeded since. */
+  cause: Failure | null;
+  /** Whether the one job of a probe is under way. */
+  probeSent: boolean;
+  /** Monotonic ms; attempts that began before are not the probe. null unless it is probed. */
+  probingSince: number | null;
+  /** Requests at once since it is back from a limit or a failure; null when that bounds nothing any more. */
+  ramp: number | null;
+  /**
+   * Monotonic ms until which a worker that connects may be one that comes back after a restart, which says nothing of the
+   * provider; null unless its present state was restored.
+   */
+  returnsUntil: number | null;
+  /** Recent ends of attempts. */
+  window: AttemptWindow;
+  changedAt: number;
+}
+
+/** The event of a type. */
+export type Of<T extends ProviderEvent['type']> = Extract<ProviderEvent, { type: T }>;
+
+/** What a breaker goes by when none is configured. */
+export const defaultBreaker: BreakerSettings = {
+  ratio: 0.5,
+  minimum: 10,
+  windowSeconds: 60,
+  openSeconds: 30,
+};
+/**
+ * After a probe has got through, one request more than are under way, and one more with each that gets through: twice as
+ * many with each round of answers, as TCP begins a connection. All that waits, at once, would meet a tight limit again:
+ * nine of ten requests were 429 so, and jobs ran out of retries. From so many on nothing is counted any more.
+ */
+const rampTo = 1_000;
+/** A limit is never shorter than what was asked for, and up to a tenth longer, so that waiters do not return as one. */
+const jitterShare = 0.1;
+/** The wait grows twofold with each limit in a row, this many times. */
+const doublingsMax = 10;
+/** How a limit is waited for where no `rate_limit` says so, seconds. */
+const defaultWait = { retryAfterSeconds: 30, retryAfterMaxSeconds: 300 };
+/** What ended so long before a start is not restored: nobody may ever ask that provider again. */
+const forgottenAfterMs = 600_000;
+
+/** What is remembered of a provider that is new. */
+export function beginLife({ name, at }: { name: string; at: number }): ProviderLife {
+  return {
+    name,
+    until: null,
+    limitsInRow: 0,
+    opensInRow: 0,
+    cause: null,
+    probeSent: false,
+    probingSince: null,
+    ramp: null,
+    returnsUntil: null,
+    window: emptyWindow,
+    changedAt: at,
+  };
+}
+
+/** A state and what goes with it. */
+export interface RestoredProvider {
+  status: ProviderHold['status'];
+  life: ProviderLife;
+}
+
+/**
+ * What held a provider back before a restart holds it back again, until the same time; null when that ended long ago.
+ * @param at epoch ms. @param returnsUntil monotonic ms until which workers come back.
+ */
+export function restoreLife(
+  { name, status, until, changedAt, limitsInRow, opensInRow, cause }: ProviderHold,
+  { rateLimit, breaker }: ProviderRules,
+  at: number,
+  returnsUntil: number,
+): RestoredProvider | null {
+  if (until + forgottenAfterMs < at) return null;
+  // Never longer than it would be from now on: the wall clock may have been set back, or the configuration be another.
+  const longestMs = status === 'open' ? breaker.openSeconds * 1000 : longestLimitMs(rateLimit);
+  const life: ProviderLife = {
+    ...beginLife({ name, at: changedAt }),
+    until: Math.min(until, at + longestMs),
+    limitsInRow,
+    opensInRow,
+    cause,
+    returnsUntil,
+  };
+  return { status, life };
+}
+
+/** What is to be stored of a provider, so that a restart finds it again; null for nothing. */
+export function holdOf(
+  status: ProviderStatus,
+  { name, until, changedAt, limitsInRow, opensInRow, cause }: ProviderLife,
+): ProviderHold | null {
+  if ((status !== 'limited' && status !== 'open') || until === null) return null;
+  return { name, status, until, changedAt, limitsInRow, opensInRow, cause };
+}
+
+/** Whether its breaker has opened, and nothing has succeeded since. */
+export function hasOpened({ opensInRow }: ProviderLife): boolean {
+  return opensInRow > 0;
+}
+
+/**
+ * Jobs that it may be sent now, its ceiling of requests at once apart: none while limited or open, one while probing.
+ * A limit of a provider without `rate_limit` stops nothing: its 429s fail their jobs, as the spec has it.
+ */
+export function allowanceOf(
+  status: ProviderStatus,
+  life: ProviderLife,
+  { rateLimit }: ProviderRules,
+): number {
+  const waitsOutLimits = rateLimit !== null;
+  if (status === 'open' || (status === 'limited' && waitsOutLimits)) return 0;
+  if (status === 'probing' && (waitsOutLimits || hasOpened(life))) return life.probeSent ? 0 : 1;
+  return Number.POSITIVE_INFINITY;
+}
+
+/** Requests at once that it may have now: its own ceiling, or fewer while it is coming back; null for any number. */
+export function ceilingOf({ ramp }: ProviderLife, { rateLimit }: ProviderRules): number | null {
+  const most = rateLimit?.maxConcurrent ?? null;
+  return ramp === null || most === null ? (ramp ?? most) : Math.min(ramp, most);
+}
+
+/** Whether more jobs may be sent after a change than before it, so that those that wait are to be looked at. */
+export function letsMore(before: ProviderLife, now: ProviderLife): boolean {
+  return (
+    (before.until !== null && now.until === null) ||
+    (before.probingSince !== null && now.probingSince === null && now.until === null) ||
+    (before.probeSent && !now.probeSent) ||
+    (before.ramp !== null && (now.ramp === null || now.ramp > before.ramp))
+  );
+}
+
+/** The attempts of the breaker's window at this time, and how many of them failed. */
+export function windowAt(
+  { window }: ProviderLife,
+  { windowSeconds }: BreakerSettings,
+  monotonic: number,
+): { attempts: number; failed: number } {
+  const from = monotonic - windowSeconds * 1000;
+  const ends = endsOf(window).filter(({ at }) => at > from);
+  return { attempts: ends.length, failed: ends.filter(({ failed }) => failed).length };
+}
+
+/** The longest limit that there can be, ms. */
+function longestLimitMs(rateLimit: RateLimit | null): number {
+  const { retryAfterMaxSeconds } = rateLimit ?? defaultWait;
+  return Math.ceil(retryAfterMaxSeconds * 1000 * (1 + jitterShare));
+}
+
+/** Until when it is limited by a 429, epoch ms: as long as it asked for, else twice as long with each limit in a row. */
+export function limitedUntil(
+  { limitsInRow }: ProviderLife,
+  { at, askedMs, jitter, rules }: Of<'provider.limited'>,
+): number {
+  const { retryAfterSeconds, retryAfterMaxSeconds } = rules.rateLimit ?? defaultWait;
+  const ownMs = retryAfterSeconds * 1000 * 2 ** Math.min(limitsInRow, doublingsMax);
+  const waitMs = Math.min(askedMs ?? ownMs, retryAfterMaxSeconds * 1000);
+  return at + Math.ceil(waitMs * (1 + jitterShare * jitter));
+}
+
+/** The window with the end of this attempt. */
+function windowWith(
+  { window }: ProviderLife,
+  { type, monotonic, workerId, rules }: Of<'provider.succeeded' | 'provider.failed'>,
+): AttemptWindow {
+  const end = { at: monotonic, failed: type === 'provider.failed', workerId };
+  return withEnd(window, end, rules.breaker.windowSeconds * 1000);
+}
+
+function isFull({ attempts, failed }: AttemptWindow, { minimum, ratio }: BreakerSettings): boolean {
+  return attempts >= minimum && failed >= ratio * attempts;
+}
+
+/**
+ * Whether a worker is left that can: one that is well, and of whose recent attempts fewer failed than the breaker allows.
+ * While there is one, the provider is not stopped.
+ */
+function isWorkerLeft(window: AttemptWindow, ableWorkers: readonly string[], ratio: number): boolean {
+  if (ableWorkers.length === 0) return false;
+  const ends = Map.groupBy(endsOf(window), ({ workerId }) => workerId);
+  return ableWorkers.some((id) => {
+    const own = ends.get(id) ?? [];
+    return own.filter(({ failed }) => failed).length < Math.max(ratio * own.length, Number.MIN_VALUE);
+  });
+}
+
+/** Whether a failure could open the breaker, so that it matters which workers are well. */
+export function mayOpen(life: ProviderLife, failure: Of<'provider.failed'>): boolean {
+  return hasOpened(life) || isFull(windowWith(life, failure), failure.rules.breaker);
+}
+
+/** Enough attempts in the window, too many of them failed, and no worker is left that can. */
+export function isTooBad(life: ProviderLife, failure: Of<'provider.failed'>): boolean {
+  const window = windowWith(life, failure);
+  const { breaker } = failure.rules;
+  return isFull(window, breaker) && !isWorkerLeft(window, failure.ableWorkers, breaker.ratio);
+}
+
+/** The same, or its breaker has opened, nothing has succeeded since, and no worker is left to probe with. */
+export function isStillBad(life: ProviderLife, failure: Of<'provider.failed'>): boolean {
+  const window = windowWith(life, failure);
+  const { breaker } = failure.rules;
+  return (
+    (hasOpened(life) || isFull(window, breaker)) && !isWorkerLeft(window, failure.ableWorkers, breaker.ratio)
+  );
+}
+
+/** Whether it matters that output comes, as it does during a probe and a slow return. */
+export function heedsOutput({ probingSince, ramp }: ProviderLife): boolean {
+  return probingSince !== null || ramp !== null;
+}
+
+/** Whether an attempt that began then, monotonic ms, is the probe. */
+export function isOfProbe({ probingSince }: ProviderLife, { began }: { began: number }): boolean {
+  return probingSince !== null && began >= probingSince;
+}
+
+/** Whether a worker that has come is more than one that comes back after a restart. */
+export function isNewWorker(
+  { returnsUntil }: ProviderLife,
+  { monotonic }: Of<'provider.workerCame'>,
+): boolean {
+  return returnsUntil === null || monotonic >= returnsUntil;
+}
+
+/** What every new state begins without. */
+const unprobed = { probeSent: false, probingSince: null, ramp: null, returnsUntil: null } as const;
+
+/** It answered 429. */
+export function limit(life: ProviderLife, limited: Of<'provider.limited'>): ProviderLife {
+  return {
+    ...life,
+    ...unprobed,
+    until: limitedUntil(life, limited),
+    limitsInRow: life.limitsInRow + 1,
+    changedAt: limited.at,
+  };
+}
+
+/** A 429 of the same burst, for a longer time. */
+export function extend(life: ProviderLife, limited: Of<'provider.limited'>): ProviderLife {
+  return { ...life, until: limitedUntil(life, limited) };
+}
+
+/** An attempt has ended while that changes nothing but the window. */
+export function count(life: ProviderLife, end: Of<'provider.succeeded' | 'provider.failed'>): ProviderLife {
+  return { ...life, window: windowWith(life, end) };
+}
+
+/** Its breaker opens. */
+export function open(life: ProviderLife, failed: Of<'provider.failed'>): ProviderLife {
+  return {
+    ...life,
+    ...unprobed,
+    window: windowWith(life, failed),
+    until: failed.at + failed.rules.breaker.openSeconds * 1000,
+    opensInRow: life.opensInRow + 1,
+    cause: brief(failed.failure),
+    changedAt: failed.at,
+  };
+}
+
+/** Requests at once after one more has got through. */
+function climbed(ramp: number | null): number | null {
+  return ramp === null || ramp + 1 >= rampTo ? null : ramp + 1;
+}
+
+/** An attempt got an answer: its trouble is forgotten, and one request more may be under way. */
+export function succeed(life: ProviderLife, succeeded: Of<'provider.succeeded'>): ProviderLife {
+  return {
+    ...life,
+    window: windowWith(life, succeeded),
+    ramp: climbed(life.ramp),
+    limitsInRow: 0,
+    opensInRow: 0,
+    cause: null,
+  };
+}
+
+/** The first output of an attempt came: one request more may be under way. */
+export function climb(life: ProviderLife): ProviderLife {
+  return { ...life, ramp: climbed(life.ramp) };
+}
+
+/** The probe got through: it returns slowly from what held its jobs back. */
+export function comeBack(
+  life: ProviderLife,
+  event: Of<'provider.succeeded' | 'provider.streamed'>,
+): ProviderLife {
+  const isHeldBack = event.rules.rateLimit !== null || hasOpened(life);
+  return {
+    ...life,
+    ...unprobed,
+    window: event.type === 'provider.succeeded' ? windowWith(life, event) : life.window,
+    ramp: isHeldBack ? event.underWay + 1 : null,
+    until: null,
+    limitsInRow: 0,
+    opensInRow: 0,
+    cause: null,
+    changedAt: event.at,
+  };
+}
+
+/** An operator takes it for available. */
+export function reset({ name }: ProviderLife, { at }: Of<'provider.reset'>): ProviderLife {
+  return beginLife({ name, at });
+}
+
+/** One job is to show whether it is back. */
+export function probe(
+  life: ProviderLife,
+  { at, monotonic }: Of<'provider.due' | 'provider.workerCame'>,
+): ProviderLife {
+  return { ...life, ...unprobed, until: null, probingSince: monotonic, changedAt: at };
+}
+
+/** The job of the probe was sent. */
+export function sendProbe(life: ProviderLife): ProviderLife {
+  return { ...life, probeSent: true };
+}
+
+/** The job of the probe has ended without a verdict: the next job is the probe. */
+export function returnProbe(life: ProviderLife): ProviderLife {
+  return { ...life, probeSent: false };
+}
+
+/** A failure that is no verdict on the provider: the next job is the probe. */
+export function countAndReturnProbe(life: ProviderLife, failed: Of<'provider.failed'>): ProviderLife {
+  return { ...life, window: windowWith(life, failed), probeSent: false };
+}

@@ -14,15 +14,11 @@ import type { Waiting } from '../domain/waiting.ts';
 import type { WorkerKey, WorkerOwner, WorkerView } from '../domain/worker.ts';
 import type { Logger } from '../lib/log.ts';
 import type { JobCounts, JobFilter, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
-import type { Audit } from './audit.ts';
-import type { Follower } from './changes.ts';
+import type { Audit, EventBus, Follower, Inspector } from './core/index.ts';
 import { explainRoute, type RouteExplanation } from './dispatch/index.ts';
-import type { EventBus } from './eventBus.ts';
 import { servedBy, type WorkerConnection, type WorkerLink } from './fleet/index.ts';
 
 import { findJob, type PlannedRequest, planOrRefuse } from './jobs/index.ts';
-
-import type { Inspector } from './observe/index.ts';
 
 import { type CoordinatorOptions, createParts, type Parts } from './parts.ts';
 

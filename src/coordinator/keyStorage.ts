@@ -1,7 +1,7 @@
 import type { KeyStorage } from '../auth/keyRing.ts';
 import type { AuditNote } from '../domain/audit.ts';
 import type { AuditChange, Store } from '../store/store.ts';
-import type { Audit } from './audit.ts';
+import type { Audit } from './core/index.ts';
 
 /** Keeps keys in the store: each change in one commit with its entry in the audit log. */
 export function keyStorage(store: Store, audit: Audit): KeyStorage {

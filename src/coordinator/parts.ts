@@ -4,18 +4,21 @@ import type { Clock, Random } from '../domain/clock.ts';
 import type { Vitals } from '../domain/stats.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
-import { Audit } from './audit.ts';
-import { Changes } from './changes.ts';
-import { Deadlines } from './deadlines.ts';
+import { Audit, Changes, Deadlines, EventBus, Inspector, inspectOption, Supervisor } from './core/index.ts';
 import { Candidates, Dispatcher, WaitingReasons } from './dispatch/index.ts';
-
 import { Retention, WorkerRetention } from './duties/index.ts';
-
-import { EventBus } from './eventBus.ts';
-import { Connections, createFleet, LeaseKeeper, Leases, Liveness, RefusedWorkers } from './fleet/index.ts';
-
+import {
+  Connections,
+  createFleet,
+  FleetChanges,
+  LeaseKeeper,
+  Leases,
+  Liveness,
+  RefusedWorkers,
+} from './fleet/index.ts';
 import {
   Admission,
+  AttemptCosts,
   Delays,
   Intake,
   JobCommands,
@@ -25,13 +28,9 @@ import {
   Pending,
   uuidv7,
 } from './jobs/index.ts';
-
 import { ProviderHolds, Providers } from './limits/index.ts';
-
-import { Activity, Course, Inspector, inspectOption, Reports } from './observe/index.ts';
-
+import { Activity, Course, Reports } from './observe/index.ts';
 import { QueueSwitch } from './queueSwitch.ts';
-import { Supervisor } from './supervisor.ts';
 
 /** What a coordinator is made with. */
 export interface CoordinatorOptions {
@@ -47,26 +46,57 @@ export interface CoordinatorOptions {
   hasRoom?: (() => boolean) | undefined;
   /** Have every event of every actor seen, for maintainers. */
   inspects?: boolean | undefined;
-  /** Idempotency keys of one API key that are remembered; 1,000,000 unless told. */
+  /** Idempotency keys of one API key that are remembered; 1,000,000 by default. */
   idempotencyKeysMax?: number | undefined;
 }
 
+/** Everything that a coordinator is made of. */
 export type Parts = ReturnType<typeof createParts>;
 
-/** Make the parts of a coordinator and let each know those that it works with. Nothing is started or opened yet. */
+type Core = ReturnType<typeof createCore>;
+type Rooms = ReturnType<typeof createRooms>;
+
+/**
+ * Make the parts of a coordinator, each after those that it works with, and declare who follows which feed. Nothing is started
+ * or opened yet.
+ */
 export function createParts(options: CoordinatorOptions) {
-  const { config, store, clock, random, logger, pricing } = options;
-  const inspector = options.inspects === true ? new Inspector({ clock, logger }) : null;
+  const core = createCore(options);
+  const rooms = createRooms(options, core);
+  followChanges(core, rooms);
+  return { ...core, ...rooms, ...createDoors(options, core, rooms) };
+}
+
+/** What every room is built on, and what no room owns alone. */
+function createCore({ inspects, store, clock, logger }: CoordinatorOptions) {
+  const inspector = inspects === true ? new Inspector({ clock, logger }) : null;
   const bus = new EventBus((error) => logger.error({ err: error }, 'a listener failed'));
   const supervisor = new Supervisor({ clock, logger, inspector, bus });
   const deadlines = new Deadlines(clock, supervisor);
+  const audit = new Audit({ store, clock, deadlines, logger });
+  return {
+    inspector,
+    bus,
+    supervisor,
+    deadlines,
+    audit,
+    changes: new Changes(logger),
+    queue: new QueueSwitch({ store, audit, clock, logger, supervisor, bus }),
+    activity: new Activity(clock),
+    pending: new Pending(),
+    refusedWorkers: new RefusedWorkers(clock),
+  };
+}
+
+/** The rooms, from what knows no other to what knows them all: fleet and limits, jobs, leases, dispatch. */
+function createRooms(options: CoordinatorOptions, core: Core) {
+  const { config, store, clock, random, logger, pricing } = options;
+  const { inspector, bus, supervisor, deadlines, audit, changes } = core;
   const leases = new Leases(({ jobId, lease, phase }, before, event) =>
     bus.handled('lease', `${jobId} ${lease}`, { before, after: phase, event, at: clock.now() }),
   );
-  const audit = new Audit({ store, clock, deadlines, logger });
-  const queue = new QueueSwitch({ store, audit, clock, logger, supervisor, bus });
-  const refusedWorkers = new RefusedWorkers(clock);
-  const { workers, registration, workerAdmin, signals } = createFleet({
+  const fleetChanges = new FleetChanges();
+  const fleet = createFleet({
     store,
     audit,
     clock,
@@ -75,16 +105,12 @@ export function createParts(options: CoordinatorOptions) {
     deadlines,
     leases,
     logger,
-    listener: {
-      needed: () => supervisor.workArrived(),
-      well: (names) => {
-        for (const name of names) providers.workerCame(name);
-      },
-    },
+    listener: fleetChanges,
     inspect: (machine, id) => inspectOption(inspector, machine, id),
     newId: () => uuidv7(clock, random),
   });
-  const providers: Providers = new Providers({
+  const { workers, signals } = fleet;
+  const providers = new Providers({
     config,
     clock,
     random,
@@ -100,151 +126,80 @@ export function createParts(options: CoordinatorOptions) {
     onAvailable: () => supervisor.workArrived(),
     inspect: (name) => inspectOption(inspector, 'provider', name),
   });
-  const host = new JobHost({
-    clock,
-    store,
-    logger,
-    inspector,
-    onCommitted: (committed) => changes.publish(committed),
-  });
-  const outcomes = new Outcomes({
-    config,
-    clock,
-    random,
-    host,
-    providers,
-    pricing,
-    others: (life) => candidates.others(life),
-    isFree: (workerId, provider) => workers.session(workerId)?.free.has(provider) === true,
-    letGo: (ref, workerId) => keeper.letGo(ref, workerId),
-  });
-  const keeper = new LeaseKeeper({
-    config,
-    clock,
-    deadlines,
-    leases,
-    host,
-    workers,
-    signals,
-    providers,
-    costUnreported: (job) => outcomes.costUnreported(job),
-    logger,
-    onFree: () => supervisor.slotFreed(),
-  });
+  const host = new JobHost({ clock, store, logger, inspector, changes });
+  const isFree = (workerId: string, provider: string) =>
+    workers.session(workerId)?.free.has(provider) === true;
+  const costs = new AttemptCosts({ clock, pricing, isFree });
+  const leaseParts = { config, clock, deadlines, leases, host, workers, signals, providers, costs };
+  const keeper = new LeaseKeeper({ ...leaseParts, logger, supervisor });
   const candidates = new Candidates({ leases, providers, workers, priceOf: pricing.comparablePrice });
-  const dispatcher = new Dispatcher({
-    clock,
-    store,
-    host,
-    candidates,
-    keeper,
-    workers,
+  const dispatchParts = { clock, store, host, candidates, keeper, workers, providers, supervisor };
+  return {
+    leases,
+    ...fleet,
+    fleetChanges,
     providers,
-    supervisor,
-  });
-  const pending = new Pending();
-  const hasRoom = options.hasRoom ?? (() => true);
-  const delays = new Delays({ clock, deadlines, host, logger });
-  const activity = new Activity(clock);
-  const changes = new Changes({
-    logger,
+    host,
+    costs,
+    keeper,
+    candidates,
+    dispatcher: new Dispatcher(dispatchParts),
+    delays: new Delays({ clock, deadlines, host, logger }),
+  };
+}
+
+/** What happens after a commit, and after a change in the fleet: the lists of followers, in their order. */
+function followChanges(
+  { changes, supervisor, activity, bus, pending }: Core,
+  { fleetChanges, leases, keeper, delays, providers }: Rooms,
+): void {
+  changes.followedBy({
     core: [
       (change) => pending.follow(change),
       (change) => keeper.follow(change),
       ({ after }) => delays.follow(after),
       ({ after: { id, state } }) => {
-        // One that was claimed while it was created needs no pass.
+        // A job that was claimed by its creation needs no pass.
         if (state === 'pending.ready' && leases.ofJob(id) === undefined) supervisor.workArrived();
       },
     ],
     observers: [(change) => activity.follow(change), (change) => bus.follow(change)],
   });
-  const connections = new Connections({
+  fleetChanges.followedBy({
+    needed: () => supervisor.workArrived(),
+    well: (names) => {
+      for (const name of names) providers.workerCame(name);
+    },
+  });
+}
+
+/** What those outside come in by: jobs, commands, connections of workers, figures; and the duties that run by themselves. */
+function createDoors(options: CoordinatorOptions, core: Core, rooms: Rooms) {
+  const { config, store, clock, random, logger, vitals, idempotencyKeysMax } = options;
+  const { bus, supervisor, deadlines, pending, activity } = core;
+  const { host, costs, keeper, candidates, dispatcher, workerAdmin, signals } = rooms;
+  const isAccepting = () => supervisor.isAccepting;
+  const hasRoom = options.hasRoom ?? (() => true);
+  const admission = new Admission({ config, pending, isDispatching: isAccepting, hasRoom });
+  const outcomes = new Outcomes({
     config,
     clock,
-    deadlines,
-    workers,
-    registration,
-    signals,
-    keeper,
-    outcomes,
-    leases,
-    providers,
-    liveness: new Liveness({ clock, deadlines, signals }),
-    dispatcher,
-    supervisor,
-    bus,
-    audit,
-    refusedWorkers,
-    logger,
+    random,
+    ...rooms,
+    others: (life) => candidates.others(life),
+    letGo: (ref, workerId) => keeper.letGo(ref, workerId),
   });
+  const liveness = new Liveness({ clock, deadlines, signals });
   return {
-    inspector,
-    supervisor,
-    bus,
-    deadlines,
-    audit,
-    queue,
-    refusedWorkers,
-    leases,
-    workers,
-    registration,
-    workerAdmin,
-    signals,
-    providers,
-    host,
-    pending,
-    intake: new Intake({
-      config,
-      clock,
-      random,
-      store,
-      host,
-      dispatcher,
-      admission: new Admission({ config, pending, isDispatching: () => supervisor.isAccepting, hasRoom }),
-      idempotencyKeysMax: options.idempotencyKeysMax,
-    }),
-    changes,
-    delays,
-    retention: new Retention({
-      config,
-      clock,
-      deadlines,
-      store,
-      host,
-      isAccepting: () => supervisor.isAccepting,
-      logger,
-    }),
-    workerRetention: new WorkerRetention({ clock, deadlines, workers: workerAdmin, bus, logger }),
+    intake: new Intake({ config, clock, random, store, host, dispatcher, admission, idempotencyKeysMax }),
     outcomes,
-    commands: new JobCommands({ config, clock, store, host, outcomes }),
+    commands: new JobCommands({ config, clock, store, host, costs }),
     waits: new JobWaits({ clock, bus }),
-    keeper,
-    candidates,
-    dispatcher,
-    connections,
-    waiting: new WaitingReasons({
-      candidates,
-      leases,
-      providers,
-      workers,
-      refusedWorkers,
-      queue: () => queue.state,
-      isAssigning: () => supervisor.isAssigning,
-    }),
-    reports: new Reports({
-      store,
-      clock,
-      leases,
-      workers,
-      providers,
-      activity,
-      refusedWorkers,
-      queue,
-      supervisor,
-      startedAt: clock.monotonic(),
-      vitals: options.vitals,
-    }),
+    connections: new Connections({ config, clock, logger, ...core, ...rooms, outcomes, liveness }),
+    waiting: new WaitingReasons({ ...core, ...rooms }),
+    retention: new Retention({ config, clock, deadlines, store, host, isAccepting, logger }),
+    workerRetention: new WorkerRetention({ clock, deadlines, workers: workerAdmin, bus, logger }),
+    reports: new Reports({ store, clock, ...core, ...rooms, startedAt: clock.monotonic(), vitals }),
     course: new Course({ clock, activity, counts: () => store.counts() }),
   };
 }

@@ -3,9 +3,7 @@ import type { Clock } from '../domain/clock.ts';
 import { type QueueState, untouchedQueue } from '../domain/queue.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
-import type { Audit } from './audit.ts';
-import type { EventBus } from './eventBus.ts';
-import type { Supervisor } from './supervisor.ts';
+import type { Audit, EventBus, Supervisor } from './core/index.ts';
 
 /**
  * Pauses and resumes the queue. What it is set to is in the store before anybody is answered, and holds over restarts.

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { actorOf } from '../domain/audit.ts';
 import type { Principal, Role } from '../domain/key.ts';
 import { clientAddress } from '../lib/clientAddress.ts';
-import type { Audit } from './audit.ts';
+import type { Audit } from './core/index.ts';
 
 /** Called when a socket is refused for the role of its key. @param socket its path, and the role that it needs. */
 export type RoleRefused = (

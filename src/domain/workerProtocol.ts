@@ -183,6 +183,9 @@ export interface AckFrame extends WireLease {
   reason?: 'lease_lost' | 'unknown_job' | 'not_yours' | undefined;
 }
 
+/** Why the word of a worker on a lease was not accepted. */
+export type AckReason = NonNullable<AckFrame['reason']>;
+
 export interface HeartbeatAckFrame {
   type: 'heartbeat_ack';
   lost: WireLease[];

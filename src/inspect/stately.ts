@@ -6,7 +6,7 @@ import { leaseMachine } from '../../machines/leaseMachine.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
-import type { Inspector } from '../coordinator/observe/index.ts';
+import type { Inspector } from '../coordinator/core/index.ts';
 import type { Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { Inspected, InspectedActor } from '../domain/inspection.ts';

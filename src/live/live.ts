@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
-import type { LiveEvent } from '../coordinator/eventBus.ts';
+import type { LiveEvent } from '../coordinator/core/index.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { JobRecord } from '../domain/job.ts';

@@ -1,5 +1,5 @@
 import type { JobView } from '../coordinator/coordinator.ts';
-import type { LiveEvent } from '../coordinator/eventBus.ts';
+import type { LiveEvent } from '../coordinator/core/index.ts';
 import type { JobRecord } from '../domain/job.ts';
 import type { JobProgress, WireTransition } from '../domain/liveProtocol.ts';
 import type { WireJob } from '../domain/wire/job.ts';

@@ -8,11 +8,15 @@ import {
   type Topic,
 } from '../domain/liveProtocol.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
+import type { AnswerMemory } from '../lib/answerMemory.ts';
+import type { BoundFigures } from '../lib/boundFigures.ts';
 import type { Encoding } from './encoding.ts';
-import type { Live } from './live.ts';
+import type { Feed } from './feed.ts';
+import type { History } from './history.ts';
 import type { NumberedEvent } from './numberedEvent.ts';
 import { Outbox } from './outbox.ts';
 import type { Outlet } from './outlet.ts';
+import type { Snapshots } from './snapshots.ts';
 
 /** Bytes of events that are replayed; beyond it a snapshot replaces them. */
 const replayBytesMax = 1024 * 1024;
@@ -26,6 +30,23 @@ const ageMsMax = 86_400_000;
 /** Why a snapshot is sent: nothing was missed, events before the subscription were, or events during it. */
 type SnapshotReason = 'new' | 'gap' | 'lost';
 
+/** Where a subscriber gets its events. */
+interface Source {
+  readonly feed: Feed;
+  readonly history: History;
+  readonly snapshots: Snapshots;
+  readonly figures: BoundFigures;
+  readonly answers: AnswerMemory;
+  /** It is gone. */
+  leave(subscriber: Subscriber): void;
+  addSubscription(topic: string): void;
+  removeSubscription(topic: string): void;
+  /** Send the events collected so far. */
+  flush(): void;
+  /** Log an error of our own. */
+  failed(error: unknown): void;
+}
+
 /**
  * One connection: its topics and its position in the feed. It has no queue: a slow reader keeps its position, at no cost,
  * and catches up when it reads again.
@@ -33,7 +54,7 @@ type SnapshotReason = 'new' | 'gap' | 'lost';
 export class Subscriber {
   readonly outlet: Outlet;
   readonly #outbox: Outbox;
-  readonly #live: Live;
+  readonly #live: Source;
   readonly #clock: Clock;
   readonly #principal: Principal;
   readonly #topics = new Set<Topic>();
@@ -52,7 +73,7 @@ export class Subscriber {
   constructor(options: {
     outlet: Outlet;
     principal: Principal;
-    live: Live;
+    live: Source;
     clock: Clock;
     endsWith: string | null;
   }) {

@@ -1,4 +1,4 @@
-import type { LiveEvent } from '../coordinator/eventBus.ts';
+import type { LiveEvent } from '../coordinator/core/index.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { Role } from '../domain/key.ts';
 import { maySubscribe, type Topic, topicOfJob } from '../domain/liveProtocol.ts';

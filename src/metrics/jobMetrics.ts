@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { Committed } from '../coordinator/jobs/index.ts';
+import type { Committed } from '../coordinator/core/index.ts';
 import { type Attempt, lastAttempt } from '../domain/job.ts';
 import type { NanoDollars } from '../domain/money.ts';
 import type { KnownNames } from './knownNames.ts';

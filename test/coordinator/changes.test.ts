@@ -1,6 +1,6 @@
 import test from 'ava';
-import { Changes } from '../../src/coordinator/changes.ts';
-import type { Committed } from '../../src/coordinator/jobs/index.ts';
+import { Changes } from '../../src/coordinator/core/changes.ts';
+import type { Committed } from '../../src/coordinator/core/index.ts';
 import { silent } from '../../src/lib/log.ts';
 
 const change = {
@@ -14,11 +14,8 @@ const change = {
 test('core followers see a change before observers, each in their order, with its number', (t) => {
   const seen: string[] = [];
   const follower = (name: string) => (_: Committed, seq: number) => void seen.push(`${name}${seq}`);
-  const changes = new Changes({
-    logger: silent,
-    core: [follower('a'), follower('b')],
-    observers: [follower('c')],
-  });
+  const changes = new Changes(silent);
+  changes.followedBy({ core: [follower('a'), follower('b')], observers: [follower('c')] });
   const end = changes.observe(follower('d'));
   changes.publish(change);
   end();
@@ -32,9 +29,12 @@ test('an observer that throws keeps the change from nobody; a core follower that
     throw new Error('broken');
   };
   const see = (_: Committed, seq: number) => void seen.push(seq);
-  new Changes({ logger: silent, core: [], observers: [fail, see] }).publish(change);
+  const changes = new Changes(silent);
+  changes.followedBy({ core: [], observers: [fail, see] });
+  changes.publish(change);
   t.deepEqual(seen, [1]);
-  const broken = new Changes({ logger: silent, core: [fail, see], observers: [see] });
+  const broken = new Changes(silent);
+  broken.followedBy({ core: [fail, see], observers: [see] });
   t.throws(() => broken.publish(change), { message: 'broken' });
   t.deepEqual(seen, [1]);
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Deadlines } from '../../src/coordinator/deadlines.ts';
+import { Deadlines } from '../../src/coordinator/core/deadlines.ts';
 import { FakeClock } from '../support/fakeClock.ts';
 
 /** Deadlines whose timer sweeps them. */

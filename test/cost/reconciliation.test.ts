@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
-import type { Outcome } from '../../src/coordinator/jobs/outcomes.ts';
+import type { Outcome } from '../../src/coordinator/jobs/index.ts';
 import { addAmounts, type CostAmounts, noAmounts } from '../../src/domain/cost.ts';
 import { type BreakdownName, breakdowns, type CostLine, periodNames } from '../../src/domain/costReport.ts';
 import { CoordinatorError } from '../../src/domain/errors.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Committed } from '../../src/coordinator/jobs/jobHost.ts';
+import type { Committed } from '../../src/coordinator/core/index.ts';
 import { addAmounts, amountNames, type CostAmounts, noAmounts } from '../../src/domain/cost.ts';
 import { type JobRecord, laneOf, lastAttempt } from '../../src/domain/job.ts';
 import { isTerminal, statusOf } from '../../src/domain/states.ts';

@@ -1,4 +1,4 @@
-import type { Committed } from '../../src/coordinator/jobs/jobHost.ts';
+import type { Committed } from '../../src/coordinator/core/index.ts';
 import { type Attempt, type JobRecord, lastAttempt } from '../../src/domain/job.ts';
 import { isTerminal, statusOf } from '../../src/domain/states.ts';
 import type { Usage } from '../../src/domain/usage.ts';

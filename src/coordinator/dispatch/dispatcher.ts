@@ -2,11 +2,10 @@ import type { Clock } from '../../domain/clock.ts';
 import { type JobRecord, laneOf, lastAttempt, type RouteStep } from '../../domain/job.ts';
 import type { Assignment } from '../../domain/workerProtocol.ts';
 import type { Decide, Store } from '../../store/store.ts';
+import type { Supervisor } from '../core/index.ts';
 import type { Lease, LeaseKeeper, Workers } from '../fleet/index.ts';
-
 import { type Creation, draftOf, type JobHost, type NewJob, type Step } from '../jobs/index.ts';
 import type { Providers } from '../limits/index.ts';
-import type { Supervisor } from '../supervisor.ts';
 import { type Candidates, triedAt } from './candidates.ts';
 
 /** Jobs claimed in one commit at most: bounds the work of one turn of the event loop to some 10 ms. */

@@ -2,8 +2,8 @@ import { faultText, lineOf } from '../../domain/failure.ts';
 import type { JobRecord, Target } from '../../domain/job.ts';
 import type { QueueState } from '../../domain/queue.ts';
 import type { Waiting } from '../../domain/waiting.ts';
+import type { Supervisor } from '../core/index.ts';
 import { type FleetMember, isOpen, type Leases, type RefusedWorkers, type Workers } from '../fleet/index.ts';
-
 import type { Providers } from '../limits/index.ts';
 import { type Candidate, type Candidates, firstTrial } from './candidates.ts';
 
@@ -19,8 +19,8 @@ export class WaitingReasons {
   readonly #providers: Providers;
   readonly #workers: Workers;
   readonly #refusedWorkers: RefusedWorkers;
-  readonly #queue: () => QueueState;
-  readonly #isAssigning: () => boolean;
+  readonly #queue: { readonly state: QueueState };
+  readonly #supervisor: Supervisor;
 
   constructor(options: {
     candidates: Candidates;
@@ -28,8 +28,8 @@ export class WaitingReasons {
     providers: Providers;
     workers: Workers;
     refusedWorkers: RefusedWorkers;
-    queue: () => QueueState;
-    isAssigning: () => boolean;
+    queue: { readonly state: QueueState };
+    supervisor: Supervisor;
   }) {
     this.#candidates = options.candidates;
     this.#leases = options.leases;
@@ -37,7 +37,7 @@ export class WaitingReasons {
     this.#workers = options.workers;
     this.#refusedWorkers = options.refusedWorkers;
     this.#queue = options.queue;
-    this.#isAssigning = options.isAssigning;
+    this.#supervisor = options.supervisor;
   }
 
   /** The first thing in its way; what an operator can do about comes before what only time mends. */
@@ -50,9 +50,10 @@ export class WaitingReasons {
           : 'Its last attempt failed, and there is a pause before the next';
       return reason('delayed', detail, life.delayedUntil);
     }
-    const queue = this.#queue();
+    const queue = this.#queue.state;
     if (queue.paused) return reason('queue_paused', pausedText(queue));
-    if (!this.#isAssigning()) return reason('draining', 'The coordinator is not handing out jobs now');
+    if (!this.#supervisor.isAssigning)
+      return reason('draining', 'The coordinator is not handing out jobs now');
     const candidates = this.#candidates.of(life);
     return this.#ofCandidate(this.#candidates.pick(life, '', candidates) ?? firstBack(candidates));
   }

@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { AttemptOutcome, JobRecord } from '../../domain/job.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
-import type { Deadlines } from '../deadlines.ts';
+import type { Deadlines } from '../core/index.ts';
 import type { JobHost } from '../jobs/index.ts';
 
 const dayMs = 86_400_000;

@@ -1,7 +1,6 @@
 import type { Clock } from '../../domain/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Deadlines } from '../deadlines.ts';
-import type { EventBus } from '../eventBus.ts';
+import type { Deadlines, EventBus } from '../core/index.ts';
 import type { WorkerAdmin } from '../fleet/index.ts';
 
 const dayMs = 86_400_000;

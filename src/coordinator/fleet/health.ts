@@ -6,8 +6,8 @@ import type { Clock, Random } from '../../domain/clock.ts';
 import { type Failure, type Fault, faults, isPassing } from '../../domain/failure.ts';
 import type { LeaseRef } from '../../domain/job.ts';
 import type { Refusal } from '../../domain/worker.ts';
-import type { Deadline, Deadlines } from '../deadlines.ts';
-import { type EventBus, pathOf } from '../eventBus.ts';
+import type { Deadline, Deadlines } from '../core/index.ts';
+import { type EventBus, pathOf } from '../core/index.ts';
 import type { Lease } from './leases.ts';
 
 /** Entries of one worker. Clients name models as they like; the oldest is forgotten. */

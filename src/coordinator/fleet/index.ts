@@ -8,6 +8,7 @@
 
 export { Connections } from './connections.ts';
 export { createFleet } from './fleet.ts';
+export { FleetChanges } from './fleetChanges.ts';
 export { type FleetMember, isAble, isOpen, passOver, servedBy } from './fleetMember.ts';
 export { LeaseKeeper } from './leaseKeeper.ts';
 export { type Lease, Leases } from './leases.ts';
@@ -15,5 +16,5 @@ export { Liveness } from './liveness.ts';
 export { RefusedWorkers } from './refusedWorkers.ts';
 export type { WorkerAdmin } from './workerAdmin.ts';
 export type { WorkerConnection } from './workerConnection.ts';
-export { type AckReason, leaseOf, type WorkerLink, type WorkerSession } from './workerSession.ts';
+export { leaseOf, type WorkerLink } from './workerSession.ts';
 export type { Workers } from './workers.ts';

@@ -3,11 +3,10 @@ import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { isPassing } from '../../domain/failure.ts';
 import { type JobRecord, type LeaseRef, lastAttempt } from '../../domain/job.ts';
-import type { Cost } from '../../domain/money.ts';
 import { statusOf } from '../../domain/states.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Deadline, Deadlines } from '../deadlines.ts';
-import type { Committed, JobHost } from '../jobs/index.ts';
+import type { Committed, Deadline, Deadlines, Supervisor } from '../core/index.ts';
+import type { AttemptCosts, JobHost } from '../jobs/index.ts';
 import type { Providers } from '../limits/index.ts';
 import type { Lease, Leases } from './leases.ts';
 import { heartbeatMs, staleMs } from './pulse.ts';
@@ -32,11 +31,9 @@ export class LeaseKeeper {
   readonly #workers: Workers;
   readonly #signals: WorkerSignals;
   readonly #providers: Providers;
-  /** What an attempt costs that ends without its worker's word. */
-  readonly #costUnreported: (job: JobRecord) => Cost;
+  readonly #costs: AttemptCosts;
   readonly #logger: Logger;
-  /** Called when a slot has become free. */
-  readonly #onFree: () => void;
+  readonly #supervisor: Supervisor;
   readonly #watched = new Map<Lease, Deadline>();
 
   constructor(options: {
@@ -48,9 +45,9 @@ export class LeaseKeeper {
     workers: Workers;
     signals: WorkerSignals;
     providers: Providers;
-    costUnreported: (job: JobRecord) => Cost;
+    costs: AttemptCosts;
     logger: Logger;
-    onFree: () => void;
+    supervisor: Supervisor;
   }) {
     this.#config = options.config;
     this.#clock = options.clock;
@@ -60,9 +57,9 @@ export class LeaseKeeper {
     this.#workers = options.workers;
     this.#signals = options.signals;
     this.#providers = options.providers;
-    this.#costUnreported = options.costUnreported;
+    this.#costs = options.costs;
     this.#logger = options.logger;
-    this.#onFree = options.onFree;
+    this.#supervisor = options.supervisor;
   }
 
   /** A job's timeout, ms; 0 for none. */
@@ -246,7 +243,7 @@ export class LeaseKeeper {
     this.#watched.delete(lease);
     this.#providers.returned(lease);
     this.#signals.returned(lease);
-    this.#onFree();
+    this.#supervisor.slotFreed();
   }
 
   /** Set the one deadline of a lease: the earliest of what could end it. */
@@ -320,7 +317,7 @@ export class LeaseKeeper {
 
   /** Apply an event that ends an attempt of which its worker has said nothing. */
   #tryUnreported(jobId: string, event: JobEvent): void {
-    this.#try(jobId, event, (job) => ({ ...event, cost: this.#costUnreported(job) }));
+    this.#try(jobId, event, (job) => ({ ...event, cost: this.#costs.unreported(job) }));
   }
 
   /** Apply an event that nobody waits for; when the store refuses it, again a little later. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/clock.ts';
 import { closeCodes } from '../../domain/workerProtocol.ts';
-import type { Deadline, Deadlines } from '../deadlines.ts';
+import type { Deadline, Deadlines } from '../core/index.ts';
 import type { WorkerSession } from './workerSession.ts';
 import type { WorkerSignals } from './workerSignals.ts';
 

@@ -3,9 +3,10 @@ import type { WorkerHello, WorkerLife, WorkerOwner } from '../../domain/worker.t
 import type { Logger } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
 import { boundedWorker } from './boundedWorker.ts';
+import type { FleetListener } from './fleetChanges.ts';
 import { KeySlots } from './keySlots.ts';
 import type { WorkerCommits } from './workerCommits.ts';
-import { type FleetListener, lifeOf, type WorkerEntry } from './workerEntry.ts';
+import { lifeOf, type WorkerEntry } from './workerEntry.ts';
 import type { WorkerSession } from './workerSession.ts';
 import type { Workers } from './workers.ts';
 import type { WorkerViews } from './workerViews.ts';

@@ -3,11 +3,12 @@ import type { Clock } from '../../domain/clock.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
 import { isResized, type WorkerLife, type WorkerView } from '../../domain/worker.ts';
 import type { Store } from '../../store/store.ts';
-import type { EventBus } from '../eventBus.ts';
+import type { EventBus } from '../core/index.ts';
+import type { FleetListener } from './fleetChanges.ts';
 import type { KeySlots } from './keySlots.ts';
 import type { Leases } from './leases.ts';
 import type { WorkerCommits } from './workerCommits.ts';
-import { type FleetListener, lifeOf, type WorkerEntry } from './workerEntry.ts';
+import { lifeOf, type WorkerEntry } from './workerEntry.ts';
 import type { Workers } from './workers.ts';
 import type { WorkerViews } from './workerViews.ts';
 

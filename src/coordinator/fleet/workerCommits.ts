@@ -3,7 +3,7 @@ import type { WorkerEvent } from '../../../machines/events.ts';
 import { workerMachine } from '../../../machines/workerMachine.ts';
 import type { AuditNote, Doer } from '../../domain/audit.ts';
 import type { Change, Store } from '../../store/store.ts';
-import type { Audit } from '../audit.ts';
+import type { Audit } from '../core/index.ts';
 import { lifeOf, type WorkerEntry, workerNotFound } from './workerEntry.ts';
 import type { Workers } from './workers.ts';
 

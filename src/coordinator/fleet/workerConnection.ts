@@ -7,9 +7,7 @@ import { iso } from '../../domain/wire/iso.ts';
 import type { WorkerHello, WorkerKey, WorkerOwner } from '../../domain/worker.ts';
 import { closeCodes, refusalCodes } from '../../domain/workerProtocol.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Audit } from '../audit.ts';
-import type { Deadlines } from '../deadlines.ts';
-import type { EventBus } from '../eventBus.ts';
+import type { Audit, Deadlines, EventBus } from '../core/index.ts';
 import type { Outcome, Outcomes } from '../jobs/index.ts';
 import type { Providers } from '../limits/index.ts';
 import { boundedModels } from './boundedWorker.ts';
@@ -179,7 +177,7 @@ export class WorkerConnection {
       // Not every worker says `begun`; one that has sent output need not.
       const hasStreamed = leases.get(ref)?.hasStreamed === true;
       const known = hasStreamed ? { ...outcome, begun: true } : outcome;
-      const ack = await outcomes.conclude(this.#session, ref, known);
+      const ack = await outcomes.conclude(this.workerId, ref, known);
       this.#session.send({ type: 'ack', ...toWireLease(ref), ...ack });
     } catch (error) {
       logger.error({ job_id: ref.jobId, lease: ref.lease, err: error }, 'outcome not durable yet');

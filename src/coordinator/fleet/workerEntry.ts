@@ -19,14 +19,6 @@ export interface WorkerEntry {
   readonly health: Health;
 }
 
-/** What the fleet reports to those who hand out jobs. */
-export interface FleetListener {
-  /** A worker that was passed over may be needed: another takes no more work, or its time is over. */
-  needed(): void;
-  /** A worker of these providers has come, or nothing is held against it any more. */
-  well(providers: readonly string[]): void;
-}
-
 export function lifeOf({ actor }: WorkerEntry): WorkerLife {
   return actor.getSnapshot().context;
 }

@@ -1,12 +1,6 @@
 import type { LeaseRef } from '../../domain/job.ts';
 import type { WorkerKey } from '../../domain/worker.ts';
-import type {
-  AckFrame,
-  AssignFrame,
-  Assignment,
-  CoordinatorFrame,
-  WireLease,
-} from '../../domain/workerProtocol.ts';
+import type { AssignFrame, Assignment, CoordinatorFrame, WireLease } from '../../domain/workerProtocol.ts';
 
 /** The way to one connected worker; the gateway's socket, or a test's. */
 export interface WorkerLink {
@@ -95,5 +89,3 @@ export function leaseOf(frame: WireLease): LeaseRef {
 export function toWireLease(ref: LeaseRef): WireLease {
   return { job_id: ref.jobId, lease: ref.lease };
 }
-
-export type AckReason = NonNullable<AckFrame['reason']>;

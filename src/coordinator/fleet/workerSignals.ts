@@ -1,8 +1,9 @@
 import type { WorkerEvent } from '../../../machines/events.ts';
 import { type Failure, type Fault, faultText } from '../../domain/failure.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { FleetListener } from './fleetChanges.ts';
 import type { Lease } from './leases.ts';
-import { type FleetListener, lifeOf, statusOf } from './workerEntry.ts';
+import { lifeOf, statusOf } from './workerEntry.ts';
 import type { Workers } from './workers.ts';
 import type { WorkerViews } from './workerViews.ts';
 

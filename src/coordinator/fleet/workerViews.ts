@@ -2,7 +2,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { WorkerRecord, WorkerView } from '../../domain/worker.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
-import type { EventBus, WorkerEventType } from '../eventBus.ts';
+import type { EventBus, WorkerEventType } from '../core/index.ts';
 import type { Leases } from './leases.ts';
 import { lifeOf, statusOf, type WorkerEntry } from './workerEntry.ts';
 

@@ -6,18 +6,12 @@ import type { WorkerStatus } from '../../domain/states.ts';
 import type { WorkerLife, WorkerView } from '../../domain/worker.ts';
 import type { Logger } from '../../lib/log.ts';
 import { own } from '../../lib/own.ts';
-import { type EventBus, pathOf } from '../eventBus.ts';
+import { type EventBus, pathOf } from '../core/index.ts';
+import type { FleetListener } from './fleetChanges.ts';
 import { type FleetMember, isAble, isOpen, passOver } from './fleetMember.ts';
 import type { Health } from './health.ts';
 import type { Leases } from './leases.ts';
-import {
-  type FleetListener,
-  isAssignable,
-  lifeOf,
-  statusOf,
-  type WorkerEntry,
-  workerNotFound,
-} from './workerEntry.ts';
+import { isAssignable, lifeOf, statusOf, type WorkerEntry, workerNotFound } from './workerEntry.ts';
 import type { WorkerSession } from './workerSession.ts';
 import type { WorkerViews } from './workerViews.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../domain/clock.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Deadline, Deadlines } from '../deadlines.ts';
+import type { Deadline, Deadlines } from '../core/index.ts';
 import type { JobHost } from './jobHost.ts';
 
 /** Wall time may jump; a job that waits for a time looks at the clock again at least this often. No pause is longer. */

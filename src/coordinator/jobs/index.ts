@@ -5,12 +5,14 @@
  */
 
 export { Admission } from './admission.ts';
+export { AttemptCosts } from './attemptCosts.ts';
 export { Delays } from './delays.ts';
 export { findJob } from './findJob.ts';
 export { uuidv7 } from './ids.ts';
 export { Intake, type PlannedRequest, planOrRefuse } from './intake.ts';
 export { JobCommands } from './jobCommands.ts';
-export { type Committed, type Creation, draftOf, JobHost, type NewJob, type Step } from './jobHost.ts';
+export { type Creation, draftOf, JobHost, type NewJob, type Step } from './jobHost.ts';
 export { JobWaits } from './jobWaits.ts';
-export { type Outcome, Outcomes } from './outcomes.ts';
+export type { Outcome } from './outcome.ts';
+export { Outcomes } from './outcomes.ts';
 export { Pending } from './pending.ts';

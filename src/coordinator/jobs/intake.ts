@@ -11,7 +11,6 @@ import { KeyedQueue } from '../../lib/keyedQueue.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
 import { type Plan, planRoute } from '../../routing/router.ts';
 import { type IdempotencyRecord, KeyTaken, type Store } from '../../store/store.ts';
-import type { Dispatcher } from '../dispatch/index.ts';
 import type { Admission } from './admission.ts';
 import { afterConflict } from './conflict.ts';
 import { findJob } from './findJob.ts';
@@ -33,6 +32,12 @@ export interface PlannedRequest {
   plan: Plan;
 }
 
+/** Makes a single job durable, with its first assignment when a worker is free for it. */
+export interface JobCreation {
+  /** @throws StoreUnavailable when it could not be made durable; then there is no such job. */
+  create(job: NewJob): Promise<JobRecord>;
+}
+
 /** Accepts jobs: where each may run, and which job an idempotency key was used for. `by` is whose key sends them. */
 export class Intake {
   readonly #config: () => Config;
@@ -40,7 +45,7 @@ export class Intake {
   readonly #random: Random;
   readonly #store: Store;
   readonly #host: JobHost;
-  readonly #dispatcher: Dispatcher;
+  readonly #dispatcher: JobCreation;
   readonly #admission: Admission;
   readonly #idempotencyKeysMax: number;
   readonly #keys = new KeyedQueue();
@@ -51,7 +56,7 @@ export class Intake {
     random: Random;
     store: Store;
     host: JobHost;
-    dispatcher: Dispatcher;
+    dispatcher: JobCreation;
     admission: Admission;
     /** Idempotency keys of one API key; 1,000,000 by default. */
     idempotencyKeysMax?: number | undefined;

@@ -5,8 +5,8 @@ import type { JobRecord } from '../../domain/job.ts';
 import { type JobStatus, statusOf } from '../../domain/states.ts';
 import { planRoute } from '../../routing/router.ts';
 import type { Store } from '../../store/store.ts';
+import type { AttemptCosts } from './attemptCosts.ts';
 import type { Applied, JobHost } from './jobHost.ts';
-import type { Outcomes } from './outcomes.ts';
 
 /** What people do to a job that exists, and the error when its state does not allow it. */
 export class JobCommands {
@@ -14,26 +14,26 @@ export class JobCommands {
   readonly #clock: Clock;
   readonly #store: Store;
   readonly #host: JobHost;
-  readonly #outcomes: Outcomes;
+  readonly #costs: AttemptCosts;
 
   constructor(parts: {
     config: () => Config;
     clock: Clock;
     store: Store;
     host: JobHost;
-    outcomes: Outcomes;
+    costs: AttemptCosts;
   }) {
     this.#config = parts.config;
     this.#clock = parts.clock;
     this.#store = parts.store;
     this.#host = parts.host;
-    this.#outcomes = parts.outcomes;
+    this.#costs = parts.costs;
   }
 
   /** @throws CoordinatorError job_not_found; InvalidTransition when it has ended; StoreUnavailable. */
   async cancel(id: string): Promise<JobRecord> {
     const applied = await this.#host.apply(id, (job) => [
-      { type: 'job.cancelled', at: this.#clock.now(), cost: this.#outcomes.costUnreported(job) },
+      { type: 'job.cancelled', at: this.#clock.now(), cost: this.#costs.unreported(job) },
     ]);
     return this.#changed(id, applied, 'cancelled');
   }
@@ -45,7 +45,7 @@ export class JobCommands {
       const plan = planRoute(job.request, this.#config());
       const [target, ...chain] = plan?.candidates ?? [job.life.target, ...job.life.chain];
       const strategy = plan?.strategy ?? job.life.strategy;
-      const cost = this.#outcomes.costUnreported(job);
+      const cost = this.#costs.unreported(job);
       return [{ type: 'job.retried', at: this.#clock.now(), strategy, target, chain, cost }];
     });
     return this.#changed(id, applied, 'retried');

@@ -8,14 +8,9 @@ import type { JobCreator, JobRecord, JobRequest } from '../../domain/job.ts';
 import { type JobState, statusOf } from '../../domain/states.ts';
 import type { Logger } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
-import {
-  type IdempotencyRecord,
-  type JobChange,
-  type LedgerEntry,
-  type Store,
-  VersionConflict,
-} from '../../store/store.ts';
-import { type Inspector, inspectOption } from '../observe/index.ts';
+import { type IdempotencyRecord, type JobChange, type Store, VersionConflict } from '../../store/store.ts';
+import type { Changes, Committed } from '../core/index.ts';
+import { type Inspector, inspectOption } from '../core/index.ts';
 import { afterConflict } from './conflict.ts';
 import { ledgerOf } from './ledger.ts';
 
@@ -25,17 +20,6 @@ export interface Step {
   event: JobEvent | null;
   change: JobChange;
   effects: JobEffect[];
-}
-
-/** A step that is durable. */
-export interface Committed {
-  before: JobRecord | null;
-  after: JobRecord;
-  /** null when the job was created. */
-  event: JobEvent | null;
-  effects: JobEffect[];
-  /** What attempts that ended with this change used and cost. */
-  ledger: readonly LedgerEntry[];
 }
 
 /** What a job is created from. */
@@ -67,14 +51,14 @@ const publishedPerTurn = 500;
  * for the moment of an event (`machines/run.ts`).
  *
  * The commit pipeline: an event goes to the actor; when it accepts, its new snapshot is committed, and only then
- * `onCommitted` lets anything leave. When the commit fails, the actor is dropped and the last committed snapshot is valid.
+ * the feed of changes lets anything leave. When the commit fails, the actor is dropped and the last committed snapshot is valid.
  * One event per job is in flight at a time; later ones queue behind its commit.
  */
 export class JobHost {
   readonly #clock: Clock;
   readonly #store: Store;
   readonly #logger: Logger;
-  readonly #onCommitted: (committed: Committed) => void;
+  readonly #changes: Changes;
   readonly #inspector: Inspector | null;
   readonly #live = new Map<string, { actor: LiveActor; version: number }>();
   /** The end of the last event in flight, by job. */
@@ -85,13 +69,13 @@ export class JobHost {
     store: Store;
     logger: Logger;
     inspector: Inspector | null;
-    onCommitted: (committed: Committed) => void;
+    changes: Changes;
   }) {
     this.#clock = options.clock;
     this.#store = options.store;
     this.#logger = options.logger;
     this.#inspector = options.inspector;
-    this.#onCommitted = options.onCommitted;
+    this.#changes = options.changes;
   }
 
   /** Live actors: one per running job. */
@@ -280,7 +264,7 @@ export class JobHost {
     };
     const { event, effects } = step;
     const committed = { before, after, event, effects, ledger: change.ledger ?? [] };
-    this.#onCommitted(committed);
+    this.#changes.publish(committed);
     return committed;
   }
 
@@ -302,7 +286,7 @@ export class JobHost {
   /** Publish a job that is durable now. */
   #publishCreated(id: string, record: JobRecord | undefined): JobRecord {
     if (record?.id !== id) throw new Error(`job ${id} was committed and is not in the store`);
-    this.#onCommitted({ before: null, after: record, event: null, effects: [], ledger: [] });
+    this.#changes.publish({ before: null, after: record, event: null, effects: [], ledger: [] });
     return record;
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../domain/clock.ts';
-import type { EventBus } from '../eventBus.ts';
+import type { EventBus } from '../core/index.ts';
 
 /** Requests that wait for the end of a job. */
 export class JobWaits {

@@ -1,6 +1,6 @@
 import { statusOf } from '../../domain/states.ts';
 import type { Store } from '../../store/store.ts';
-import type { Committed } from './jobHost.ts';
+import type { Committed } from '../core/index.ts';
 
 /** How many jobs are pending in the store, in all and by the key that made them; kept up to date by every commit. */
 export class Pending {

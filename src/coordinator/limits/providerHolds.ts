@@ -3,7 +3,7 @@ import { messageOf } from '../../domain/errors.ts';
 import type { ProviderHold } from '../../domain/provider.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Change, Store } from '../../store/store.ts';
-import type { Deadline, Deadlines } from '../deadlines.ts';
+import type { Deadline, Deadlines } from '../core/index.ts';
 
 /** Between two commits of one provider, also after one that failed: a limit that is longer with each 429 costs no more. */
 const pauseMs = 1_000;

@@ -21,8 +21,8 @@ import type { ProviderStatus } from '../../domain/states.ts';
 import type { Logger } from '../../lib/log.ts';
 import { own } from '../../lib/own.ts';
 import type { Change } from '../../store/store.ts';
-import type { Deadline, Deadlines } from '../deadlines.ts';
-import { type EventBus, providerEventType } from '../eventBus.ts';
+import type { Deadline, Deadlines } from '../core/index.ts';
+import { type EventBus, providerEventType } from '../core/index.ts';
 import type { ProviderHolds } from './providerHolds.ts';
 import { providerView } from './providerView.ts';
 

@@ -3,8 +3,8 @@ import { lastAttempt } from '../../domain/job.ts';
 import type { Spread, Stats, Throughput } from '../../domain/stats.ts';
 import { SlidingQuantiles } from '../../lib/slidingQuantiles.ts';
 import { SlidingSums } from '../../lib/slidingSums.ts';
-import { statusEventType } from '../eventBus.ts';
-import type { Committed } from '../jobs/index.ts';
+import type { Committed } from '../core/index.ts';
+import { statusEventType } from '../core/index.ts';
 
 const windowMs = 300_000;
 const windowSlices = 30;

@@ -2,10 +2,9 @@ import type { Clock } from '../../domain/clock.ts';
 import type { QueueState } from '../../domain/queue.ts';
 import type { PendingGroup, Stats, Vitals } from '../../domain/stats.ts';
 import type { BacklogGroup, Store } from '../../store/store.ts';
+import type { Supervisor } from '../core/index.ts';
 import { type Leases, type RefusedWorkers, servedBy, type Workers } from '../fleet/index.ts';
-
 import type { Providers } from '../limits/index.ts';
-import type { Supervisor } from '../supervisor.ts';
 import type { Activity } from './activity.ts';
 
 /** Clients name providers: beyond this many groups and providers the smallest are added up. */

@@ -6,15 +6,16 @@ import { Icon, type IconName } from '../components/icons.tsx';
 import { compact } from '../components/text.ts';
 import { useStats } from '../live/store.ts';
 import { areOwnSessionsOpen } from '../pages/keys/sessionsDialog.tsx';
-import { type PageEntry, pages } from '../pages.tsx';
+import type { PageEntry } from '../pages.tsx';
 import { go, href, path } from '../router.ts';
-import { may, role, signOutEverywhere } from '../session.ts';
+import { role, signOutEverywhere } from '../session.ts';
 import { LiveMark } from './banner.tsx';
 import { isHelpOpen } from './help.tsx';
 import { Logo } from './logo.tsx';
 import { openPalette } from './palette.tsx';
 import { nextTheme, type Theme, theme } from './preferences.ts';
 import { useShortcut } from './shortcuts.ts';
+import { visiblePages } from './visiblePages.ts';
 
 const themeIcons: Record<Theme, IconName> = { system: 'system', light: 'sun', dark: 'moon' };
 const themeLabels: Record<Theme, string> = {
@@ -22,11 +23,6 @@ const themeLabels: Record<Theme, string> = {
   light: 'Colours: light',
   dark: 'Colours: dark',
 };
-
-/** The pages that this session may see. */
-export function visiblePages(): PageEntry[] {
-  return pages.filter(({ nav, needs }) => nav !== undefined && (needs === undefined || may(needs)));
-}
 
 /** The bar with the pages, the session, and the theme. On a phone it is behind a button. */
 export function Navigation(): JSX.Element {

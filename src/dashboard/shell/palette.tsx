@@ -15,10 +15,10 @@ import { pauseWorker, resumeWorker } from '../pages/workers/pauseWorker.ts';
 import { go, href } from '../router.ts';
 import { api, may, signOutEverywhere } from '../session.ts';
 import { isHelpOpen } from './help.tsx';
-import { visiblePages } from './navigation.tsx';
 import { type Choice, choicesOf, type Known, type PaletteAction } from './paletteChoices.ts';
 import { theme } from './preferences.ts';
 import { askToPause, resumeQueue } from './queueSwitch.tsx';
+import { visiblePages } from './visiblePages.ts';
 
 const isOpen = signal(false);
 

@@ -10,7 +10,8 @@ import { place, setQuery } from '../router.ts';
 import { api } from '../session.ts';
 import { jobChart } from './charts/job.ts';
 import { Scrubber } from './scrubber.tsx';
-import { Statechart, type StateNote } from './statechart.tsx';
+import { Statechart } from './statechart.tsx';
+import type { StateNote } from './stateNote.ts';
 import { takenBy, visitsOf } from './visits.ts';
 
 /** Its parameter in the query: `?e=3` shows the job after the third change of its state. */

@@ -6,18 +6,9 @@ import { anyState, type Chart, type ChartEdge, type ChartState } from './chart.t
 import { arrowHead, figuresPlace, inset, labelPlaces, linePath, namePlace } from './geometry.ts';
 import { cornerRadius, labelSize, markRadius, nameSize } from './measures.ts';
 import { StatechartText } from './statechartText.tsx';
+import type { StateNote } from './stateNote.ts';
 import { toneOf } from './tones.ts';
 import { nothingTaken, type Taken, withAncestors } from './visits.ts';
-
-/** Information about a state in addition to its machine. */
-export interface StateNote {
-  /** Below its name: `12`, `3 times, 1.4 s`. */
-  figures: string;
-  /** The same for screen readers. */
-  spoken: string;
-  /** Whether it has or had actors: it is tinted. */
-  isUsed: boolean;
-}
 
 const noState: readonly string[] = [];
 

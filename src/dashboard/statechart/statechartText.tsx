@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { anyState, type Chart, type ChartState } from './chart.ts';
-import type { StateNote } from './statechart.tsx';
+import type { StateNote } from './stateNote.ts';
 
 interface Props {
   chart: Chart;

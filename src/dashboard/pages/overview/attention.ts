@@ -5,6 +5,7 @@ import type { WireStats } from '../../../domain/wire/stats.ts';
 import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { plural } from '../../components/text.ts';
+import type { Attention, AttentionKind } from './attentionItem.ts';
 import { attentionOfQueue } from './queueAttention.ts';
 
 const faultAdvice: Record<Fault, string> = {
@@ -14,21 +15,6 @@ const faultAdvice: Record<Fault, string> = {
   missing: 'Load the model there, or correct its name.',
   failing: 'Check the log of its model server.',
 };
-
-/** A problem that needs a decision, with a link to act on it. */
-export interface Attention {
-  key: string;
-  kind: Kind | 'single';
-  tone: 'bad' | 'warn';
-  text: string;
-  /** What to do. */
-  advice: string;
-  path: string;
-  query?: Record<string, string>;
-}
-
-/** Kinds that can occur once for each provider or worker. */
-type Kind = 'unserved' | 'idle' | 'long' | 'open' | 'limited' | 'unhandled' | 'aside' | 'gone' | 'shut';
 
 /** Lines of one kind; beyond this there is one line with a count. */
 const linesMax = 3;
@@ -62,7 +48,7 @@ const refusedAdvice = 'Give it a valid key, or change what its key allows.';
 const unhandledAdvice =
   'To make jobs wait for it: svc config set providers.defaults.rate_limit "{max_retries: 5}" where the coordinator is.';
 
-const summaries: Record<Kind, (many: number) => Summary> = {
+const summaries: Record<AttentionKind, (many: number) => Summary> = {
   unserved: (many) => ({
     text: `Jobs wait for ${plural(many, 'provider')} that no worker serves`,
     advice: 'Connect workers for them, or cancel the jobs.',

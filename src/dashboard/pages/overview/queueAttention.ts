@@ -3,7 +3,7 @@ import type { WireStats } from '../../../domain/wire/stats.ts';
 import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { count, plural } from '../../components/text.ts';
-import type { Attention } from './attention.ts';
+import type { Attention } from './attentionItem.ts';
 
 /** Jobs that have waited longer are reported although workers take jobs like them, ms. */
 const longWaitMs = 300_000;

@@ -1,4 +1,4 @@
-import type { Audit } from '../../../coordinator/audit.ts';
+import type { Audit } from '../../../coordinator/core/index.ts';
 import { type AuditEntry, auditActions } from '../../../domain/audit.ts';
 import type { WireAuditEntry, WireAuditList } from '../../../domain/wire/audit.ts';
 import { iso } from '../../../domain/wire/iso.ts';

@@ -1,5 +1,5 @@
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
-import { nothingInspected } from '../../../coordinator/observe/index.ts';
+import { nothingInspected } from '../../../coordinator/core/index.ts';
 import { presentInspection } from '../../../present/inspection.ts';
 import { parseNothing } from '../../query.ts';
 import type { Route } from '../../route.ts';

@@ -1,11 +1,11 @@
 import { type Actor, createActor } from 'xstate';
-import type { SupervisorEvent } from '../../machines/events.ts';
-import { supervisorMachine } from '../../machines/supervisorMachine.ts';
-import type { Clock } from '../domain/clock.ts';
-import type { SupervisorStatus } from '../domain/states.ts';
-import type { Logger } from '../lib/log.ts';
+import type { SupervisorEvent } from '../../../machines/events.ts';
+import { supervisorMachine } from '../../../machines/supervisorMachine.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { SupervisorStatus } from '../../domain/states.ts';
+import type { Logger } from '../../lib/log.ts';
 import { type EventBus, pathsOf } from './eventBus.ts';
-import { type Inspector, inspectOption } from './observe/index.ts';
+import { type Inspector, inspectOption } from './inspector.ts';
 
 /** A pass that the store refused is tried again after this. */
 const retryMs = 500;

@@ -1,6 +1,6 @@
-import { stallMs } from '../../machines/supervisorMachine.ts';
-import type { Clock } from '../domain/clock.ts';
-import { DeadlineHeap, type HeapNode } from '../lib/deadlineHeap.ts';
+import { stallMs } from '../../../machines/supervisorMachine.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { DeadlineHeap, type HeapNode } from '../../lib/deadlineHeap.ts';
 
 /** The timer runs at least this often, so that it is noticed when this process stood still, whatever was due. */
 const tickMs = 500;

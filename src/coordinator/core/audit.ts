@@ -1,8 +1,8 @@
-import type { AuditDetails, AuditNote } from '../domain/audit.ts';
-import type { Clock } from '../domain/clock.ts';
-import { messageOf } from '../domain/errors.ts';
-import type { Logger } from '../lib/log.ts';
-import type { AuditChange, AuditPage, AuditQuery, Store } from '../store/store.ts';
+import type { AuditDetails, AuditNote } from '../../domain/audit.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { messageOf } from '../../domain/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { AuditChange, AuditPage, AuditQuery, Store } from '../../store/store.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 
 /** After an entry for a refusal the same refusal is counted for so long, and twice as long after each that follows. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { Inspected, InspectedActor, Inspection } from '../../domain/inspection.ts';
 import type { MachineName } from '../../domain/machine.ts';
 import type { Logger } from '../../lib/log.ts';
-import { pathOf } from '../eventBus.ts';
+import { pathOf } from './eventBus.ts';
 import { inspectable } from './inspectable.ts';
 
 /**

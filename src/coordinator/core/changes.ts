@@ -5,23 +5,40 @@
  * is written in the commit itself: this feed begins again with the process.
  */
 
-import type { Logger } from '../lib/log.ts';
-import type { Committed } from './jobs/index.ts';
+import type { JobEvent } from '../../../machines/events.ts';
+import type { JobEffect } from '../../../machines/jobMachine.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { LedgerEntry } from '../../store/store.ts';
+
+/** A change of a job that is durable. */
+export interface Committed {
+  before: JobRecord | null;
+  after: JobRecord;
+  /** null when the job was created. */
+  event: JobEvent | null;
+  effects: JobEffect[];
+  /** What attempts that ended with this change used and cost. */
+  ledger: readonly LedgerEntry[];
+}
 
 /** @param seq of the change: 1 is the first of this process, and none is left out. */
 export type Follower = (change: Committed, seq: number) => void;
 
 export class Changes {
   readonly #logger: Logger;
-  readonly #core: readonly Follower[];
-  readonly #observers: Set<Follower>;
+  #core: readonly Follower[] = [];
+  readonly #observers = new Set<Follower>();
   #seq = 0;
 
-  /** @param options.core, options.observers in the order in which they see a change. */
-  constructor(options: { logger: Logger; core: readonly Follower[]; observers: readonly Follower[] }) {
-    this.#logger = options.logger;
-    this.#core = options.core;
-    this.#observers = new Set(options.observers);
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Declare the followers, in the order in which they see a change: once, before the first change. */
+  followedBy({ core, observers }: { core: readonly Follower[]; observers: readonly Follower[] }): void {
+    this.#core = core;
+    for (const observer of observers) this.#observers.add(observer);
   }
 
   /** A change is durable. Returns when all of them have seen it; so be quick. */

@@ -1,11 +1,11 @@
 import type { StateValue } from 'xstate';
-import type { JobRecord } from '../domain/job.ts';
-import type { MachineName } from '../domain/machine.ts';
-import type { ProviderView } from '../domain/provider.ts';
-import type { QueueState } from '../domain/queue.ts';
-import { isTerminal, type ProviderStatus, statusOf } from '../domain/states.ts';
-import type { WorkerView } from '../domain/worker.ts';
-import type { Committed } from './jobs/index.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import type { MachineName } from '../../domain/machine.ts';
+import type { ProviderView } from '../../domain/provider.ts';
+import type { QueueState } from '../../domain/queue.ts';
+import { isTerminal, type ProviderStatus, statusOf } from '../../domain/states.ts';
+import type { WorkerView } from '../../domain/worker.ts';
+import type { Committed } from './changes.ts';
 
 /** The status of a job has changed. */
 export type StatusEventType =

@@ -273,7 +273,7 @@ test('a socket that is refused says why, and one that a proxy does not pass on s
   t.is(whyOf(feed), null, 'once may be a restart');
   await pass(1_000);
   wires[1]?.onClose(1006);
-  t.regex(whyOf(feed) ?? '', /proxy .* does not pass the upgrade/);
+  t.regex(whyOf(feed) ?? '', /proxy .* does not pass on the upgrade/);
   await pass(5_000);
   hello();
   wires[2]?.onClose(1006);

@@ -8,10 +8,10 @@ import {
   type Topic,
 } from '../domain/liveProtocol.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
+import { BackPressure } from './backPressure.ts';
 import type { Encoding } from './encoding.ts';
 import type { Live } from './live.ts';
 import type { NumberedEvent } from './numberedEvent.ts';
-import { Outbox } from './outbox.ts';
 import type { Outlet } from './outlet.ts';
 
 /** Bytes of events that are replayed; beyond it a snapshot replaces them. */
@@ -32,7 +32,7 @@ type SnapshotReason = 'new' | 'gap' | 'lost';
  */
 export class Subscriber {
   readonly outlet: Outlet;
-  readonly #outbox: Outbox;
+  readonly #pressure: BackPressure;
   readonly #live: Live;
   readonly #clock: Clock;
   readonly #principal: Principal;
@@ -60,7 +60,7 @@ export class Subscriber {
     this.outlet = outlet;
     this.#principal = principal;
     this.#live = live;
-    this.#outbox = new Outbox({
+    this.#pressure = new BackPressure({
       outlet,
       principal,
       answers: live.answers,
@@ -79,7 +79,7 @@ export class Subscriber {
   }
 
   get isBehind(): boolean {
-    return this.#outbox.isBehind;
+    return this.#pressure.isBehind;
   }
 
   /** Send the first frame. */
@@ -90,8 +90,8 @@ export class Subscriber {
 
   /** Send a frame that is not an event. Skipped while the client does not read. */
   sendFrame(frame: LiveHello | LivePong | LiveError): void {
-    if (!this.#outbox.isCurrent) return;
-    this.#outbox.write(this.#encoding({ type: frame.type, seq: null, json: JSON.stringify(frame) }));
+    if (!this.#pressure.isCurrent) return;
+    this.#pressure.write(this.#encoding({ type: frame.type, seq: null, json: JSON.stringify(frame) }));
   }
 
   /**
@@ -124,8 +124,8 @@ export class Subscriber {
    * @param shared bytes of equal selections of events, for all subscribers with the same encoding.
    */
   take(batch: readonly NumberedEvent[], shared: Map<string, Buffer>): void {
-    if (this.#outbox.hasEnded) return;
-    if (this.#outbox.isBehind) {
+    if (this.#pressure.hasEnded) return;
+    if (this.#pressure.isBehind) {
       this.#missedUnkept ||= batch.some((entry) => isUnkept(entry.type) && this.#wants(entry));
       return;
     }
@@ -137,14 +137,14 @@ export class Subscriber {
     const known = shared.get(key);
     const bytes = known ?? Buffer.concat(wanted.map((entry) => entry.bytes(encoding)));
     if (known === undefined) shared.set(key, bytes);
-    this.#outbox.write(bytes);
+    this.#pressure.write(bytes);
     this.#endAfter(wanted);
   }
 
   /** Called every 20 seconds. */
   ping(): void {
-    if (this.#outbox.hasEnded) return;
-    if (this.#outbox.isStuck()) {
+    if (this.#pressure.hasEnded) return;
+    if (this.#pressure.isStuck()) {
       this.end(closeCodes.tryAgainLater, 'too far behind');
     } else if (this.#clock.monotonic() - this.#joinedAt >= ageMsMax) {
       this.end(closeCodes.goingAway, 'a connection lasts at most a day; connect again');
@@ -154,7 +154,7 @@ export class Subscriber {
   }
 
   end(code: number, reason: string): void {
-    if (this.#outbox.hasEnded) return;
+    if (this.#pressure.hasEnded) return;
     this.left();
     this.#live.figures.socketEnded('live', code);
     this.outlet.end(code, reason);
@@ -162,8 +162,8 @@ export class Subscriber {
 
   /** The connection is closed. */
   left(): void {
-    if (this.#outbox.hasEnded) return;
-    this.#outbox.end();
+    if (this.#pressure.hasEnded) return;
+    this.#pressure.end();
     this.unsubscribe([...this.#topics]);
     this.#live.leave(this);
   }
@@ -177,7 +177,7 @@ export class Subscriber {
   }
 
   #add(topic: Topic): void {
-    if (this.#outbox.hasEnded || this.#topics.has(topic)) return;
+    if (this.#pressure.hasEnded || this.#topics.has(topic)) return;
     this.#topics.add(topic);
     this.#live.addSubscription(topic);
   }
@@ -187,9 +187,9 @@ export class Subscriber {
    * @returns the topics whose events are no longer kept, or all when there are too many.
    */
   async #replay(topics: readonly Topic[], since: number): Promise<readonly Topic[]> {
-    await this.#outbox.current();
+    await this.#pressure.current();
     this.#live.flush();
-    if (this.#outbox.hasEnded) return [];
+    if (this.#pressure.hasEnded) return [];
     const { history } = this.#live;
     const covered = topics.filter((topic) => history.covers(topic, since, false));
     const entries = history
@@ -222,15 +222,15 @@ export class Subscriber {
   /** @returns false to try again: too much happened while the state was read. */
   async #sendSnapshot(topic: Topic, reason: SnapshotReason): Promise<boolean> {
     const { answers, history, snapshots } = this.#live;
-    await this.#outbox.drained();
-    if (this.#outbox.hasEnded) return true;
+    await this.#pressure.drained();
+    if (this.#pressure.hasEnded) return true;
     const full = answers.refusalOfShare(this.#principal);
     if (full !== null) throw full;
     const shot = await snapshots.read(topic);
     // Ends in the turn of the event loop in which the last event is sent, so no event is lost between.
     this.#live.flush();
-    if (this.#outbox.hasEnded) return true;
-    if (this.#outbox.isBehind || !history.covers(topic, shot.seq, true)) return false;
+    if (this.#pressure.hasEnded) return true;
+    if (this.#pressure.isBehind || !history.covers(topic, shot.seq, true)) return false;
     // Synchronous from here on.
     this.#pendingSnapshots -= 1;
     if (reason === 'lost' && !this.#lost.has(topic)) return true;
@@ -243,7 +243,7 @@ export class Subscriber {
     const entries = history.after(new Map([[topic, shot.seq]])).filter((entry) => !this.#wasSent(entry));
     this.#lost.delete(topic);
     this.#add(topic);
-    this.#outbox.write(bytes);
+    this.#pressure.write(bytes);
     this.#send(entries);
     if (shot.isEnded && jobOfTopic(topic) === this.#endsWith) this.#jobEnded();
     return true;
@@ -253,7 +253,7 @@ export class Subscriber {
   #send(entries: readonly NumberedEvent[]): void {
     const encoding = this.#encoding;
     this.#cursor = this.#live.feed.seq;
-    this.#outbox.write(Buffer.concat(entries.map((entry) => entry.bytes(encoding))));
+    this.#pressure.write(Buffer.concat(entries.map((entry) => entry.bytes(encoding))));
     this.#endAfter(entries);
   }
 
@@ -305,7 +305,7 @@ export class Subscriber {
   /** Send what it missed: event by event where possible, else the newest state of each job and a snapshot. */
   async #catchUp(): Promise<void> {
     this.#live.flush();
-    if (!this.#outbox.isBehind) return;
+    if (!this.#pressure.isBehind) return;
     const { feed, history } = this.#live;
     const isWhole = !this.#missedUnkept;
     this.#missedUnkept = false;
@@ -323,9 +323,9 @@ export class Subscriber {
     const encoding = this.#encoding;
     this.#pendingSnapshots -= lost.length;
     for (const topic of lost) this.#lost.add(topic);
-    this.#outbox.resume(lost.length > 0);
+    this.#pressure.resume(lost.length > 0);
     this.#cursor = feed.seq;
-    this.#outbox.write(Buffer.concat([...newest, ...entries.map((entry) => entry.bytes(encoding))]));
+    this.#pressure.write(Buffer.concat([...newest, ...entries.map((entry) => entry.bytes(encoding))]));
     this.#endAfter(entries);
     await this.#sendSnapshots(lost, 'lost');
   }

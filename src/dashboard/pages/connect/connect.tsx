@@ -34,12 +34,12 @@ export function Connect(): JSX.Element {
           Everything below speaks to <code>{baseUrl}</code>.{' '}
           {may('admin') ? (
             <>
-              In place of <code>{keyPlaceholder}</code> stands a key: give each worker and program{' '}
+              Replace <code>{keyPlaceholder}</code> by a key: give each worker and program{' '}
               <a href={href('/keys')}>one of its own</a>.
             </>
           ) : (
             <>
-              In place of <code>{keyPlaceholder}</code> stands a key; an admin makes one for each worker and
+              Replace <code>{keyPlaceholder}</code> by a key; an admin creates one for each worker and
               program.
             </>
           )}

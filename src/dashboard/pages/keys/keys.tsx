@@ -20,7 +20,7 @@ import { CreateKey, RotateKey, ShowSecret } from './keyDialogs.tsx';
 import { revokeConsequence, rolePurposes } from './keyTexts.ts';
 import { SessionsDialog } from './sessionsDialog.tsx';
 
-type Open =
+type OpenDialog =
   | { dialog: 'create' }
   | { dialog: 'rotate' | 'bind'; key: WireKey }
   | { dialog: 'secret'; key: WireNewKey }
@@ -31,7 +31,7 @@ type Open =
 export function Keys(): JSX.Element {
   const { loaded, reload } = useLoaded('keys', () => api.peek().keys());
   const { loaded: sessions, reload: reloadSessions } = useLoaded('sessions', () => api.peek().sessions());
-  const open = useSignal<Open | null>(null);
+  const open = useSignal<OpenDialog | null>(null);
   const close = (): void => {
     open.value = null;
   };

@@ -19,7 +19,7 @@ const faultsShown = 10;
 const awaitedAtOnce = 8;
 
 /** A job and its line in the file, from 1. */
-interface Item {
+interface FileJob {
   line: number;
   body: DispatchBody;
 }
@@ -55,8 +55,8 @@ export async function runFile(client: Client, options: BulkOptions, io: Io): Pro
 }
 
 /** Every non-empty line as a job. @throws CommandFailure that names the invalid lines. */
-function readItems(text: string, { file, prompt, defaults }: BulkOptions): Item[] {
-  const items: Item[] = [];
+function readItems(text: string, { file, prompt, defaults }: BulkOptions): FileJob[] {
+  const items: FileJob[] = [];
   const faults: string[] = [];
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue;
@@ -88,7 +88,7 @@ function bodyOf(line: string, prompt: string | undefined): DispatchBody | string
 
 async function dispatchItems(
   client: Client,
-  items: readonly Item[],
+  items: readonly FileJob[],
   file: string,
   signal: AbortSignal,
   io: Io,
@@ -141,8 +141,8 @@ async function dispatchWithRetries(
   }
 }
 
-function* batchesOf(items: readonly Item[]): Generator<Item[]> {
-  let batch: Item[] = [];
+function* batchesOf(items: readonly FileJob[]): Generator<FileJob[]> {
+  let batch: FileJob[] = [];
   let characters = 0;
   for (const item of items) {
     const own = JSON.stringify(item.body).length;
@@ -158,7 +158,7 @@ function* batchesOf(items: readonly Item[]): Generator<Item[]> {
 }
 
 /** An error names jobs by their index in the batch; people need the line. */
-function withLines(error: unknown, batch: readonly Item[], file: string): unknown {
+function withLines(error: unknown, batch: readonly FileJob[], file: string): unknown {
   if (!(error instanceof ApiError) || error.code !== 'invalid_request') return error;
   const faults = error.errors.map(({ field, message }) => {
     const [, place, rest = ''] = /^jobs\[(\d+)\]\.?(.*)$/.exec(field) ?? [];
@@ -178,7 +178,7 @@ function shorten(faults: readonly string[]): string {
 /** @returns how many did not complete. */
 async function follow(
   client: Client,
-  items: readonly Item[],
+  items: readonly FileJob[],
   ids: readonly string[],
   { waitSeconds, json }: BulkOptions,
   signal: AbortSignal,

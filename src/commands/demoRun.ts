@@ -65,13 +65,13 @@ async function watch(
   io: Io,
 ): Promise<WireJob[]> {
   const spinner = startSpinner(io.out, 'dispatched');
-  const told = new Map<string, string>();
+  const shown = new Map<string, string>();
   try {
     for (;;) {
       const { jobs } = await client.jobs({ limit: 1000 });
       const ours = jobs.filter(({ id }) => ids.includes(id));
       spinner.say(progress(ours));
-      if (!io.out.isTerminal) tellChanges(ours, told, io.out);
+      if (!io.out.isTerminal) printChanges(ours, shown, io.out);
       if (signal.aborted || ours.every(hasEnded)) return ours;
       await pause(lookEveryMs, undefined, { signal }).catch(() => {});
     }
@@ -88,11 +88,11 @@ function progress(jobs: readonly WireJob[]): string {
   return `${ended} of ${jobs.length} done, ${running.length} running, ${waiting} waiting${names === '' ? '' : `: ${names}`}`;
 }
 
-function tellChanges(jobs: readonly WireJob[], told: Map<string, string>, screen: Screen): void {
+function printChanges(jobs: readonly WireJob[], shown: Map<string, string>, screen: Screen): void {
   for (const job of jobs.toReversed()) {
     const state = statusText(job);
-    if (told.get(job.id) === state) continue;
-    told.set(job.id, state);
+    if (shown.get(job.id) === state) continue;
+    shown.set(job.id, state);
     screen.line(
       `${state.padEnd(9)}  ${shortId(job.id)}  ${job.priority.padEnd(10)}  ${plainLine(promptText(job))}`,
     );

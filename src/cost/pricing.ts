@@ -73,8 +73,9 @@ export function createPricing(config: () => Config, clock: Clock): Pricing {
     costOf: ({ provider, model, reportedModel, usage, at, isFree = false }) => {
       const { tariff, isOwn } = tariffOf(provider, [reportedModel, model]);
       if (tariff?.isFree || (tariff === null && isFree)) return { nanoDollars: 0, status: 'known' };
-      const told = usage === null || isOwn || usage.isImplausible === true ? null : plausibleReport(usage);
-      if (told !== null) return { nanoDollars: told, status: 'known' };
+      const reported =
+        usage === null || isOwn || usage.isImplausible === true ? null : plausibleReport(usage);
+      if (reported !== null) return { nanoDollars: reported, status: 'known' };
       const isTold = usage !== null && usage.isPartial !== true && usage.isImplausible !== true;
       const nanoDollars = isTold ? (tariff?.nanoDollars(usage, at) ?? null) : null;
       return nanoDollars === null ? unknownCost : { nanoDollars: Math.round(nanoDollars), status: 'known' };

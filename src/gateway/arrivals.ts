@@ -1,5 +1,5 @@
 import type { Clock } from '../domain/clock.ts';
-import { Places } from './places.ts';
+import { ArrivalPlaces } from './places.ts';
 import type { ReadGate } from './readGate.ts';
 
 /** Bytes of a frame that may arrive without a place. Chunks, heartbeats and most outcomes are smaller. */
@@ -20,8 +20,8 @@ const arrivalMs = 30_000;
  * slowly or stops. Beyond 64 KiB a frame needs a place; without one its worker is not read.
  */
 export class Arrivals {
-  readonly #small = new Places(smallPlaces);
-  readonly #large = new Places(largePlaces);
+  readonly #small = new ArrivalPlaces(smallPlaces);
+  readonly #large = new ArrivalPlaces(largePlaces);
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -42,7 +42,7 @@ type Kind = 'small' | 'large';
 /** The arriving frame of one connection. */
 class Arrival {
   readonly #clock: Clock;
-  readonly #places: Record<Kind, Places>;
+  readonly #places: Record<Kind, ArrivalPlaces>;
   readonly #options: { keyId: string; gate: ReadGate; onHeld: () => void; onLate: () => void };
   #bytes = 0;
   #kind: Kind | null = null;
@@ -50,7 +50,7 @@ class Arrival {
 
   constructor(
     clock: Clock,
-    places: Record<Kind, Places>,
+    places: Record<Kind, ArrivalPlaces>,
     options: { keyId: string; gate: ReadGate; onHeld: () => void; onLate: () => void },
   ) {
     this.#clock = clock;

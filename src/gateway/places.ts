@@ -4,10 +4,10 @@ interface Waiting {
 }
 
 /**
- * Places for connections that use much memory. One key gets at most half of them, so that it cannot block the workers
+ * ArrivalPlaces for connections that use much memory. One key gets at most half of them, so that it cannot block the workers
  * of other keys for long.
  */
-export class Places {
+export class ArrivalPlaces {
   readonly #max: number;
   readonly #maxOfKey: number;
   #taken = 0;

@@ -68,7 +68,7 @@ export async function showInStately(inspector: Inspector, random: Random): Promi
 
 /** Our events in the viewer's form: an actor before its first event, then each event with its result. */
 class Frames {
-  readonly #told = new Set<string>();
+  readonly #announced = new Set<string>();
 
   of(inspected: Inspected): StatelyInspectionEvent[] {
     const { machine, actorId, at, event, from, to, context } = inspected;
@@ -95,9 +95,9 @@ class Frames {
     context: Record<string, unknown>,
   ): StatelyInspectionEvent[] {
     const base = baseOf(machine, actorId, at);
-    if (this.#told.has(base.sessionId)) return [];
-    if (this.#told.size >= announcedMax) this.#told.clear();
-    this.#told.add(base.sessionId);
+    if (this.#announced.has(base.sessionId)) return [];
+    if (this.#announced.size >= announcedMax) this.#announced.clear();
+    this.#announced.add(base.sessionId);
     return [
       {
         ...base,

@@ -10,11 +10,11 @@ import {
 import { closeCodes } from '../domain/workerProtocol.ts';
 import type { AnswerMemory } from '../lib/answerMemory.ts';
 import type { BoundFigures } from '../lib/boundFigures.ts';
+import { BackPressure } from './backPressure.ts';
 import type { Encoding } from './encoding.ts';
 import type { Feed } from './feed.ts';
 import type { History } from './history.ts';
 import type { NumberedEvent } from './numberedEvent.ts';
-import { Outbox } from './outbox.ts';
 import type { Outlet } from './outlet.ts';
 import type { Snapshots } from './snapshots.ts';
 
@@ -53,7 +53,7 @@ interface Source {
  */
 export class Subscriber {
   readonly outlet: Outlet;
-  readonly #outbox: Outbox;
+  readonly #pressure: BackPressure;
   readonly #live: Source;
   readonly #clock: Clock;
   readonly #principal: Principal;
@@ -81,7 +81,7 @@ export class Subscriber {
     this.outlet = outlet;
     this.#principal = principal;
     this.#live = live;
-    this.#outbox = new Outbox({
+    this.#pressure = new BackPressure({
       outlet,
       principal,
       answers: live.answers,
@@ -100,7 +100,7 @@ export class Subscriber {
   }
 
   get isBehind(): boolean {
-    return this.#outbox.isBehind;
+    return this.#pressure.isBehind;
   }
 
   /** Send the first frame. */
@@ -111,8 +111,8 @@ export class Subscriber {
 
   /** Send a frame that is not an event. Skipped while the client does not read. */
   sendFrame(frame: LiveHello | LivePong | LiveError): void {
-    if (!this.#outbox.isCurrent) return;
-    this.#outbox.write(this.#encoding({ type: frame.type, seq: null, json: JSON.stringify(frame) }));
+    if (!this.#pressure.isCurrent) return;
+    this.#pressure.write(this.#encoding({ type: frame.type, seq: null, json: JSON.stringify(frame) }));
   }
 
   /**
@@ -145,8 +145,8 @@ export class Subscriber {
    * @param shared bytes of equal selections of events, for all subscribers with the same encoding.
    */
   take(batch: readonly NumberedEvent[], shared: Map<string, Buffer>): void {
-    if (this.#outbox.hasEnded) return;
-    if (this.#outbox.isBehind) {
+    if (this.#pressure.hasEnded) return;
+    if (this.#pressure.isBehind) {
       this.#missedUnkept ||= batch.some((entry) => isUnkept(entry.type) && this.#wants(entry));
       return;
     }
@@ -158,14 +158,14 @@ export class Subscriber {
     const known = shared.get(key);
     const bytes = known ?? Buffer.concat(wanted.map((entry) => entry.bytes(encoding)));
     if (known === undefined) shared.set(key, bytes);
-    this.#outbox.write(bytes);
+    this.#pressure.write(bytes);
     this.#endAfter(wanted);
   }
 
   /** Called every 20 seconds. */
   ping(): void {
-    if (this.#outbox.hasEnded) return;
-    if (this.#outbox.isStuck()) {
+    if (this.#pressure.hasEnded) return;
+    if (this.#pressure.isStuck()) {
       this.end(closeCodes.tryAgainLater, 'too far behind');
     } else if (this.#clock.monotonic() - this.#joinedAt >= ageMsMax) {
       this.end(closeCodes.goingAway, 'a connection lasts at most a day; connect again');
@@ -175,7 +175,7 @@ export class Subscriber {
   }
 
   end(code: number, reason: string): void {
-    if (this.#outbox.hasEnded) return;
+    if (this.#pressure.hasEnded) return;
     this.left();
     this.#live.figures.socketEnded('live', code);
     this.outlet.end(code, reason);
@@ -183,8 +183,8 @@ export class Subscriber {
 
   /** The connection is closed. */
   left(): void {
-    if (this.#outbox.hasEnded) return;
-    this.#outbox.end();
+    if (this.#pressure.hasEnded) return;
+    this.#pressure.end();
     this.unsubscribe([...this.#topics]);
     this.#live.leave(this);
   }
@@ -198,7 +198,7 @@ export class Subscriber {
   }
 
   #add(topic: Topic): void {
-    if (this.#outbox.hasEnded || this.#topics.has(topic)) return;
+    if (this.#pressure.hasEnded || this.#topics.has(topic)) return;
     this.#topics.add(topic);
     this.#live.addSubscription(topic);
   }
@@ -208,9 +208,9 @@ export class Subscriber {
    * @returns the topics whose events are no longer kept, or all when there are too many.
    */
   async #replay(topics: readonly Topic[], since: number): Promise<readonly Topic[]> {
-    await this.#outbox.current();
+    await this.#pressure.current();
     this.#live.flush();
-    if (this.#outbox.hasEnded) return [];
+    if (this.#pressure.hasEnded) return [];
     const { history } = this.#live;
     const covered = topics.filter((topic) => history.covers(topic, since, false));
     const entries = history
@@ -243,15 +243,15 @@ export class Subscriber {
   /** @returns false to try again: too much happened while the state was read. */
   async #sendSnapshot(topic: Topic, reason: SnapshotReason): Promise<boolean> {
     const { answers, history, snapshots } = this.#live;
-    await this.#outbox.drained();
-    if (this.#outbox.hasEnded) return true;
+    await this.#pressure.drained();
+    if (this.#pressure.hasEnded) return true;
     const full = answers.refusalOfShare(this.#principal);
     if (full !== null) throw full;
     const shot = await snapshots.read(topic);
     // Ends in the turn of the event loop in which the last event is sent, so no event is lost between.
     this.#live.flush();
-    if (this.#outbox.hasEnded) return true;
-    if (this.#outbox.isBehind || !history.covers(topic, shot.seq, true)) return false;
+    if (this.#pressure.hasEnded) return true;
+    if (this.#pressure.isBehind || !history.covers(topic, shot.seq, true)) return false;
     // Synchronous from here on.
     this.#pendingSnapshots -= 1;
     if (reason === 'lost' && !this.#lost.has(topic)) return true;
@@ -264,7 +264,7 @@ export class Subscriber {
     const entries = history.after(new Map([[topic, shot.seq]])).filter((entry) => !this.#wasSent(entry));
     this.#lost.delete(topic);
     this.#add(topic);
-    this.#outbox.write(bytes);
+    this.#pressure.write(bytes);
     this.#send(entries);
     if (shot.isEnded && jobOfTopic(topic) === this.#endsWith) this.#jobEnded();
     return true;
@@ -274,7 +274,7 @@ export class Subscriber {
   #send(entries: readonly NumberedEvent[]): void {
     const encoding = this.#encoding;
     this.#cursor = this.#live.feed.seq;
-    this.#outbox.write(Buffer.concat(entries.map((entry) => entry.bytes(encoding))));
+    this.#pressure.write(Buffer.concat(entries.map((entry) => entry.bytes(encoding))));
     this.#endAfter(entries);
   }
 
@@ -326,7 +326,7 @@ export class Subscriber {
   /** Send what it missed: event by event where possible, else the newest state of each job and a snapshot. */
   async #catchUp(): Promise<void> {
     this.#live.flush();
-    if (!this.#outbox.isBehind) return;
+    if (!this.#pressure.isBehind) return;
     const { feed, history } = this.#live;
     const isWhole = !this.#missedUnkept;
     this.#missedUnkept = false;
@@ -344,9 +344,9 @@ export class Subscriber {
     const encoding = this.#encoding;
     this.#pendingSnapshots -= lost.length;
     for (const topic of lost) this.#lost.add(topic);
-    this.#outbox.resume(lost.length > 0);
+    this.#pressure.resume(lost.length > 0);
     this.#cursor = feed.seq;
-    this.#outbox.write(Buffer.concat([...newest, ...entries.map((entry) => entry.bytes(encoding))]));
+    this.#pressure.write(Buffer.concat([...newest, ...entries.map((entry) => entry.bytes(encoding))]));
     this.#endAfter(entries);
     await this.#sendSnapshots(lost, 'lost');
   }

@@ -38,8 +38,8 @@ export function cleanUsage(usage: Partial<WireUsage> | undefined): Partial<WireU
     .filter(([, count]) => isWhole(count, tokensMax));
   const { cost_usd: cost } = usage;
   const isCost = typeof cost === 'number' && cost >= 0 && cost <= costUsdMax;
-  const told = { ...Object.fromEntries(counts), ...(isCost ? { cost_usd: cost } : {}) };
-  return Object.keys(told).length === 0 ? undefined : told;
+  const known = { ...Object.fromEntries(counts), ...(isCost ? { cost_usd: cost } : {}) };
+  return Object.keys(known).length === 0 ? undefined : known;
 }
 
 /** The model of a run without an answer; omitted when no job could name it. */

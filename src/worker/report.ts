@@ -40,18 +40,18 @@ export function reportOf(
   const { job_id, lease } = run.assignment;
   const of: WireLease = { job_id, lease };
   if (outcome.ok) return completed(of, cleanResult(outcome.result), latencyMs, firstTokenMs);
-  const told = { ...outcome, begun: outcome.begun === true || run.firstTextAt !== null };
-  if (!run.stopped) return failed(of, told);
+  const reported = { ...outcome, begun: outcome.begun === true || run.firstTextAt !== null };
+  if (!run.stopped) return failed(of, reported);
   switch (run.stopped.reason) {
     case 'deadline':
-      return failed(of, { ...told, error: overdue(run.assignment.timeout_seconds) });
+      return failed(of, { ...reported, error: overdue(run.assignment.timeout_seconds) });
     case 'given back':
-      return released(of, told);
+      return released(of, reported);
     default:
       return {
         ending: 'aborted',
         errorClass: null,
-        entry: { ...entry(of, abortedJson(of, told)), isUsageOnly: true },
+        entry: { ...entry(of, abortedJson(of, reported)), isUsageOnly: true },
       };
   }
 }

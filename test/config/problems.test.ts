@@ -128,7 +128,7 @@ const wrong: [title: string, yaml: string, line: RegExp][] = [
   [
     'a provider at the top',
     'openai: { model: a }',
-    /the model of a provider stands in providers\.openai\.model/,
+    /the model of a provider belongs in providers\.openai\.model/,
   ],
   ['other keys at the top', 'ollama: { base_url: "http://x" }', /ollama\.base_url: unknown key/],
   ['a chain that repeats', 'routing: { chain: [a, a] }', /must not name anything twice/],

@@ -47,7 +47,7 @@ test('what cannot be a header, a key of two places and a # in an address are fau
   t.regex((await of('base_url: "https://a.example/v1#x"')).join(), /base_url: must not contain #/);
   t.regex(
     (await of('api_key_env: A_KEY, api_key_file: a')).join(),
-    /api_key_file: stands beside api_key_env/,
+    /api_key_file: is set together with api_key_env/,
   );
   t.is(
     (await load(t, 'providers: { gateway: { base_url: "https://a.example/v1?b=c" } }\n')).warnings.length,

@@ -127,7 +127,7 @@ test('more slots are advised only where slots are what is missing', (t) => {
   const cases: [RegExp, string | undefined][] = [
     [/limit is reached, so more slots do not help/, adviceFor([worker({})], { status: 'limited' })],
     [/stopped after failures, so more slots do not help/, adviceFor([worker({})], { status: 'open' })],
-    [/whether it is back/, adviceFor([worker({})], { status: 'probing' })],
+    [/whether it works again/, adviceFor([worker({})], { status: 'probing' })],
     [
       /max_concurrent of 1 is reached, so more slots do not help/,
       adviceFor([worker({})], { max_concurrent: 1 }),

@@ -30,8 +30,8 @@ test('commands have the address, and a key only when it is asked for', (t) => {
 
 test('every role says what it is for, and what a revocation does to whoever has it', (t) => {
   for (const role of roles) t.true(rolePurposes[role].length > 10);
-  t.regex(revokeConsequence('worker', false), /jobs that they run fail/);
-  t.regex(revokeConsequence('admin', false), /^Every request .* Its jobs go on/);
-  t.regex(revokeConsequence('admin', true), /^It is the last admin key .* Its jobs go on/);
+  t.regex(revokeConsequence('worker', false), /running jobs fail/);
+  t.regex(revokeConsequence('admin', false), /^Every request .* Its jobs continue/);
+  t.regex(revokeConsequence('admin', true), /^It is the last admin key .* Its jobs continue/);
   t.regex(revokeConsequence('admin', false, true), /^It is the key in admin\.key of the data folder/);
 });

@@ -14,7 +14,7 @@ pageTests({}, (stage) => {
         t.is(await overflowOf(page), 0, path);
       }
       await page.goto('/jobs');
-      const text = role === 'viewer' ? 'your key may look, and not send' : 'or with New job above';
+      const text = role === 'viewer' ? 'your key cannot create any' : 'or with New job above';
       await page.getByText(text).waitFor();
       t.is(await page.getByRole('link', { name: 'New job' }).count(), role === 'viewer' ? 0 : 1);
       t.deepEqual(misdeeds.found, []);

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { ApiError } from '../../src/client/errors.ts';
-import { Feed, type LiveFrameEvent, type Wire } from '../../src/dashboard/live/feed.ts';
+import { LiveFeed, type LiveFrameEvent, type Wire } from '../../src/dashboard/live/feed.ts';
 import { plainTopics } from '../../src/domain/liveProtocol.ts';
 
 /** A feed whose socket, clock and chance are in our hand. */
@@ -13,7 +13,7 @@ function setup() {
   const refused: unknown[] = [];
   /** When a ticket was asked for, ms. */
   const asked: number[] = [];
-  const feed = new Feed({
+  const feed = new LiveFeed({
     ticket: () => {
       asked.push(now);
       return ticketError === null ? Promise.resolve({ ticket: 't', refusal }) : Promise.reject(ticketError);
@@ -253,7 +253,7 @@ test("the server's clock is known to the second, however wrong ours is", async (
 });
 
 /** What a page says of its connection. */
-function whyOf(feed: Feed): string | null | undefined {
+function whyOf(feed: LiveFeed): string | null | undefined {
   const connection = feed.connection.value;
   return connection.phase === 'lost' ? connection.why : undefined;
 }
@@ -273,7 +273,7 @@ test('a socket that is refused says why, and one that a proxy does not pass on s
   t.is(whyOf(feed), null, 'once may be a restart');
   await pass(1_000);
   wires[1]?.onClose(1006);
-  t.regex(whyOf(feed) ?? '', /proxy .* does not pass the upgrade/);
+  t.regex(whyOf(feed) ?? '', /proxy .* does not pass on the upgrade/);
   await pass(5_000);
   hello();
   wires[2]?.onClose(1006);

@@ -34,7 +34,7 @@ pageTests({}, (stage) => {
     await asked.jobs();
 
     await row.getByRole('button', { name: 'Revoke' }).click();
-    await page.getByRole('dialog').getByText('It cannot be undone').waitFor();
+    await page.getByRole('dialog').getByText('This cannot be undone').waitFor();
     await page.getByRole('button', { name: 'Revoke the key' }).click();
     await row.waitFor({ state: 'detached' });
     await t.throwsAsync(asked.jobs(), { message: /Authentication failed/ });

@@ -33,7 +33,7 @@ pageTests({ slots: 2 }, (stage) => {
     await page.goto('/jobs/new');
     await page.getByRole('textbox', { name: 'Parameters' }).fill('{oops');
     await page.getByRole('button', { name: 'Send the job' }).click();
-    await page.getByText('Parameters is no JSON').waitFor();
+    await page.getByText('Parameters is not JSON').waitFor();
     await page.waitForFunction('document.activeElement?.getAttribute("name") === "params"');
     await page.getByRole('textbox', { name: 'Parameters' }).fill('');
     await page.getByRole('combobox', { name: 'Provider' }).fill('echo');
@@ -85,7 +85,7 @@ pageTests({ slots: 2 }, (stage) => {
     const { key } = await stage().site.client.createKey({ role: 'viewer' });
     const { page } = await stage().open(t, { key });
     await page.goto('/jobs/new');
-    await page.getByText('Your key may look, and not send jobs').waitFor();
+    await page.getByText('Your key can read, but not create jobs').waitFor();
     t.is(await page.locator('main :is(input, textarea, button)').count(), 0);
   });
 

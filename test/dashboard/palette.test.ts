@@ -106,7 +106,7 @@ pageTests({ slots: 1, prepare }, (stage) => {
       t.is(await page.getByRole('option').count(), 1);
       await page.keyboard.press('Escape');
       await ask('new job');
-      await page.getByText('Nothing of that name.').waitFor();
+      await page.getByText('No match.').waitFor();
       await page.keyboard.press('Escape');
       await ask('sign out');
       await page.keyboard.press('Enter');

@@ -58,7 +58,12 @@ pageTests({}, (stage) => {
       await page.locator('.palette-input:focus').waitFor();
       await page.keyboard.type(words);
       await page.getByRole('option', { name: isPaused ? /Pause the queue/ : /Resume the queue/ }).click();
-      if (isPaused) await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+      if (isPaused) {
+        const dialog = page.getByRole('dialog', { name: 'Pause the queue?' });
+        await dialog.waitFor();
+        t.false((await client.stats()).queue.paused, 'not before the answer');
+        await dialog.getByRole('button', { name: 'Pause' }).click();
+      }
       await page.getByText(isPaused ? /The queue is paused: running/ : /The queue is resumed/).waitFor();
       t.is((await client.stats()).queue.paused, isPaused);
     }

@@ -203,9 +203,9 @@ pageTests({}, (stage) => {
 
   for (const [what, faults, said] of [
     [
-      'does not pass the upgrade on',
+      'does not pass on the upgrade',
       { dropsUpgrade: true },
-      /a proxy on the way does not pass the upgrade of \/ws on/,
+      /a proxy in between does not pass on the upgrade of \/ws on/,
     ],
     [
       'writes another Host',

@@ -39,6 +39,7 @@ const labelSpace = 70;
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 
 /** Lines over time. The legend has the latest values, or those under the pointer. */
+// Over 60 lines: its markup stays in one piece.
 export function Chart({
   title,
   times,
@@ -128,6 +129,7 @@ function describe(series: readonly ChartSeries[], format: (value: number) => str
     .join('; ');
 }
 
+// Over 60 lines: one literal of options for uPlot.
 function optionsOf(about: {
   parent: HTMLElement;
   series: readonly ChartSeries[];

@@ -55,6 +55,7 @@ export function Dialog({ title, children, actions, isWide = false, onClose }: Di
  * A dialog with one field: a hint below it, replaced by the error while there is one.
  * @param props.save called with the text, also by Enter. @returns why it failed; null to close the dialog.
  */
+// Over 60 lines: its markup stays in one piece.
 export function FieldDialog(props: {
   title: string;
   /** Above the field. */

@@ -1,7 +1,7 @@
 import { liveSubprotocol, ticketPrefix } from '../../domain/liveProtocol.ts';
 import { liveUrl } from '../root.ts';
 import { api, setRole, signOut } from '../session.ts';
-import { Feed, type Wire } from './feed.ts';
+import { LiveFeed, type Wire } from './feed.ts';
 import { noteEpoch } from './release.ts';
 
 const endedText =
@@ -10,7 +10,7 @@ const endedText =
 const hiddenMs = 30_000;
 
 /** The live events of this page. */
-export const feed = new Feed({
+export const feed = new LiveFeed({
   ticket: () => api.peek().ticket(),
   open: openSocket,
   now: () => Date.now(),

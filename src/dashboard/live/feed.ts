@@ -81,7 +81,7 @@ const proxyText =
  * The live events of the coordinator over one WebSocket, kept connected. Topics are subscribed while they have
  * listeners. After a break it resumes, or gets a snapshot when that is too long ago.
  */
-export class Feed {
+export class LiveFeed {
   readonly #ports: FeedPorts;
   readonly #listeners = new Map<Topic, Set<Listener>>();
   /** Listeners that wait for their first snapshot: events alone mean nothing to them. */

@@ -38,7 +38,7 @@ const waitingCharactersMax = 256 * 1024 * 1024;
 const probeMs = 1_000;
 
 /** A record waiting for the log. */
-interface Waiting extends LogRecord {
+interface QueuedCommit extends LogRecord {
   characters: number;
   /** Jobs held until it has ended. */
   ids: readonly string[];
@@ -84,7 +84,7 @@ export class Commits {
   /** One for all batches: a job has three of them. */
   readonly #batchHost: BatchHost;
   readonly #holds: Holds;
-  #waiting: Waiting[] = [];
+  #waiting: QueuedCommit[] = [];
   #waitingCharacters = 0;
   readonly #tasks: (() => Promise<void>)[] = [];
   #pumping: Promise<void> | null = null;
@@ -179,7 +179,7 @@ export class Commits {
     });
   }
 
-  #push(waiting: Waiting): void {
+  #push(waiting: QueuedCommit): void {
     this.#waiting.push(waiting);
     this.#waitingCharacters += waiting.characters;
     this.#pumping ??= this.#pump();
@@ -261,7 +261,7 @@ export class Commits {
     });
   }
 
-  #nextGroup(): Waiting[] {
+  #nextGroup(): QueuedCommit[] {
     let count = 0;
     let characters = 0;
     for (const waiting of this.#waiting) {
@@ -274,7 +274,7 @@ export class Commits {
     return this.#waiting.splice(0, count);
   }
 
-  async #accept(group: readonly Waiting[]): Promise<void> {
+  async #accept(group: readonly QueuedCommit[]): Promise<void> {
     try {
       for (const waiting of group) {
         if (waiting.changes.length > appliedPerTurn && waiting.changes.length === waiting.ids.length) {
@@ -301,13 +301,13 @@ export class Commits {
     }
   }
 
-  #apply(change: StoredChange, { made }: Waiting): void {
+  #apply(change: StoredChange, { made }: QueuedCommit): void {
     const job = this.#options.memory.apply(change);
     if (job !== null) made.push(job);
   }
 
   /** A long commit of as many jobs, each changed once: a job is free for the next commit as soon as memory has it. */
-  async #acceptInSlices(waiting: Waiting): Promise<void> {
+  async #acceptInSlices(waiting: QueuedCommit): Promise<void> {
     for (const [index, change] of waiting.changes.entries()) {
       if (index > 0 && index % appliedPerTurn === 0) await nextTurn();
       this.#apply(change, waiting);
@@ -315,7 +315,7 @@ export class Commits {
     }
   }
 
-  #refuse(group: readonly Waiting[], error: unknown): void {
+  #refuse(group: readonly QueuedCommit[], error: unknown): void {
     for (const { ids } of group) this.#holds.giveBack(ids);
     if (error instanceof OutcomeUnknown) {
       for (const { reject } of group) reject(error);

@@ -17,6 +17,7 @@ import {
 } from './commands.ts';
 
 /** How to reach this coordinator, with commands to copy. */
+// Over 60 lines: its markup stays in one piece.
 export function Connect(): JSX.Element {
   const hasKey = useSignal(false);
   const workers = useWorkers();
@@ -33,12 +34,12 @@ export function Connect(): JSX.Element {
           Everything below speaks to <code>{baseUrl}</code>.{' '}
           {may('admin') ? (
             <>
-              In place of <code>{keyPlaceholder}</code> stands a key: give each worker and program{' '}
+              Replace <code>{keyPlaceholder}</code> by a key: give each worker and program{' '}
               <a href={href('/keys')}>one of its own</a>.
             </>
           ) : (
             <>
-              In place of <code>{keyPlaceholder}</code> stands a key; an admin makes one for each worker and
+              Replace <code>{keyPlaceholder}</code> by a key; an admin creates one for each worker and
               program.
             </>
           )}

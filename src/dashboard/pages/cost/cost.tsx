@@ -97,6 +97,7 @@ function useReading(reload: () => void): void {
   }, [ended, stats.value, seen, reload]);
 }
 
+// Over 60 lines: its markup stays in one piece.
 function PeriodBar({ asked }: { asked: ReportQuery }): JSX.Element {
   const { period, zone, by } = asked;
   const tz = zone === ownZone ? null : zone;

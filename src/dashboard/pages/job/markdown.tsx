@@ -9,7 +9,7 @@ const tags = new Set('p blockquote ul ol li em strong s table thead tbody tr th 
 const protocols = new Set(['http:', 'https:', 'mailto:']);
 
 /** An element that is not closed yet. */
-interface Open {
+interface OpenElement {
   tag: string | null;
   props: Record<string, string | number>;
   children: ComponentChild[];
@@ -24,9 +24,9 @@ export function Markdown({ text }: { text: string }): JSX.Element {
 }
 
 function elementsOf(tokens: readonly Token[]): ComponentChild[] {
-  const root: Open = { tag: null, props: {}, children: [] };
-  const open: Open[] = [root];
-  const into = (): Open => open.at(-1) ?? root;
+  const root: OpenElement = { tag: null, props: {}, children: [] };
+  const open: OpenElement[] = [root];
+  const into = (): OpenElement => open.at(-1) ?? root;
   for (const token of tokens) {
     // The paragraph of an item in a tight list.
     if (token.hidden) continue;
@@ -47,7 +47,7 @@ function elementsOf(tokens: readonly Token[]): ComponentChild[] {
   return root.children;
 }
 
-function openedBy(token: Token): Open {
+function openedBy(token: Token): OpenElement {
   const children: ComponentChild[] = [];
   if (token.type === 'link_open') {
     const href = safeAddress(token.attrGet('href'));
@@ -60,7 +60,7 @@ function openedBy(token: Token): Open {
   const tag = level === undefined ? token.tag : `h${Math.min(6, Number(level) + 2)}`;
   if (!tags.has(tag)) return { tag: null, props: {}, children };
   const start = token.attrGet('start');
-  const props: Open['props'] = {};
+  const props: OpenElement['props'] = {};
   if (tag === 'ol' && start !== null) props.start = start;
   return { tag, props, children };
 }

@@ -109,8 +109,8 @@ export function WhyStuck(): JSX.Element {
       <div>
         <p class="notice-title">Its worker crashed or lost the connection</p>
         <p>
-          If the worker returns in time, it goes on. Otherwise the job goes back to the queue by itself, and
-          at once by Retry.
+          If the worker returns in time, the job continues. Otherwise it returns to the queue automatically,
+          and at once by Retry.
         </p>
       </div>
     </section>

@@ -16,6 +16,7 @@ import { Problem } from './problem.tsx';
 
 const dayMs = 86_400_000;
 
+// Over 60 lines: its markup stays in one piece.
 export function CreateKey(props: { onMade(key: WireNewKey): void; onClose(): void }): JSX.Element {
   const role = useSignal<Role>('worker');
   const name = useSignal('');

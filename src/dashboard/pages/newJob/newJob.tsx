@@ -53,6 +53,7 @@ export function NewJob(): JSX.Element {
   return <Form key={from} start={data} from={from} />;
 }
 
+// Over 60 lines: one form with all of its fields, whose signals the handlers share.
 function Form({ start, from }: { start: Draft; from: string | null }): JSX.Element {
   const draft = useSignal(start);
   const problems = useSignal<Problems>({});

@@ -14,7 +14,7 @@ const groupsMax = 100;
 const otherGroups = 'other';
 
 /** A provider with waiting jobs, and everything that may delay them. */
-interface Lane {
+interface WaitingProvider {
   name: string;
   waiting: number;
   oldestMs: number;
@@ -43,7 +43,7 @@ function lanesOf(
   { pending, slots }: WireStats,
   workers: readonly WireWorker[],
   providers: readonly WireProvider[],
-): Lane[] {
+): WaitingProvider[] {
   const connected = workers.filter((worker) => worker.connected);
   const known = new Map(providers.map((provider) => [provider.name, provider]));
   const slotsOf = new Map(slots.providers.map((one) => [one.provider, one]));
@@ -69,7 +69,7 @@ function takesJobs({ paused, concurrency, status }: WireWorker): boolean {
   return !paused && concurrency > 0 && status !== 'draining';
 }
 
-function attentionOfLane(lane: Lane): Attention | null {
+function attentionOfLane(lane: WaitingProvider): Attention | null {
   const { name, waiting, oldestMs, serving, taking } = lane;
   const jobs = plural(waiting, 'job');
   if (serving.length === 0) {
@@ -111,7 +111,7 @@ function idleAdvice(serving: readonly WireWorker[]): string {
 }
 
 /** What would end a long wait. More slots help only when nothing else is missing. */
-function longAdvice({ name, taking, serving, taken, free, provider }: Lane): string {
+function longAdvice({ name, taking, serving, taken, free, provider }: WaitingProvider): string {
   if (provider?.status === 'limited') {
     return 'Its limit is reached, so more slots do not help. It is retried automatically; a higher limit at the provider helps.';
   }

@@ -9,7 +9,7 @@ import type { Logger } from '../../../lib/log.ts';
 import { endedAt } from '../../changes/apply.ts';
 import { codeOf, type Files } from '../files.ts';
 import { archiveDayOf, archiveNames } from '../layout.ts';
-import { ArchiveDay, type Staged } from './day.ts';
+import { ArchiveDay, type StagedLines } from './day.ts';
 import { IndexDamaged, runEntriesMax } from './run.ts';
 
 /** Bytes of lines without an index: the most a start reads of the archives, some 0.1 s. */
@@ -80,7 +80,7 @@ export class Archive {
    * `alone`.
    * @throws the error of the file system; the archives are unchanged then.
    */
-  async add(jobs: readonly JobRecord[]): Promise<Staged> {
+  async add(jobs: readonly JobRecord[]): Promise<StagedLines> {
     const { files, folder } = this.#options;
     await this.#loadDays();
     if (!this.#hasFolder) {
@@ -88,7 +88,7 @@ export class Archive {
       await files.syncFolder(dirname(folder));
       this.#hasFolder = true;
     }
-    const staged: Staged[] = [];
+    const staged: StagedLines[] = [];
     const drop = () => {
       for (const one of staged) one.drop();
     };

@@ -39,7 +39,7 @@ export interface ArchiveDayOptions {
 }
 
 /** Durable lines whose commit is not made yet. */
-export interface Staged {
+export interface StagedLines {
   /** The commit was made. */
   keep(): void;
   /** It was refused; the lines are cut off before the next write. */
@@ -123,7 +123,7 @@ export class ArchiveDay {
    * Append jobs, durable when it resolves; from then on they are found, and count once the commit is made.
    * @throws the error of the file system; nothing counts then.
    */
-  async append(jobs: readonly JobRecord[]): Promise<Staged> {
+  async append(jobs: readonly JobRecord[]): Promise<StagedLines> {
     const { files, path } = this.#options;
     await this.load();
     const file = await files.open(path, 'edit');

@@ -123,7 +123,7 @@ function failureWith(errorClass: ErrorClass, given: Record<string, unknown>): Wi
     class: errorClass,
     message:
       message === undefined
-        ? `The echo was told to fail with ${errorClass}`
+        ? `The job asked the echo to fail with ${errorClass}`
         : text(message, 'echo_fail.message'),
     status: status === undefined ? statusOf[errorClass] : count(status, 'echo_fail.status', 100, statusMax),
     code: code === undefined ? undefined : text(code, 'echo_fail.code'),

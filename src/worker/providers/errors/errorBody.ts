@@ -25,7 +25,7 @@ export interface ErrorBody {
  * - OpenAI responses, in the stream: `{"type": "response.failed", "response": {"error": {"code", "message"}}}` and
  *   `{"type": "error", "code", "message"}`
  * - FastAPI: `{"detail": "…"}` or `{"detail": [{"msg"}]}`
- * Of a body that is no JSON nothing is told: a page or the plain text of some proxy, which may quote the request.
+ * A body that is not JSON is ignored: a page or plain text of some proxy, which may quote the request.
  */
 export function readErrorBody(body: unknown): ErrorBody {
   const parsed = typeof body === 'string' ? parse(body) : body;

@@ -22,8 +22,8 @@ export interface Hints {
  * @param ownNow this machine's clock, epoch ms.
  */
 export function retryAfterSeconds({ headers, details, message }: Hints, ownNow: number): number | null {
-  const told = Date.parse(headers.date ?? '');
-  const now = Number.isNaN(told) ? ownNow : told;
+  const sent = Date.parse(headers.date ?? '');
+  const now = Number.isNaN(sent) ? ownNow : sent;
   return (
     milliseconds(headers['retry-after-ms']) ??
     milliseconds(headers['x-ms-retry-after-ms']) ??

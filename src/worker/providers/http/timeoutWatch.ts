@@ -26,7 +26,7 @@ export const timeoutsDefault: Timeouts = {
   totalMs: 0,
 };
 
-type Phase = 'connect' | 'first' | 'idle';
+type WaitPhase = 'connect' | 'first' | 'idle';
 
 /**
  * The timeouts of one request, on one timer: for the next part, and for the whole. When one is exceeded, or when the
@@ -37,7 +37,7 @@ export class TimeoutWatch {
   readonly #timeouts: Timeouts;
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal;
-  #phase: Phase = 'connect';
+  #phase: WaitPhase = 'connect';
   /** Monotonic milliseconds at which the current wait began. */
   #since: number;
   #takeBackWait: (() => void) | null = null;
@@ -86,7 +86,7 @@ export class TimeoutWatch {
 
   readonly #onOuter = (): void => this.#fire(this.#outer.reason);
 
-  #enter(phase: Phase, ms: number): void {
+  #enter(phase: WaitPhase, ms: number): void {
     if (this.signal.aborted) return;
     this.#phase = phase;
     this.#since = this.#clock.monotonic();

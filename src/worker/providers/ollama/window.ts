@@ -14,7 +14,7 @@ import { chatMessages } from '../request/chatMessages.ts';
  *   when nobody tells the window, a count of 1,000 or more (the smallest default window is 2,048).
  * A count that reaches `num_ctx` is a sign by itself: nothing would be left for the answer.
  * Source: https://github.com/ollama/ollama/issues/3839
- * @param counted `prompt_eval_count`; undefined: the server told none, and nothing can be said.
+ * @param counted `prompt_eval_count`; undefined: the server reported none, so nothing can be concluded.
  */
 export async function isTruncated(
   server: { base: string; headers: Readonly<Record<string, string>> },

@@ -131,13 +131,13 @@ class Answer {
    * first count of the output would be taken for the whole.
    */
   #usageSoFar(): Partial<WireUsage> | undefined {
-    const told = this.#usageTold();
-    if (told === undefined || this.#isBilled) return told;
-    const { output_tokens: _output, reasoning_tokens: _reasoning, total_tokens: _total, ...input } = told;
+    const reported = this.#reportedUsage();
+    if (reported === undefined || this.#isBilled) return reported;
+    const { output_tokens: _output, reasoning_tokens: _reasoning, total_tokens: _total, ...input } = reported;
     return input;
   }
 
-  #usageTold(): Partial<WireUsage> | undefined {
+  #reportedUsage(): Partial<WireUsage> | undefined {
     return this.#rawUsage === null ? undefined : this.#call.dialect.usageOf(this.#rawUsage);
   }
 
@@ -327,7 +327,7 @@ class Answer {
         // A tool that the job requires ends the answer with `stop` at OpenAI, any tool with some local servers.
         finish_reason: finishReasons[finish === 'stop' && calls.length > 0 ? 'tool-calls' : finish],
         model: this.#modelName,
-        usage: this.#usageTold() ?? {},
+        usage: this.#reportedUsage() ?? {},
         ...(this.#rawUsage === null ? {} : { raw_usage: this.#rawUsage }),
       },
     };

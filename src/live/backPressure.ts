@@ -17,7 +17,7 @@ const recoveryMsMin = 1_000;
  * Back-pressure of one outlet. It is `current` while its client reads, and `behind` from too many unread bytes on, until
  * all of them are read and `resume` is called. What its client has not read is counted in the memory for answers.
  */
-export class Outbox {
+export class BackPressure {
   readonly #outlet: Outlet;
   readonly #clock: Clock;
   readonly #hold: Hold;

@@ -4,9 +4,9 @@ import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.
 import type { JobChange } from '../../src/store/store.ts';
 import { noLock } from '../store/folders.ts';
 import { creation, headStart, ledgerEntry, transition, workerLife } from '../store/jobs.ts';
+import { SimProcess, Timeline } from '../support/timeline.ts';
 import { Dice } from './dice.ts';
 import { type DiskFaults, SimDisk, SimFiles } from './disk.ts';
-import { SimProcess, Timeline } from './timeline.ts';
 
 const root = '/data';
 const untouched: DiskFaults = {

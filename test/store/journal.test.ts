@@ -5,10 +5,10 @@ import { pino } from 'pino';
 import { StoreCorrupt } from '../../src/store/json/errors.ts';
 import { encodeRecords } from '../../src/store/json/journal/encode.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
-import { createTestClock } from '../conformance/store.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';
 import { emptyFolder, noLock, openStore, stateOf } from './folders.ts';
-import { creation, headStart, queryOf, transition } from './jobs.ts';
+import { creation, epoch, headStart, queryOf, transition } from './jobs.ts';
 
 const firstJournal = '0000000000000001.ndjson';
 
@@ -30,7 +30,7 @@ test('a journal cut at any byte of its last three records starts with the record
   const files = unsyncedFiles();
   for (let length = ends[2] ?? 0; length <= whole.length; length += 1) {
     await writeFile(journal, whole.subarray(0, length));
-    const store = createJsonStore({ path, clock: createTestClock(), headStart, files, lock: noLock });
+    const store = createJsonStore({ path, clock: new FakeClock(epoch), headStart, files, lock: noLock });
     await store.open();
     const expected = ends.filter((end) => end <= length).length;
     t.is((await store.counts()).total, expected, `cut at ${length}`);
@@ -39,7 +39,7 @@ test('a journal cut at any byte of its last three records starts with the record
       // What is written after the cut must be found again.
       await store.commit([creation('after')]);
       await store.close();
-      const again = createJsonStore({ path, clock: createTestClock(), headStart, files, lock: noLock });
+      const again = createJsonStore({ path, clock: new FakeClock(epoch), headStart, files, lock: noLock });
       await again.open();
       t.is((await again.job('after'))?.ordinal, expected + 1);
       await again.close();
@@ -83,7 +83,7 @@ test('one flipped bit in any record but the last refuses, with file and offset, 
       const damaged = Buffer.from(whole);
       damaged[at] = (damaged[at] ?? 0) ^ (1 << (at % 8));
       await writeFile(journal, damaged);
-      const store = createJsonStore({ path, clock: createTestClock(), headStart, lock: noLock });
+      const store = createJsonStore({ path, clock: new FakeClock(epoch), headStart, lock: noLock });
       const error = await t.throwsAsync<StoreCorrupt>(store.open(), { instanceOf: StoreCorrupt });
       t.is(error?.file, journal);
       // A bit that makes a newline splits the record, and its first part is what is bad.
@@ -104,7 +104,7 @@ test('a record that is missing in the middle, or stands twice, refuses', async (
     [first, second, second, third],
   ]) {
     await writeFile(journal, `${wrong.join('\n')}\n`);
-    const store = createJsonStore({ path, clock: createTestClock(), headStart });
+    const store = createJsonStore({ path, clock: new FakeClock(epoch), headStart });
     await t.throwsAsync(store.open(), {
       instanceOf: StoreCorrupt,
       message: /record \d is in the place of record \d/,
@@ -120,7 +120,7 @@ test('a record that does not fit the jobs before it refuses', async (t) => {
   });
   const before = await readFile(journal, 'utf8');
   await writeFile(journal, Buffer.concat([Buffer.from(before), await encodeRecords(2, [[change]])]));
-  const store = createJsonStore({ path, clock: createTestClock(), headStart });
+  const store = createJsonStore({ path, clock: new FakeClock(epoch), headStart });
   const error = await t.throwsAsync<StoreCorrupt>(store.open(), { instanceOf: StoreCorrupt });
   t.is(error?.offset, Buffer.byteLength(before));
 });
@@ -345,7 +345,7 @@ test('a folder whose manifest or journal is missing is not taken for a new one',
   const files = new FailingFiles();
   await files.remove(join(path, 'coordinator.json'));
   const refuse = async () => {
-    const store = createJsonStore({ path, clock: createTestClock(), headStart });
+    const store = createJsonStore({ path, clock: new FakeClock(epoch), headStart });
     return t.throwsAsync<StoreCorrupt>(store.open(), { instanceOf: StoreCorrupt, message: /missing/ });
   };
   t.is((await refuse())?.file, join(path, 'coordinator.json'));

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { StoreCorrupt } from '../../src/store/json/errors.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
-import { createTestClock } from '../conformance/store.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { unsyncedFiles } from './failingFiles.ts';
 import { emptyFolder, noLock } from './folders.ts';
-import { creation, headStart } from './jobs.ts';
+import { creation, epoch, headStart } from './jobs.ts';
 
 const files = unsyncedFiles();
 const newStore = (path: string) =>
-  createJsonStore({ path, clock: createTestClock(), headStart, files, lock: noLock });
+  createJsonStore({ path, clock: new FakeClock(epoch), headStart, files, lock: noLock });
 
 /** A journal, and where each of its groups ends. */
 interface Journal {

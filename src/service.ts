@@ -1,49 +1,30 @@
 import type { IncomingMessage, Server, ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { FailedLogins } from './auth/failedLogins.ts';
+import { assembleCore, assembleFront, type Front, type Surroundings } from './assemble.ts';
 import { hashSecret, makeKey } from './auth/keyFormat.ts';
-import { KeyRing } from './auth/keyRing.ts';
-import { Tickets } from './auth/tickets.ts';
+import type { KeyRing } from './auth/keyRing.ts';
 import { readAdminKey, writeAdminKey } from './config/adminKey.ts';
 import type { Config } from './config/config.ts';
 import { LiveConfig } from './config/liveConfig.ts';
-import { Coordinator } from './coordinator/coordinator.ts';
-import { keyStorage } from './coordinator/keyStorage.ts';
-import { auditRoleRefusals } from './coordinator/roleRefusals.ts';
-import { createPricing } from './cost/pricing.ts';
+import type { Coordinator } from './coordinator/coordinator.ts';
 import { nobody } from './domain/audit.ts';
 import type { Random } from './domain/clock.ts';
 import type { KeyRecord } from './domain/key.ts';
-import { WorkerGateway } from './gateway/workerGateway.ts';
-import { createApp } from './http/app.ts';
-import { dashboardFolder, readDashboard } from './http/dashboard.ts';
-import { upgradeRefusal } from './http/problem.ts';
-import { Uploads } from './http/uploads.ts';
+import { type DashboardFiles, dashboardFolder, readDashboard } from './http/dashboard.ts';
 import { showInStately } from './inspect/stately.ts';
-import { AnswerMemory } from './lib/answerMemory.ts';
-import type { BoundFigures } from './lib/boundFigures.ts';
-import { clientAddress } from './lib/clientAddress.ts';
-import { Connections } from './lib/connections.ts';
 import { heapLimitBytes, watchHeap } from './lib/heapWatch.ts';
 import { isLoopback, nearUrl } from './lib/hosts.ts';
 import { Listener } from './lib/listener.ts';
 import type { Logger } from './lib/log.ts';
 import { systemClock, systemRandom } from './lib/systemClock.ts';
-import { routeUpgrades, type UpgradeHandler } from './lib/upgrades.ts';
 import { watchVitals } from './lib/vitals.ts';
-import { EventStreams } from './live/eventStream.ts';
-import { Live } from './live/live.ts';
-import { LiveSocket } from './live/liveSocket.ts';
-import { Metrics } from './metrics/metrics.ts';
-import { createJsonStore } from './store/json/jsonStore.ts';
-import { type EchoWorkerOptions, echoWorkerName, startEchoWorker } from './worker/embedded.ts';
+import { echoWorkerName, startEchoWorker } from './worker/embedded.ts';
 import type { Worker } from './worker/worker.ts';
 
 /** Between two looks at whether a request is late, ms; half of the shortest time that is allowed when that is less. */
 const lateLookMs = 5_000;
 /** Longer than the idle time of the usual proxies (60 s), so that it is the proxy that closes first. */
 const defaultKeepAliveMs = 65_000;
-const dayMs = 86_400_000;
 /** How long requests under way may take to end after the drain, ms. */
 const requestsEndMs = 2_000;
 
@@ -89,215 +70,141 @@ export class StartRefused extends Error {}
  * @throws StoreLocked, StoreCorrupt, StoreFormatTooNew; StartRefused, also when it cannot listen.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { logger } = options;
+  const { logger, keepAliveMs = defaultKeepAliveMs } = options;
   const live = options.config instanceof LiveConfig ? options.config : LiveConfig.of(options.config);
   const config = () => live.current;
-  const { store: storeAt, jobs } = config();
-  const clock = systemClock;
-  const random = systemRandom();
-  let metrics: Metrics | null = null;
-  const store = createJsonStore({
-    path: storeAt.path,
-    clock,
-    logger,
-    auditKeptMs: () => config().retention.auditDays * dayMs,
-    headStart: (priority) => (jobs.priorities[priority] ?? 0) * 1000,
-    onCommit: (tookMs) => metrics?.committed(tookMs),
-  });
+  const surroundings: Surroundings = { config, clock: systemClock, random: systemRandom(), logger };
   const vitals = watchVitals();
-  const heap = watchHeap((hasRoom) => {
-    if (hasRoom) logger.info('there is memory for new jobs again');
-    else
-      logger.warn('jobs fill the memory, new ones are refused: NODE_OPTIONS=--max-old-space-size gives more');
-  });
-  const coordinator = new Coordinator({
-    config,
-    store,
-    clock,
-    random,
-    logger,
-    pricing: createPricing(config, clock),
+  const heap = watchMemory(logger);
+  const core = assembleCore({
+    ...surroundings,
+    path: config().store.path,
     vitals: vitals.read,
     hasRoom: heap.hasRoom,
     inspects: options.inspect !== undefined,
   });
-  const listener = new Listener(serverOptions(config(), options.keepAliveMs ?? defaultKeepAliveMs));
+  const { coordinator } = core;
+  const listener = new Listener(serverOptions(config(), keepAliveMs));
   const { server } = listener;
-  /** Each lets go of something that lives as long as the service, or until its start has failed. */
-  const ends = [() => vitals.close(), () => heap.close(), () => listener.close()];
-  const end = async (): Promise<void> => {
-    for (const letGo of ends) letGo();
+  /** Each releases something that lives as long as the service, or until its start has failed. */
+  const releases = [() => vitals.close(), () => heap.close(), () => listener.close()];
+  const release = async (): Promise<void> => {
+    for (const each of releases) each();
     await coordinator.close();
   };
   try {
     // Before the store: a start that is refused for its port leaves no folder and no key.
     const near = await listen(server, config());
     await coordinator.start();
-    const keys = new KeyRing({
-      clock,
-      random,
-      environmentKey: options.apiKey,
-      keys: await store.keys(),
-      storage: keyStorage(store, coordinator.audit),
-    });
-    ends.push(() => keys.close());
-    const { adminKey, isNewKey } = await findAdminKey(config(), options.apiKey, keys, random);
-    const tickets = new Tickets({ clock, random });
-    metrics = new Metrics({ coordinator, config, process: true });
-    ends.push(() => metrics?.close());
-    const { bounds } = metrics;
-    const failedLogins = countFailedLogins(config, bounds, logger);
-    const answers = new AnswerMemory({
-      clock,
-      bytes: () => config().http.answerMemoryBytes,
-      share: () => config().http.shares.bytesOut,
-      figures: bounds,
-    });
-    ends.push(() => answers.close());
-    const events = new Live({ coordinator, config, answers, clock, random, logger, figures: bounds });
-    // In force with the next start.
-    const { maxConnections } = config().http;
-    const connections = new Connections({
-      clock,
-      max: () => maxConnections,
-      share: () => config().http.shares.connections,
-      unreadMs: () => config().http.unreadTimeoutSeconds * 1000,
-      figures: bounds,
-    });
-    ends.push(() => connections.close());
-    const streams = new EventStreams({ live: events, coordinator, keys, clock });
-    const dashboard = readDashboard(dashboardFolder);
-    if (dashboard === null)
-      logger.warn('the dashboard is not built, see npm run build; a plain page is served');
-    const uploads = new Uploads({
-      http: () => config().http,
-      clock,
-      figures: bounds,
-      heapBytes: heapLimitBytes(),
-    });
-    ends.push(() => uploads.close());
-    const app = createApp({
-      coordinator,
-      keys,
-      tickets,
-      failedLogins,
-      connections,
-      answers,
-      streams,
-      config,
+    const front = await assembleFront({
+      ...surroundings,
+      core,
       live,
-      metrics,
-      uploads,
-      dashboard,
-      clock,
-      logger,
+      server,
+      environmentKey: options.apiKey,
+      dashboard: findDashboard(logger),
+      heapBytes: heapLimitBytes(),
+      hasProcessMetrics: true,
     });
-    connections.watch(server);
-    bounds.watch({
-      connections: () => connections.count,
-      subscribers: () => events.subscriberCount,
-      bodyBytes: () => uploads.held,
-      answerBytes: () => answers.held,
-      unsentBytes: () => events.unsentBytes,
-      outputSize: () => events.outputSize,
-      keptBytes: () => events.keptBytes,
-      tickets: () => tickets.count,
-    });
-    const roleRefused = auditRoleRefusals(coordinator.audit, () => config().http.trustedProxies);
-    const gateway = new WorkerGateway({
-      coordinator,
-      keys,
-      connections,
-      clock,
-      logger,
-      figures: bounds,
-      roleRefused,
-      addressOf: (request) => clientAddress(request, config().http.trustedProxies),
-    });
-    const dashboards = new LiveSocket({
-      live: events,
-      keys,
-      tickets,
-      config,
-      connections,
-      clock,
-      roleRefused,
-    });
-    ends.push(
-      () => gateway.close(),
-      () => dashboards.close(),
-    );
-    const handlers = new Map<string, UpgradeHandler>([
-      ['/ws', (request, socket, head) => dashboards.upgrade(request, socket, head)],
-      ['/ws/worker', (request, socket, head) => gateway.upgrade(request, socket, head)],
-    ]);
-    routeUpgrades(server, {
-      handlers,
-      own: config,
-      failedLogin: (request) => failedLogins.count(clientAddress(request, config().http.trustedProxies)),
-      present: upgradeRefusal,
-      logger,
-    });
-    const { inspector } = coordinator;
-    const stately =
-      options.inspect === 'stately' && inspector !== null ? await showInStately(inspector, random) : null;
-    ends.push(() => stately?.close());
-    listener.open(connections.inTurn(app.callback()));
+    releases.push(() => front.close());
+    const { adminKey, isNewKey } = await findAdminKey(options.apiKey, front.keys, surroundings);
+    const stately = await openStately(options, coordinator, surroundings.random);
+    releases.push(() => stately?.close());
+    listener.open(front.answer);
     const url = config().publicUrl ?? near;
-    logger.info({ url, store: storeAt.path }, 'listening');
-    let { level } = config().log;
-    live.onReload((reloaded, by) => coordinator.configReloaded(reloaded, by));
-    live.onChange(() => {
-      // Only then: whoever made the logger may have given it another one.
-      if (config().log.level !== level) logger.level = config().log.level;
-      level = config().log.level;
-      coordinator.configChanged();
+    logger.info({ url, store: config().store.path }, 'listening');
+    followConfig(live, coordinator, logger);
+    const worker = await startOwnWorker(options, {
+      near,
+      adminKey,
+      coordinator,
+      keys: front.keys,
+      surroundings,
     });
-    const worker =
-      options.echoWorker === undefined || adminKey === null
-        ? null
-        : await startOwnWorker(coordinator, keys, {
-            url: near,
-            apiKey: adminKey,
-            concurrency: options.echoWorker.concurrency,
-            clock,
-            random,
-            logger,
-          });
-    let stopping: Promise<void> | null = null;
-    const stop = async (graceSeconds: number): Promise<void> => {
-      // Together: /health says draining at once, and nothing is assigned while the embedded worker finishes.
-      const drained = coordinator.drain(graceSeconds * 1000);
-      await worker?.drain(graceSeconds * 1000);
-      await drained;
-      coordinator.dismiss();
-      // Event streams are requests too, and would not end by themselves.
-      events.close();
-      await endRequests(server);
-      await keys
-        .keepUsed()
-        .catch((error: unknown) => logger.warn({ err: error }, 'the last use of keys is lost'));
-      await end();
-    };
+    const stop = once(async (graceSeconds: number) => {
+      await finish(graceSeconds * 1000, { coordinator, worker, server, front, logger });
+      await release();
+    });
     return {
       url,
       adminKey,
       isNewKey,
       statelyUrl: stately?.url ?? null,
-      failed: store.failed,
+      failed: core.store.failed,
       awaited: () => ({
         jobs: coordinator.heldByConnected(),
         graceSeconds: config().shutdown.graceSeconds,
       }),
-      stop: (graceSeconds = config().shutdown.graceSeconds) => {
-        stopping ??= stop(graceSeconds);
-        return stopping;
-      },
+      stop: (graceSeconds = config().shutdown.graceSeconds) => stop(graceSeconds),
     };
   } catch (error) {
-    await end();
+    await release();
     throw error;
   }
+}
+
+/** @returns `run`, of which every call after the first gets what the first got. */
+function once(run: (graceSeconds: number) => Promise<void>): (graceSeconds: number) => Promise<void> {
+  let running: Promise<void> | null = null;
+  return (graceSeconds) => {
+    running ??= run(graceSeconds);
+    return running;
+  };
+}
+
+function watchMemory(logger: Logger) {
+  return watchHeap((hasRoom) => {
+    if (hasRoom) logger.info('there is memory for new jobs again');
+    else
+      logger.warn('jobs fill the memory, new ones are refused: NODE_OPTIONS=--max-old-space-size gives more');
+  });
+}
+
+function findDashboard(logger: Logger): DashboardFiles | null {
+  const dashboard = readDashboard(dashboardFolder);
+  if (dashboard === null)
+    logger.warn('the dashboard is not built, see npm run build; a plain page is served');
+  return dashboard;
+}
+
+async function openStately({ inspect }: ServiceOptions, { inspector }: Coordinator, random: Random) {
+  return inspect === 'stately' && inspector !== null ? await showInStately(inspector, random) : null;
+}
+
+/** From now on a configuration that was read again reaches the coordinator and the logger. */
+function followConfig(live: LiveConfig, coordinator: Coordinator, logger: Logger): void {
+  let { level } = live.current.log;
+  live.onReload((reloaded, by) => coordinator.configReloaded(reloaded, by));
+  live.onChange(() => {
+    // Only when it changed: the logger may have been made with another level.
+    if (live.current.log.level !== level) logger.level = live.current.log.level;
+    level = live.current.log.level;
+    coordinator.configChanged();
+  });
+}
+
+/** Drain, then end all that is under way. Nothing is closed yet. */
+async function finish(
+  graceMs: number,
+  {
+    coordinator,
+    worker,
+    server,
+    front,
+    logger,
+  }: { coordinator: Coordinator; worker: Worker | null; server: Server; front: Front; logger: Logger },
+): Promise<void> {
+  // Together: /health says draining at once, and nothing is assigned while the embedded worker finishes.
+  const drained = coordinator.drain(graceMs);
+  await worker?.drain(graceMs);
+  await drained;
+  coordinator.dismiss();
+  // Event streams are requests too, and would not end by themselves.
+  front.events.close();
+  await endRequests(server);
+  await front.keys
+    .keepUsed()
+    .catch((error: unknown) => logger.warn({ err: error }, 'the last use of keys is lost'));
 }
 
 /**
@@ -305,11 +212,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
  * the data folder.
  */
 async function findAdminKey(
-  config: Config,
   apiKey: string | null,
   keys: KeyRing,
-  random: Random,
+  { config: current, clock, random }: Surroundings,
 ): Promise<{ adminKey: string | null; isNewKey: boolean }> {
+  const config = current();
   const stored = keys.list();
   if (!isLoopback(config.host) && apiKey === null && stored.every(({ name }) => name === firstKeyName)) {
     throw new StartRefused(
@@ -330,7 +237,7 @@ async function findAdminKey(
     name: firstKeyName,
     secretHash: hashSecret(secret),
     previous: null,
-    createdAt: systemClock.now(),
+    createdAt: clock.now(),
     expiresAt: null,
   };
   await keys.save(record, {
@@ -345,19 +252,29 @@ async function findAdminKey(
 }
 
 /**
- * Start the echo worker that is part of this process. Its name may belong to the key of an earlier start (the one that the
- * first start made, or another SVC_API_KEY): whoever starts the service with it has decided whose it is.
+ * Start the echo worker that is part of this process, when it is asked for and there is a key for it. Its name may belong
+ * to the key of an earlier start (the one that the first start made, or another SVC_API_KEY): whoever starts the service with it has decided whose it is.
  */
 async function startOwnWorker(
-  coordinator: Coordinator,
-  keys: KeyRing,
-  options: EchoWorkerOptions,
-): Promise<Worker> {
-  const principal = keys.authenticate(`Bearer ${options.apiKey}`);
+  { echoWorker }: ServiceOptions,
+  own: {
+    near: string;
+    adminKey: string | null;
+    coordinator: Coordinator;
+    keys: KeyRing;
+    surroundings: Surroundings;
+  },
+): Promise<Worker | null> {
+  const { adminKey, surroundings } = own;
+  if (echoWorker === undefined || adminKey === null) return null;
+  const principal = own.keys.authenticate(`Bearer ${adminKey}`);
   if (typeof principal !== 'string') {
-    await coordinator.handOverWorker(echoWorkerName, { keyId: principal.keyId, name: principal.name });
+    const { keyId, name } = principal;
+    await own.coordinator.handOverWorker(echoWorkerName, { keyId, name });
   }
-  return startEchoWorker(options);
+  const { clock, random, logger } = surroundings;
+  const { concurrency } = echoWorker;
+  return startEchoWorker({ url: own.near, apiKey: adminKey, concurrency, clock, random, logger });
 }
 
 const firstKeyName = 'made by the first start';
@@ -365,17 +282,6 @@ const firstKeyName = 'made by the first start';
 async function readOwnKey(config: Config, keys: KeyRing): Promise<string | null> {
   const key = await readAdminKey(config.store.path);
   return key !== null && typeof keys.authenticate(`Bearer ${key}`) !== 'string' ? key : null;
-}
-
-/** Refused keys are counted by address; the log is told once when an address begins to be refused for their number. */
-function countFailedLogins(config: () => Config, figures: BoundFigures, logger: Logger): FailedLogins {
-  return new FailedLogins({
-    perMinute: () => config().http.failedLoginsPerMinute,
-    onRefused: ({ source, isLimited, isFirst }) => {
-      figures.keyRefused(isLimited);
-      if (isFirst) logger.warn({ source }, 'too many refused keys from one address');
-    },
-  });
 }
 
 /** Node ends requests whose head or body does not come in time: 408. */

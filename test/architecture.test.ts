@@ -28,13 +28,11 @@ const allowed: Record<string, readonly string[]> = {
   worker: ['config', 'domain', 'lib'],
   // Runs in a browser and knows the coordinator by its API alone.
   dashboard: ['client', 'domain', 'lib'],
-  service: [
+  assemble: [
     'http',
     'metrics',
     'live',
     'gateway',
-    'worker',
-    'inspect',
     'coordinator',
     'cost',
     'store',
@@ -43,6 +41,7 @@ const allowed: Record<string, readonly string[]> = {
     'domain',
     'lib',
   ],
+  service: ['assemble', 'http', 'worker', 'inspect', 'coordinator', 'auth', 'config', 'domain', 'lib'],
   commands: ['service', 'client', 'worker', 'config', 'domain', 'lib'],
   svc: ['commands', 'lib'],
 };

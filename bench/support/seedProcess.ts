@@ -1,11 +1,9 @@
+import { assembleCore } from '../../src/assemble.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { Coordinator } from '../../src/coordinator/coordinator.ts';
 import type { WorkerLink } from '../../src/coordinator/fleet/workerSession.ts';
-import { createPricing } from '../../src/cost/pricing.ts';
 import { closeCodes } from '../../src/domain/workerProtocol.ts';
 import { silent } from '../../src/lib/log.ts';
 import { systemClock, systemRandom } from '../../src/lib/systemClock.ts';
-import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { promptOf, requestOf, served } from './jobs.ts';
 import { type Seed, setupVariable } from './messages.ts';
 
@@ -23,18 +21,12 @@ const { config } = await loadConfig({
   cwd: process.cwd(),
   overrides: { dataDir: seed.dataDir },
 });
-const store = createJsonStore({
-  path: seed.dataDir,
-  clock: systemClock,
-  headStart: (priority) => (config.jobs.priorities[priority] ?? 0) * 1000,
-});
-const coordinator = new Coordinator({
+const { store, coordinator } = assembleCore({
   config: () => config,
-  store,
   clock: systemClock,
   random: systemRandom(),
   logger: silent,
-  pricing: createPricing(() => config, systemClock),
+  path: seed.dataDir,
 });
 
 let made = 0;

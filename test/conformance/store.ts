@@ -25,6 +25,7 @@ import {
   transition,
   workerLife,
 } from '../store/jobs.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 
 /** A place for one store's data, for the time of one test. */
 export interface StorePlace {
@@ -36,38 +37,11 @@ export interface StorePlace {
   mendWrites(): void;
 }
 
-/** A clock that stands until it is moved. */
-export interface TestClock extends Clock {
-  /** Move it on and run what became due. */
-  advance(ms: number): void;
-}
-
-export function createTestClock(): TestClock {
-  let passed = 0;
-  const tasks = new Set<{ at: number; task: () => void }>();
-  return {
-    now: () => epoch + passed,
-    monotonic: () => passed,
-    after(delayMs, task) {
-      const entry = { at: passed + delayMs, task };
-      tasks.add(entry);
-      return () => tasks.delete(entry);
-    },
-    advance(ms) {
-      passed += ms;
-      for (const entry of [...tasks].filter(({ at }) => at <= passed).sort((a, b) => a.at - b.at)) {
-        tasks.delete(entry);
-        entry.task();
-      }
-    },
-  };
-}
-
 /** What one test works with. */
 export interface StoreBundle {
   place: StorePlace;
   store: Store;
-  clock: TestClock;
+  clock: FakeClock;
   /** Close the store and open another one over the same data. */
   reopen(): Promise<Store>;
 }
@@ -78,7 +52,7 @@ export async function openBundle(
   placeOf: (t: ExecutionContext) => Promise<StorePlace>,
 ): Promise<StoreBundle> {
   const place = await placeOf(t);
-  const clock = createTestClock();
+  const clock = new FakeClock(epoch);
   let store = place.create(clock);
   await store.open();
   t.teardown(() => store.close());

@@ -11,6 +11,7 @@ import type { Assignment } from '../../src/domain/workerProtocol.ts';
 import { unsyncedFiles } from '../store/failingFiles.ts';
 import { queryOf } from '../store/jobs.ts';
 import { type Bundle, type HandWorker, request, setup } from '../support/coordinator.ts';
+import { depth } from '../support/depth.ts';
 import { FakeClock } from '../support/fakeClock.ts';
 import { type Count, countsOf, sumBy } from './reckoning.ts';
 
@@ -253,6 +254,6 @@ test('after any history, restarts and checkpoints between, every report is the s
         await history.bundle.coordinator.close();
       },
     ),
-    { numRuns: 25, includeErrorInReport: true, endOnFailure: true },
+    { numRuns: depth(8, 25), includeErrorInReport: true, endOnFailure: true },
   );
 });

@@ -27,7 +27,7 @@ function state(page: Page, path: string) {
 }
 
 pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
-  test('the machine of jobs shows how many are in each state, and goes on showing it', async (t) => {
+  test.serial('the machine of jobs shows how many are in each state, and goes on showing it', async (t) => {
     const { page, misdeeds } = await stage().open(t, { key: null });
     await page.goto(`/machines#key=${siteKey}`);
     await state(page, 'running.active').waitFor();
@@ -40,27 +40,30 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     t.deepEqual(misdeeds.found, []);
   });
 
-  test('a state of the machine of jobs leads to its jobs, by pointer and by key, and Back leads back', async (t) => {
-    const { page } = await stage().open(t, { key: null });
-    await page.goto(`/machines/job#key=${siteKey}`);
-    await state(page, 'failed').click();
-    await page.waitForURL(/\/jobs\?status=failed$/);
-    await page.goBack();
-    // With its count it is another element than without.
-    await page.locator('[data-state="pending.ready"][aria-label*="jobs now"]').waitFor();
-    await state(page, 'pending.ready').focus();
-    await page
-      .locator('.statechart-description', { hasText: /^pending\.ready Waits for its turn/ })
-      .waitFor();
-    await page.keyboard.press('Enter');
-    await page.waitForURL(/\/jobs\?state=pending\.ready$/);
-    await page.locator('tbody .job-row .title-cell').first().waitFor();
-    // Other tests of this file send jobs meanwhile, so how many there are exactly is not known.
-    await page.locator('table[aria-rowcount]').waitFor();
-    t.true(Number(await page.locator('table').getAttribute('aria-rowcount')) >= 8);
-    await page.getByRole('button', { name: /^State: Ready to start/ }).click();
-    await page.waitForURL(/\/jobs$/);
-  });
+  test.serial(
+    'a state of the machine of jobs leads to its jobs, by pointer and by key, and Back leads back',
+    async (t) => {
+      const { page } = await stage().open(t, { key: null });
+      await page.goto(`/machines/job#key=${siteKey}`);
+      await state(page, 'failed').click();
+      await page.waitForURL(/\/jobs\?status=failed$/);
+      await page.goBack();
+      // With its count it is another element than without.
+      await page.locator('[data-state="pending.ready"][aria-label*="jobs now"]').waitFor();
+      await state(page, 'pending.ready').focus();
+      await page
+        .locator('.statechart-description', { hasText: /^pending\.ready Waits for its turn/ })
+        .waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/\/jobs\?state=pending\.ready$/);
+      await page.locator('tbody .job-row .title-cell').first().waitFor();
+      // Other tests of this file send jobs meanwhile, so how many there are exactly is not known.
+      await page.locator('table[aria-rowcount]').waitFor();
+      t.true(Number(await page.locator('table').getAttribute('aria-rowcount')) >= 8);
+      await page.getByRole('button', { name: /^State: Ready to start/ }).click();
+      await page.waitForURL(/\/jobs$/);
+    },
+  );
 
   for (const [name, path] of [
     ['job', 'running.stuck'],
@@ -69,7 +72,7 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     ['provider', 'available'],
     ['supervisor', 'admission.accepting'],
   ]) {
-    test(`the machine ${name} has all of its states, in the picture and as text`, async (t) => {
+    test.serial(`the machine ${name} has all of its states, in the picture and as text`, async (t) => {
       const { page, misdeeds } = await stage().open(t, { key: null });
       await page.goto(`/machines/${name}#key=${siteKey}`);
       await state(page, path ?? '').waitFor();
@@ -89,7 +92,7 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     });
   }
 
-  test('the state that the coordinator is in is lit, and so it is in the text', async (t) => {
+  test.serial('the state that the coordinator is in is lit, and so it is in the text', async (t) => {
     const { page } = await stage().open(t, { key: null });
     await page.goto(`/machines/supervisor#key=${siteKey}`);
     await page.locator('.state.is-current').first().waitFor();
@@ -102,7 +105,7 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     t.regex(now[0] ?? '', /^accepting \(now\)/);
   });
 
-  test('on a narrow screen the picture is moved sideways and the page is not', async (t) => {
+  test.serial('on a narrow screen the picture is moved sideways and the page is not', async (t) => {
     const { page } = await stage().open(t, { key: null, width: 360, height: 740, theme: 'dark' });
     await page.goto(`/machines/job#key=${siteKey}`);
     await state(page, 'pending').waitFor();
@@ -116,7 +119,7 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     t.deepEqual(await faultsOf(page), []);
   });
 
-  test('an admin sees what an actor did, event by event, and what it knew after each', async (t) => {
+  test.serial('an admin sees what an actor did, event by event, and what it knew after each', async (t) => {
     const { page, misdeeds } = await stage().open(t, { key: null });
     await page.goto(`/machines/job#key=${siteKey}`);
     const [failed] = (await stage().site.client.jobs({ status: 'failed' })).jobs;
@@ -133,7 +136,7 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     t.deepEqual(misdeeds.found, []);
   });
 
-  test('what an actor does appears while the page is open', async (t) => {
+  test.serial('what an actor does appears while the page is open', async (t) => {
     const { page } = await stage().open(t, { key: null });
     await page.goto(`/machines/job#key=${siteKey}`);
     await page.locator('.inspect-actor').first().waitFor();
@@ -146,7 +149,7 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     t.is(await due.count(), 1);
   });
 
-  test('who is no admin is shown nothing of it', async (t) => {
+  test.serial('who is no admin is shown nothing of it', async (t) => {
     const { key } = await stage().site.client.createKey({ role: 'viewer' });
     const { page, misdeeds } = await stage().open(t, { key: null });
     await page.goto(`/machines/job#key=${key}`);
@@ -155,7 +158,7 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     t.deepEqual(misdeeds.found, []);
   });
 
-  test('a machine that does not exist is said so', async (t) => {
+  test.serial('a machine that does not exist is said so', async (t) => {
     const { page } = await stage().open(t, { key: null });
     await page.goto(`/machines/kettle#key=${siteKey}`);
     await page.getByText('There is no machine kettle.').waitFor();

@@ -1,14 +1,14 @@
-import { Coordinator } from '../../src/coordinator/coordinator.ts';
-import { createPricing } from '../../src/cost/pricing.ts';
+import { assembleCore } from '../../src/assemble.ts';
+import type { Coordinator } from '../../src/coordinator/coordinator.ts';
 import { addAmounts, type CostAmounts, noAmounts } from '../../src/domain/cost.ts';
 import { silent } from '../../src/lib/log.ts';
-import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
+import type { JsonStore } from '../../src/store/json/jsonStore.ts';
 import { Dice } from '../simulation/dice.ts';
 import { SimDisk, SimFiles } from '../simulation/disk.ts';
-import { SimProcess, Timeline } from '../simulation/timeline.ts';
 import { noLock } from '../store/folders.ts';
 import { testConfig } from '../support/config.ts';
 import { HandWorker } from '../support/coordinator.ts';
+import { SimProcess, Timeline } from '../support/timeline.ts';
 
 /** Far longer than anything that a command sets off takes, but for what waits for a time, ms. */
 const settleMs = 50;
@@ -139,23 +139,15 @@ export class Rig {
       maxAttempts,
     };
     const config = testConfig({ jobs, pricing: { alpha: { [model]: price } } });
-    const { clock } = process;
-    const headStart = (priority: string) => (config.jobs.priorities[priority] ?? 0) * 1000;
-    const store = createJsonStore({
+    const { store, coordinator } = assembleCore({
+      config: () => config,
+      clock: process.clock,
+      random: new Dice(this.#starts, 'coordinator').random,
+      logger: silent,
       path: '/data',
-      clock,
-      headStart,
       files,
       lock: noLock,
       checkpointBytes: 20_000,
-    });
-    const coordinator = new Coordinator({
-      config: () => config,
-      store,
-      clock,
-      random: new Dice(this.#starts, 'coordinator').random,
-      logger: silent,
-      pricing: createPricing(() => config, clock),
     });
     return { store, coordinator, process };
   }

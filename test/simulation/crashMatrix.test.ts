@@ -4,9 +4,10 @@ import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.
 import type { JobChange } from '../../src/store/store.ts';
 import { noLock } from '../store/folders.ts';
 import { creation, headStart, ledgerEntry, transition, workerLife } from '../store/jobs.ts';
+import { depth } from '../support/depth.ts';
+import { SimProcess, Timeline } from '../support/timeline.ts';
 import { Dice } from './dice.ts';
 import { type DiskFaults, SimDisk, SimFiles } from './disk.ts';
-import { SimProcess, Timeline } from './timeline.ts';
 
 const root = '/data';
 const untouched: DiskFaults = {
@@ -18,6 +19,9 @@ const untouched: DiskFaults = {
   openErrors: 0,
   readErrors: 0,
 };
+
+/** Every so many steps one is died at. Odd, because each operation counts twice: before and after it. */
+const stride = depth(5, 1);
 
 /** A machine with a disk, on which one store after the other lives. */
 class Machine {
@@ -139,7 +143,7 @@ for (const hasDurableWrites of [true, false]) {
       t.true(await whole.live(null, (store) => work(whole, store)));
       const { steps } = whole;
       t.true(steps > 200, `${steps} steps`);
-      for (let diesAt = 1; diesAt <= steps; diesAt += 1) {
+      for (let diesAt = 1; diesAt <= steps; diesAt += stride) {
         const machine = new Machine(diesAt, hasDurableWrites);
         const lived = await machine.live(diesAt, (store) => work(machine, store));
         t.is(lived, false);
@@ -165,7 +169,7 @@ test('a power failure in the write of a group, whichever of its sectors it keeps
     await whole.live(null, (store) => work(whole, store));
     // The group is the last that is written.
     for (let diesAt = whole.steps - 3; diesAt <= whole.steps; diesAt += 1) {
-      for (let seed = 1; seed <= 25; seed += 1) {
+      for (let seed = 1; seed <= depth(8, 25); seed += 1) {
         const machine = new Machine(seed, hasDurableWrites);
         await machine.live(diesAt, (store) => work(machine, store));
         machine.disk.loseThePower();

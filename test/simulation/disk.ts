@@ -1,8 +1,8 @@
 import { basename, dirname } from 'node:path';
 import type { Files, OpenFile } from '../../src/store/json/files.ts';
 import { type Operation, systemError } from '../store/failingFiles.ts';
+import type { SimProcess, Timeline } from '../support/timeline.ts';
 import type { Dice } from './dice.ts';
-import type { SimProcess, Timeline } from './timeline.ts';
 
 /** Bytes that a disk writes at once: a write that is cut off by a power failure ends at such an edge, or anywhere. */
 const sectorBytes = 512;

@@ -8,12 +8,12 @@ import {
   type RunOutcome,
 } from '../../src/worker/provider.ts';
 import { Worker } from '../../src/worker/worker.ts';
+import { SimProcess, type Timeline } from '../support/timeline.ts';
 import type { Dice } from './dice.ts';
 import type { History } from './history.ts';
 import type { Run } from './jobChecks.ts';
 import type { Network } from './network.ts';
 import { failureBy, Servers } from './servers.ts';
-import { SimProcess, type Timeline } from './timeline.ts';
 
 /** Providers of the simulated fleet. `alpha` has a price and a rate limit, `beta` has neither, `echo` is free. */
 export const providerNames = ['alpha', 'beta', 'echo'] as const;

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from '../../src/lib/socket.ts';
 import type { Dial } from '../../src/worker/dial.ts';
+import type { SimProcess, Timeline } from '../support/timeline.ts';
 import type { Dice } from './dice.ts';
-import type { SimProcess, Timeline } from './timeline.ts';
 
 /** Of an end without a closing handshake (RFC 6455, 7.1.5). */
 const abnormal = 1006;

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { JobEvent } from '../../machines/events.ts';
-import { Coordinator } from '../../src/coordinator/coordinator.ts';
-import { createPricing } from '../../src/cost/pricing.ts';
+import { assembleCore } from '../../src/assemble.ts';
+import type { Coordinator } from '../../src/coordinator/coordinator.ts';
 import { addAmounts, noAmounts } from '../../src/domain/cost.ts';
 import { CoordinatorError, messageOf, StoreUnavailable } from '../../src/domain/errors.ts';
 import { type JobRecord, lastAttempt } from '../../src/domain/job.ts';
@@ -11,8 +11,9 @@ import { WorkerSocket } from '../../src/gateway/workerSocket.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Socket } from '../../src/lib/socket.ts';
 import { StoreCorrupt } from '../../src/store/json/errors.ts';
-import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
+import type { JsonStore } from '../../src/store/json/jsonStore.ts';
 import { everything } from '../store/jobs.ts';
+import { SimProcess, Timeline } from '../support/timeline.ts';
 import { BulkChanges } from './bulkChanges.ts';
 import { Checker } from './checker.ts';
 import { type Ask, Clients } from './clients.ts';
@@ -25,7 +26,6 @@ import { Knobs } from './knobs.ts';
 import { Network } from './network.ts';
 import { type Blow, keepsLeases, type Plan, planOf } from './plan.ts';
 import { troubleIn, troubles } from './servers.ts';
-import { SimProcess, Timeline } from './timeline.ts';
 import { watchedStore } from './watchedStore.ts';
 
 type AttemptFailed = Extract<JobEvent, { type: 'job.attemptFailed' }>;
@@ -206,32 +206,24 @@ class World {
           this.#dieByChance(operation);
       },
     });
-    const headStart = (priority: string) => (this.#knobs.config.jobs.priorities[priority] ?? 0) * 1000;
-    const store = createJsonStore({
-      path: root,
-      clock: process.clock,
-      logger: this.#logger,
-      headStart,
-      checkpointBytes: plan.checkpointBytes,
-      files,
-      lock: async () => ({ release: async () => {} }),
-    });
-    const watched = watchedStore(store, checker);
-    const coordinator = new Coordinator({
+    const { store, coordinator } = assembleCore({
       config: () => this.#knobs.config,
-      // What is found is taken note of before anything can change it.
-      store: {
-        ...watched,
-        open: async () => {
-          await store.open();
-          if (process.isAlive) checker.restarted(await knownJobs(store, checker.jobs.keys()));
-          if (process.isAlive) checker.queueFound((await store.queue()).paused);
-        },
-      },
       clock: process.clock,
       random: new Dice(this.#seed, `coordinator ${this.#starts}`).random,
       logger: this.#logger,
-      pricing: createPricing(() => this.#knobs.config, process.clock),
+      path: root,
+      checkpointBytes: plan.checkpointBytes,
+      files,
+      lock: async () => ({ release: async () => {} }),
+      watched: (own) => ({
+        ...watchedStore(own, checker),
+        // What is found is noted before anything can change it.
+        open: async () => {
+          await own.open();
+          if (process.isAlive) checker.restarted(await knownJobs(own, checker.jobs.keys()));
+          if (process.isAlive) checker.queueFound((await own.queue()).paused);
+        },
+      }),
     });
     const server: Server = { process, store, coordinator, isListening: false, asked: new Set() };
     this.#server = server;
@@ -260,7 +252,7 @@ class World {
     });
     const start = async (): Promise<void> => {
       await coordinator.start();
-      await this.#keys.start(coordinator, watched, process.clock);
+      await this.#keys.start(coordinator, watchedStore(store, checker), process.clock);
     };
     start().then(
       () => this.#started(server),

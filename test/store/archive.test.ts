@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
-import { createTestClock } from '../conformance/store.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { FailingFiles, type Operation, systemError, unsyncedFiles } from './failingFiles.ts';
 import { emptyFolder, noLock, openStore, stateOf } from './folders.ts';
 import { creation, epoch, headStart, queryOf, transition } from './jobs.ts';
@@ -29,7 +29,7 @@ async function archivesIn(path: string): Promise<Record<string, string[]>> {
   return Object.fromEntries(names.map((name, i) => [name, idsOf(texts[i] ?? '')]));
 }
 
-function create(path: string, files = unsyncedFiles(), clock = createTestClock()): JsonStore {
+function create(path: string, files = unsyncedFiles(), clock = new FakeClock(epoch)): JsonStore {
   return createJsonStore({ path, clock, headStart, files, lock: noLock });
 }
 
@@ -352,7 +352,7 @@ test('segments of which all jobs have left disappear, and those that are left ha
 
 test('a segment with only keys of archived jobs stays until they have expired', async (t) => {
   const path = await emptyFolder(t);
-  const clock = createTestClock();
+  const clock = new FakeClock(epoch);
   const store = await openStore(t, path, { lock: noLock, clock });
   const idempotency = { key: 'k', jobId: 'a', bodyHash: 'h', expiresAt: epoch + day };
   const change = endedJob('a');

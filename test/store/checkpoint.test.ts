@@ -8,7 +8,7 @@ import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.
 import { formatVersion } from '../../src/store/json/layout.ts';
 import { StoreFormatTooNew } from '../../src/store/store.ts';
 import { auditOf, auditQueryOf } from '../conformance/audit.ts';
-import { createTestClock } from '../conformance/store.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';
 import { emptyFolder, noLock, openStore, stateOf } from './folders.ts';
 import { creation, epoch, headStart, ledgerEntry, transition, workerLife } from './jobs.ts';
@@ -150,7 +150,7 @@ test('a checkpoint that ends at any step leaves a folder that starts with all th
   for (let crashAt = 1; ; crashAt += 1) {
     const path = await emptyFolder(t);
     const files = unsyncedFiles();
-    const store = createJsonStore({ path, clock: createTestClock(), headStart, files, lock: noLock });
+    const store = createJsonStore({ path, clock: new FakeClock(epoch), headStart, files, lock: noLock });
     await store.open();
     await firstPart(store);
     await store.checkpoint();
@@ -168,7 +168,7 @@ test('a checkpoint that ends at any step leaves a folder that starts with all th
     await store.close().catch((error: Error) => t.is(error.message, 'crashed'));
     const again = createJsonStore({
       path,
-      clock: createTestClock(),
+      clock: new FakeClock(epoch),
       headStart,
       files: unsyncedFiles(),
       lock: noLock,
@@ -193,7 +193,7 @@ test('a checkpoint that ends at any step leaves a folder that starts with all th
 test('a checkpoint that fails changes nothing, is shown, and is tried again later', async (t) => {
   const path = await emptyFolder(t);
   const files = new FailingFiles();
-  const clock = createTestClock();
+  const clock = new FakeClock(epoch);
   const store = await openStore(t, path, { files, clock });
   await firstPart(store);
   files.before = ({ name, path: file }) => {
@@ -225,7 +225,7 @@ test('a checkpoint for which no file can be opened, at any of its steps, is made
     failing += 1;
     const path = await emptyFolder(t);
     const files = new FailingFiles();
-    const clock = createTestClock();
+    const clock = new FakeClock(epoch);
     const store = await openStore(t, path, { files, clock });
     await firstPart(store);
     await store.checkpoint();
@@ -286,7 +286,7 @@ test('damage in a checkpoint refuses, with the file', async (t) => {
   const segment = join(path, 'jobs', '000000-22.json');
   const manifest = join(path, 'coordinator.json');
   const refuse = async (file: string) => {
-    const store = createJsonStore({ path, clock: createTestClock(), headStart });
+    const store = createJsonStore({ path, clock: new FakeClock(epoch), headStart });
     const error = await t.throwsAsync<StoreCorrupt>(store.open(), { instanceOf: StoreCorrupt });
     t.is(error?.file, file);
   };
@@ -333,7 +333,7 @@ test('a checkpoint does not hide damage in the files it is made from', async (t)
 test('a journal that is missing after the checkpoint refuses', async (t) => {
   const { path } = await checkpointed(t);
   await new FailingFiles().remove(join(path, 'journal', '0000000000000023.ndjson'));
-  const store = createJsonStore({ path, clock: createTestClock(), headStart });
+  const store = createJsonStore({ path, clock: new FakeClock(epoch), headStart });
   await t.throwsAsync(store.open(), {
     instanceOf: StoreCorrupt,
     message: /record 23 and later ones are missing/,
@@ -349,7 +349,7 @@ test('a newer format is refused before anything else is looked at', async (t) =>
     shape: 'unknown',
   };
   await writeFile(manifest, JSON.stringify(newer));
-  const store = createJsonStore({ path, clock: createTestClock(), headStart });
+  const store = createJsonStore({ path, clock: new FakeClock(epoch), headStart });
   await t.throwsAsync(store.open(), {
     instanceOf: StoreFormatTooNew,
     message: new RegExp(`format ${formatVersion + 1}`),
@@ -371,7 +371,7 @@ test('closing during a checkpoint stops it, and the next start has everything', 
 
 test('the audit log is in a file a month; months that are over leave with a checkpoint', async (t) => {
   const path = await emptyFolder(t);
-  const clock = createTestClock();
+  const clock = new FakeClock(epoch);
   let keptDays = 400;
   const store = await openStore(t, path, { clock, auditKeptMs: () => keptDays * 86_400_000 });
   await store.commit([auditOf()]);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { bucketMs, type CostBucket, type CostDimension } from '../../src/domain/cost.ts';
 import { CostMonth, otherName } from '../../src/store/changes/costMonth.ts';
-import { createTestClock } from '../conformance/store.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { emptyFolder, openStore, stateOf } from './folders.ts';
 import { creation, epoch, ledgerEntry, transition } from './jobs.ts';
 
@@ -68,7 +68,7 @@ test('months have a file each, and only those that anything was added to are wri
 
 test('what belongs to a month long gone is counted in its file, and is in nobody’s way', async (t) => {
   const path = await emptyFolder(t);
-  const clock = createTestClock();
+  const clock = new FakeClock(epoch);
   const store = await openStore(t, path, { clock });
   await store.commit(['a', 'b', 'c', 'd', 'e'].map((id) => creation(id)));
   const end = async (id: string, at = epoch) => {
@@ -93,29 +93,28 @@ test('what belongs to a month long gone is counted in its file, and is in nobody
 
 test('a clock that was years ahead and is put right finds the cost of these months, also when it was ahead at a start', async (t) => {
   const path = await emptyFolder(t);
-  const clock = createTestClock();
-  let wrongByMs = 0;
-  const off = { ...clock, now: () => clock.now() + wrongByMs };
-  const store = await openStore(t, path, { clock: off });
+  const clock = new FakeClock(epoch);
+  const wrongByMs = 12 * 365 * 86_400_000;
+  const store = await openStore(t, path, { clock });
   await store.commit(['a', 'b', 'c', 'd'].map((id) => creation(id)));
   const end = async (of: typeof store, id: string) => {
     const job = await of.job(id);
-    const entry = ledgerEntry('w', 'failed', { at: off.now() });
+    const entry = ledgerEntry('w', 'failed', { at: clock.now() });
     if (job !== undefined) await of.commit([transition(job, 'failed', {}, [entry])]);
   };
   const attempts = async (of: typeof store) =>
     (await of.costBuckets(epoch - bucketMs, epoch + 1, 'total'))[0]?.amounts.attempts;
   await end(store, 'a');
-  wrongByMs = 12 * 365 * 86_400_000;
+  clock.jump(wrongByMs);
   await end(store, 'b');
-  wrongByMs = 0;
+  clock.jump(-wrongByMs);
   await end(store, 'c');
   t.is(await attempts(store), 2);
   await store.checkpoint();
   await store.close();
-  wrongByMs = 12 * 365 * 86_400_000;
-  const again = await openStore(t, path, { clock: off });
-  wrongByMs = 0;
+  clock.jump(wrongByMs);
+  const again = await openStore(t, path, { clock });
+  clock.jump(-wrongByMs);
   await end(again, 'd');
   t.is(await attempts(again), 3);
 });

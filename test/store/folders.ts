@@ -8,7 +8,7 @@ import type { FolderLock } from '../../src/lib/folderLock.ts';
 import { createJsonStore, type JsonStore, type JsonStoreOptions } from '../../src/store/json/jsonStore.ts';
 import type { Store } from '../../src/store/store.ts';
 import { auditQueryOf } from '../conformance/audit.ts';
-import { createTestClock } from '../conformance/store.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { epoch, headStart, queryOf } from './jobs.ts';
 
 /** An empty folder that is removed with the test. */
@@ -29,7 +29,7 @@ export async function openStore(
   path: string,
   options: Partial<JsonStoreOptions> = {},
 ): Promise<JsonStore> {
-  const store = createJsonStore({ path, clock: createTestClock(), headStart, ...options });
+  const store = createJsonStore({ path, clock: new FakeClock(epoch), headStart, ...options });
   await store.open();
   t.teardown(() => store.close());
   return store;

@@ -7,7 +7,7 @@ import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { formatVersion } from '../../src/store/json/layout.ts';
 import { StoreLocked } from '../../src/store/store.ts';
 import { auditOf, auditQueryOf } from '../conformance/audit.ts';
-import { createTestClock } from '../conformance/store.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { emptyFolder, openStore, stateOf } from './folders.ts';
 import { creation, epoch, headStart, queryOf, transition } from './jobs.ts';
 
@@ -174,7 +174,7 @@ test('of many that open a folder of an old format at once one raises it, and the
   const path = await emptyFolder(t);
   await cp(join(fixtures, 'format-1'), path, { recursive: true });
   const stores = Array.from({ length: 8 }, () =>
-    createJsonStore({ path, clock: createTestClock(), headStart }),
+    createJsonStore({ path, clock: new FakeClock(epoch), headStart }),
   );
   const opened = await Promise.allSettled(stores.map((store) => store.open()));
   t.is(opened.filter(({ status }) => status === 'fulfilled').length, 1);

@@ -5,7 +5,7 @@ import { laneKey } from '../../src/domain/job.ts';
 import { isTerminal, type JobState, jobStates, statusOf } from '../../src/domain/states.ts';
 import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
 import type { ArchiveRule, LedgerEntry } from '../../src/store/store.ts';
-import { createTestClock } from '../conformance/store.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { type FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';
 import { emptyFolder, noLock, stateOf } from './folders.ts';
 import {
@@ -107,7 +107,7 @@ test('after any history the store shows what a plain model shows, and the same a
       const open = async () => {
         const store = createJsonStore({
           path,
-          clock: createTestClock(),
+          clock: new FakeClock(epoch),
           headStart,
           files,
           lock: noLock,

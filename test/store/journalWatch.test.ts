@@ -2,10 +2,10 @@ import { mkdir, readdir, readFile, rename, rm, truncate, writeFile } from 'node:
 import { basename, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import { createTestClock } from '../conformance/store.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { FailingFiles, systemError } from './failingFiles.ts';
 import { emptyFolder, openStore } from './folders.ts';
-import { creation } from './jobs.ts';
+import { creation, epoch } from './jobs.ts';
 
 /** How often the journal is looked at, ms. */
 const lookMs = 1_000;
@@ -15,13 +15,14 @@ async function setup(t: ExecutionContext) {
   const path = await emptyFolder(t);
   const files = new FailingFiles();
   const said: string[] = [];
-  const clock = createTestClock();
+  const clock = new FakeClock(epoch);
   let armed = Promise.withResolvers<void>();
   const store = await openStore(t, path, {
     files,
     logger: pino({ level: 'warn' }, { write: (line: string) => said.push(line) }),
     clock: {
-      ...clock,
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
       after: (delayMs, task) => {
         armed.resolve();
         return clock.after(delayMs, task);

@@ -4,15 +4,15 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { StoreLocked } from '../../src/store/store.ts';
-import { createTestClock } from '../conformance/store.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { emptyFolder, openStore } from './folders.ts';
-import { creation, headStart } from './jobs.ts';
+import { creation, epoch, headStart } from './jobs.ts';
 
 test('a folder that is open cannot be opened again, and can be after close', async (t) => {
   const path = await emptyFolder(t);
   const store = await openStore(t, path);
   await store.commit([creation('a')]);
-  const second = createJsonStore({ path, clock: createTestClock(), headStart });
+  const second = createJsonStore({ path, clock: new FakeClock(epoch), headStart });
   const error = await t.throwsAsync(second.open(), { instanceOf: StoreLocked });
   t.regex(error?.message ?? '', /in use by another process/);
   t.true(error?.message.includes(path));
@@ -28,7 +28,7 @@ test('a refused start lets go of the folder', async (t) => {
   const lock = async () => {
     throw new Error('no lock');
   };
-  const store = createJsonStore({ path, clock: createTestClock(), headStart, lock });
+  const store = createJsonStore({ path, clock: new FakeClock(epoch), headStart, lock });
   await t.throwsAsync(store.open(), { message: 'no lock' });
   await openStore(t, path);
 });
@@ -47,7 +47,7 @@ test('kill -9 frees the folder and loses nothing acknowledged', async (t) => {
       if (said.split('\n').length > 50) resolve();
     });
   });
-  const second = createJsonStore({ path, clock: createTestClock(), headStart });
+  const second = createJsonStore({ path, clock: new FakeClock(epoch), headStart });
   await t.throwsAsync(second.open(), { instanceOf: StoreLocked });
   const exit = once(child, 'close');
   child.kill('SIGKILL');

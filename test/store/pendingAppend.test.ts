@@ -3,15 +3,15 @@ import { laneKey } from '../../src/domain/job.ts';
 import { LogFailed } from '../../src/store/durableLog.ts';
 import { MemoryStore } from '../../src/store/memory/memoryStore.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createTestClock } from '../conformance/store.ts';
+import { FakeClock } from '../support/fakeClock.ts';
 import { stateOf } from './folders.ts';
-import { creation, headStart, queryOf, targetOf, transition } from './jobs.ts';
+import { creation, epoch, headStart, queryOf, targetOf, transition } from './jobs.ts';
 import { LogPlace, MemoryLog } from './memoryLog.ts';
 
 const lane = laneKey(targetOf('anthropic'));
 
 function storeOver(log: MemoryLog): MemoryStore {
-  return new MemoryStore(log, { clock: createTestClock(), headStart, auditKeptMs: () => 86_400_000 });
+  return new MemoryStore(log, { clock: new FakeClock(epoch), headStart, auditKeptMs: () => 86_400_000 });
 }
 
 async function opened(

@@ -1,9 +1,9 @@
 import type { ExecutionContext } from 'ava';
+import { assembleCore, type Core } from '../../src/assemble.ts';
 import type { Config } from '../../src/config/config.ts';
-import { Coordinator } from '../../src/coordinator/coordinator.ts';
+import type { Coordinator } from '../../src/coordinator/coordinator.ts';
 import type { WorkerConnection } from '../../src/coordinator/fleet/workerConnection.ts';
 import type { WorkerLink } from '../../src/coordinator/fleet/workerSession.ts';
-import { createPricing } from '../../src/cost/pricing.ts';
 import type { JobRecord, JobRequest } from '../../src/domain/job.ts';
 import { statusOf } from '../../src/domain/states.ts';
 import { type Usage, usageFromWire } from '../../src/domain/usage.ts';
@@ -11,7 +11,7 @@ import type { WorkerHello, WorkerKey } from '../../src/domain/worker.ts';
 import type { Assignment, CoordinatorFrame } from '../../src/domain/workerProtocol.ts';
 import { silent } from '../../src/lib/log.ts';
 import { type Files, nodeFiles } from '../../src/store/json/files.ts';
-import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
+import type { JsonStore } from '../../src/store/json/jsonStore.ts';
 import { testConfig } from './config.ts';
 import { FakeClock, seededRandom } from './fakeClock.ts';
 import { temporaryFolder } from './folder.ts';
@@ -122,6 +122,7 @@ export class HandWorker implements WorkerLink {
 
 export interface Bundle {
   config: Config;
+  core: Core;
   store: JsonStore;
   clock: FakeClock;
   coordinator: Coordinator;
@@ -159,18 +160,17 @@ export async function setup(
   } = {},
 ): Promise<Bundle> {
   const config = testConfig(overrides);
-  const headStart = (priority: string) => (config.jobs.priorities[priority] ?? 0) * 1000;
-  const store = createJsonStore({ path: folder, clock, headStart, files });
-  const coordinator = new Coordinator({
+  const core = assembleCore({
     config: () => config,
-    store,
     clock,
     random: seededRandom(),
     logger: silent,
-    pricing: createPricing(() => config, clock),
+    path: folder,
+    files,
     inspects,
     idempotencyKeysMax,
   });
+  const { store, coordinator } = core;
   await coordinator.start();
   let isOpen = true;
   const close = async () => {
@@ -180,6 +180,7 @@ export async function setup(
   t.teardown(close);
   const bundle: Bundle = {
     config,
+    core,
     store,
     clock,
     coordinator,

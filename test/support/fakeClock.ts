@@ -1,87 +1,66 @@
 import type { Clock, Random } from '../../src/domain/clock.ts';
+import { SimProcess, Timeline } from './timeline.ts';
 
-interface Timer {
-  at: number;
-  task: () => void;
-}
-
-/** A clock that stands still until it is turned by hand. */
+/** A clock that only moves when a test moves it: the clock of one process in a virtual time of its own. */
 export class FakeClock implements Clock {
-  #now: number;
-  #monotonic = 0;
-  readonly #timers = new Set<Timer>();
+  readonly #timeline: Timeline;
+  readonly #process: SimProcess;
   #watchers: (() => void)[] = [];
 
   constructor(startsAt = Date.parse('2026-11-21T09:00:00Z')) {
-    this.#now = startsAt;
+    this.#timeline = new Timeline(startsAt);
+    this.#process = new SimProcess(this.#timeline, 'test');
   }
 
   now(): number {
-    return this.#now;
+    return this.#process.clock.now();
   }
 
   monotonic(): number {
-    return this.#monotonic;
+    return this.#process.clock.monotonic();
   }
 
   after(delayMs: number, task: () => void): () => void {
-    const timer = { at: this.#monotonic + delayMs, task };
-    this.#timers.add(timer);
+    // Unlike in a real process, 0 ms are none: tests count exact times.
+    const cancel = this.#timeline.after(this.#process, delayMs, task);
     for (const watcher of this.#watchers.splice(0)) watcher();
-    return () => this.#timers.delete(timer);
+    return cancel;
   }
 
-  /** Turn both clocks on by `ms`; every timer runs at its own time, in order. */
+  /** Move both clocks by `ms`; each timer runs at its own time, in order. */
   advance(ms: number): void {
-    const end = this.#monotonic + ms;
-    for (let next = this.#first(end); next !== undefined; next = this.#first(end)) {
-      this.#timers.delete(next);
-      this.#move(next.at);
-      next.task();
-    }
-    this.#move(end);
+    const until = this.#timeline.now + ms;
+    while (this.#timeline.step(until));
+    this.#timeline.now = Math.max(this.#timeline.now, until);
   }
 
   /** The process stood still for `ms`: timers run late, all at the end. */
   stall(ms: number): void {
-    this.#move(this.#monotonic + ms);
-    for (let next = this.#first(this.#monotonic); next !== undefined; next = this.#first(this.#monotonic)) {
-      this.#timers.delete(next);
-      next.task();
-    }
+    this.#process.freeze(this.#timeline.now + ms);
+    this.advance(ms);
   }
 
-  /** Time passes and no timer runs: the process stands still, and goes on with what is in its sockets. */
+  /** Time passes and no timer runs: the process stands still, and continues with what is in its sockets. */
   sleep(ms: number): void {
-    this.#move(this.#monotonic + ms);
+    this.#timeline.now += ms;
   }
 
-  /** Somebody set the wall clock; the monotonic one does not know. */
+  /** Set the wall clock; the monotonic one does not change. */
   jump(ms: number): void {
-    this.#now += ms;
+    this.#process.wallOffset += ms;
   }
 
   /** Milliseconds until the next timer; null when there is none. */
   get untilNext(): number | null {
-    const next = this.#first(Number.POSITIVE_INFINITY);
-    return next === undefined ? null : next.at - this.#monotonic;
+    const next = this.#timeline.nextAt;
+    return next === null ? null : next - this.#timeline.now;
   }
 
-  /** Resolves when somebody has set a timer that is due within `ms`; at once when one is. */
+  /** Resolves when a timer is set that is due within `ms`; at once when there is one. */
   async timerWithin(ms: number): Promise<void> {
     while ((this.untilNext ?? Number.POSITIVE_INFINITY) > ms) {
       await new Promise<void>((resolve) => this.#watchers.push(resolve));
     }
-  }
-
-  #first(until: number): Timer | undefined {
-    return [...this.#timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0];
-  }
-
-  #move(to: number): void {
-    if (to <= this.#monotonic) return;
-    this.#now += to - this.#monotonic;
-    this.#monotonic = to;
   }
 }
 

@@ -53,10 +53,7 @@ export async function setup(t: ExecutionContext, overrides: Partial<WorkerOption
 }
 
 /** The next event of this name. */
-export async function nextEvent<K extends keyof WorkerEvents>(
-  worker: Worker,
-  name: K,
-): Promise<WorkerEvents[K][0]> {
+async function nextEvent<K extends keyof WorkerEvents>(worker: Worker, name: K): Promise<WorkerEvents[K][0]> {
   const [detail]: unknown[] = await once(worker, name);
   return detail as WorkerEvents[K][0];
 }

@@ -5,8 +5,8 @@ import { nextTurn } from '../../src/lib/nextTurn.ts';
 /** Turns of the real event loop after each event: what it set off in microtasks and immediates comes to rest. */
 const turnsPerEvent = 2;
 
-/** Wall time at the begin of every simulation. */
-const epoch = Date.parse('2026-11-20T22:00:00Z');
+/** Wall time at the begin of a timeline, unless given. */
+const usualEpoch = Date.parse('2026-11-20T22:00:00Z');
 
 interface Event {
   at: number;
@@ -32,7 +32,7 @@ export class SimProcess {
     this.name = name;
     const beganAt = timeline.now;
     this.clock = {
-      now: () => Math.floor(epoch + timeline.now + this.wallOffset),
+      now: () => Math.floor(timeline.epoch + timeline.now + this.wallOffset),
       monotonic: () => timeline.now - beganAt,
       after: (delayMs, task) => timeline.after(this, Math.max(1, delayMs), task),
     };
@@ -58,6 +58,8 @@ export class SimProcess {
 
 /** Virtual time: events in order, each followed by whatever it sets off. Nothing of it depends on real time. */
 export class Timeline {
+  /** Wall time at its begin, epoch milliseconds. */
+  readonly epoch: number;
   /** Milliseconds since the begin. */
   now = 0;
   /** Events that were run. */
@@ -65,10 +67,21 @@ export class Timeline {
   #order = 0;
   readonly #events = new Heap<Event>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order));
 
+  constructor(epoch = usualEpoch) {
+    this.epoch = epoch;
+  }
+
+  /** When the next event is due, ms since the begin; null when there is none. */
+  get nextAt(): number | null {
+    const event = this.#take();
+    if (event !== undefined) this.#events.push(event);
+    return event?.at ?? null;
+  }
+
   /** Run `task` in a process, `delayMs` from now. The returned function takes it back. */
   after(process: SimProcess, delayMs: number, task: () => void): () => void {
     if (!process.isAlive) return () => {};
-    const event: Event = { at: this.now + delayMs, order: this.#next(), process, task };
+    const event: Event = { at: this.now + delayMs, order: this.#nextOrder(), process, task };
     this.#events.push(event);
     return () => {
       event.task = null;
@@ -82,36 +95,50 @@ export class Timeline {
     });
   }
 
-  /** Run what is due until the time has come, or until `isDone`. */
+  /** Run the next event if it is due by then. @returns whether there was one. */
+  step(until: number): boolean {
+    const event = this.#take();
+    if (event === undefined) return false;
+    if (event.at > until) {
+      this.#events.push(event);
+      return false;
+    }
+    this.now = Math.max(this.now, event.at);
+    this.count += 1;
+    event.task?.();
+    return true;
+  }
+
+  /** Run what is due until the time has come, or until `isDone`; each event is followed by what it sets off. */
   async run(until: number, isDone: () => boolean = () => false): Promise<void> {
     await this.#settle();
     while (!isDone()) {
-      const event = this.#events.pop();
-      if (event === undefined) return;
-      if (event.task === null || !event.process.isAlive) continue;
-      if (event.process.frozenUntil > event.at) {
-        event.at = event.process.frozenUntil;
-        event.order = this.#next();
-        this.#events.push(event);
-        continue;
-      }
-      if (event.at > until) {
-        this.#events.push(event);
-        this.now = until;
+      if (!this.step(until)) {
+        // Where nothing is left to happen, time stays where it was.
+        if (this.nextAt !== null) this.now = until;
         return;
       }
-      this.now = Math.max(this.now, event.at);
-      this.count += 1;
-      event.task();
       await this.#settle();
     }
+  }
+
+  /** Take out the next event that will happen; those that were withdrawn, or whose process is dead, are dropped. */
+  #take(): Event | undefined {
+    for (let event = this.#events.pop(); event !== undefined; event = this.#events.pop()) {
+      if (event.task === null || !event.process.isAlive) continue;
+      if (event.process.frozenUntil <= event.at) return event;
+      event.at = event.process.frozenUntil;
+      event.order = this.#nextOrder();
+      this.#events.push(event);
+    }
+    return undefined;
   }
 
   async #settle(): Promise<void> {
     for (let turn = 0; turn < turnsPerEvent; turn += 1) await nextTurn();
   }
 
-  #next(): number {
+  #nextOrder(): number {
     this.#order += 1;
     return this.#order;
   }

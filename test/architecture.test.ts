@@ -62,6 +62,12 @@ function sources(folder: string): string[] {
 
 const files = [...sources('src'), ...sources('machines')];
 const importLine = /^(?:import|export)\s(type\s)?[^'"]*?from\s+'([^']+)'/gm;
+/** Files that a file imports, types included. */
+function importsOf(file: string): string[] {
+  return [...readFileSync(file, 'utf8').matchAll(importLine)].flatMap(([, , from = '']) =>
+    from.startsWith('.') && /\.tsx?$/.test(from) ? [resolve(dirname(file), from)] : [],
+  );
+}
 /** Of what is loaded only when it is needed. */
 const lateImport = /\bimport\('([^']+)'\)/g;
 
@@ -87,19 +93,58 @@ test('imports point one way: each room imports only the rooms below it', (t) => 
   t.deepEqual(wrong, []);
 });
 
-test('a room of the coordinator is entered by its door: what others use of it is in its index', (t) => {
+/** The rooms of the coordinator and the rooms that each is built on. What puts them together is beside them. */
+const roomsBelow: Record<string, readonly string[]> = {
+  core: [],
+  limits: ['core'],
+  jobs: ['core', 'limits'],
+  fleet: ['core', 'limits', 'jobs'],
+  dispatch: ['core', 'limits', 'jobs', 'fleet'],
+  duties: ['core', 'jobs', 'fleet'],
+  observe: ['core', 'limits', 'fleet'],
+};
+
+test('a room of the coordinator imports only the rooms below it, each by its door', (t) => {
   const roomIn = (file: string): string =>
     /^src\/coordinator\/([a-z]+)\//.exec(relative(root, file))?.[1] ?? '';
   const wrong: string[] = [];
   for (const file of files) {
-    for (const [, , from = ''] of readFileSync(file, 'utf8').matchAll(importLine)) {
-      const target = from.startsWith('.') ? resolve(dirname(file), from) : '';
-      const other = roomIn(target);
-      if (other !== '' && other !== roomIn(file) && !target.endsWith('/index.ts'))
-        wrong.push(`${relative(root, file)} imports ${from}`);
+    const room = roomIn(file);
+    if (room !== '') t.truthy(roomsBelow[room], `${room} is no room of the coordinator`);
+    for (const from of importsOf(file)) {
+      const other = roomIn(from);
+      if (other === '' ? room !== '' && dirname(from).endsWith('/coordinator') : other !== room) {
+        const isBelow = room === '' || roomsBelow[room]?.includes(other) === true;
+        if (!isBelow || !from.endsWith('/index.ts'))
+          wrong.push(`${relative(root, file)} imports ${relative(root, from)}`);
+      }
     }
   }
   t.deepEqual(wrong, []);
+});
+
+test('no files import each other in a circle, types included', (t) => {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) {
+      const circle = path.slice(path.indexOf(file));
+      circles.push([...circle, file].map((one) => relative(root, one)).join(' → '));
+    } else if (!done.has(file)) {
+      for (const other of importsOf(file)) visit(other, [...path, file]);
+      done.add(file);
+    }
+  };
+  for (const file of files) visit(file, []);
+  t.deepEqual(circles, []);
+});
+
+test('no file is longer than 400 lines', (t) => {
+  const long = files.map((file) => [relative(root, file), readFileSync(file, 'utf8').split('\n').length - 1]);
+  t.deepEqual(
+    long.filter(([, lines]) => Number(lines) > 400),
+    [],
+  );
 });
 
 test('what a command needs alone is loaded by that command: svc jobs list starts in a quarter of the time', (t) => {

@@ -17,6 +17,7 @@ import type { KeyRecord } from '../domain/key.ts';
 import type { ProviderHold } from '../domain/provider.ts';
 import type { QueueState } from '../domain/queue.ts';
 import type { JobState, JobStatus } from '../domain/states.ts';
+import type { StoreStatus } from '../domain/wire/health.ts';
 import type { WorkerLife, WorkerRecord } from '../domain/worker.ts';
 
 /**
@@ -243,7 +244,7 @@ export interface StoreHealth {
    * `failing`: writes are refused now, or wait for an unknown outcome; reads work; it recovers by itself. `failed`:
    * final.
    */
-  status: 'ok' | 'failing' | 'failed' | 'closed';
+  status: StoreStatus;
   /** One sentence when it is not ok. */
   detail: string | null;
   /** How much the next start has to replay, bytes. */

@@ -34,7 +34,7 @@ export class Query {
     this.#read.add(field);
     const value = this.#query[field];
     const list = value === undefined ? [] : Array.isArray(value) ? value : [value];
-    if (list.length > max) this.fault(field, `may be given ${max} times`);
+    if (list.length > max) this.fault(field, `may be given at most ${max} times`);
     if (list.includes('')) this.fault(field, 'must not be empty');
     const isTooLong = list.some(({ length }) => length > lengthMax);
     if (isTooLong) this.fault(field, `must have at most ${lengthMax} characters`);

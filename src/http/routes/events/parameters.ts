@@ -61,7 +61,7 @@ export const topics: Parameter<Topic[]> = parameter(
         query.fault(field, 'must be stats, jobs, workers, providers, queue, machines, inspect or job:<id>');
         return [];
       });
-    if (asked.length > topicsMax) query.fault(field, `must be at most ${topicsMax}`);
+    if (asked.length > topicsMax) query.fault(field, `must be at most ${topicsMax} topics`);
     return asked.length === 0 ? [...topicsDefault] : asked;
   },
 );

@@ -5,13 +5,12 @@ import { type Item, jsonItems, lines } from '../../../lib/jsonItems.ts';
 import { hasPrototypeKey, shapeFault } from '../../../lib/jsonShape.ts';
 import type { Turns } from '../../../lib/turns.ts';
 import type { BatchBody } from '../../middleware/batchBody.ts';
+import { faultsMax } from '../../validate.ts';
 import { batchMax } from './limits.ts';
 import { parseDispatch } from './schema.ts';
 
 /** Values in all jobs of a batch: parsed, each takes 10 to 60 bytes until the batch is durable. */
 const valuesMax = 1_000_000;
-/** Faults that are told; a client with more of them has one mistake many times. */
-const faultsMax = 100;
 /** Faults that the sentence names; the list has the others. */
 const faultsNamed = 3;
 const mark = Buffer.from('\ufeff');

@@ -2,11 +2,9 @@ import { mixed, ValidationError } from 'yup';
 import type { Message } from '../../../domain/job.ts';
 import { nameLengthMax } from '../../../domain/limits.ts';
 import { isFields } from '../../../lib/fields.ts';
+import { faultsMax } from '../../validate.ts';
 import { messagesMax } from './limits.ts';
 import { messageShape } from './shape.ts';
-
-/** Faults that are told; a client with more of them has one mistake many times. */
-const faultsMax = 100;
 
 /**
  * Whether a value is the messages of a chat.

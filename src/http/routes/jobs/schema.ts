@@ -176,13 +176,15 @@ export function parseDispatch(body: unknown, config: Config): JobRequest {
   };
 }
 
+const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
+
 /** Of a dispatch and of a batch. */
 export const idempotencyKeyHeader = reference('parameters', 'IdempotencyKey', {
   name: 'Idempotency-Key',
   in: 'header',
   description:
     'A name for this request that the sender chooses, 1 to 255 visible ASCII characters. For 24 hours the same key with the same body returns 200 with what was created first, and with another body 409. Each API key has its own; 1,000,000 of them are remembered, and more are 429 `share_exceeded`.',
-  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+  schema: { type: 'string', pattern: idempotencyKeyPattern.source },
   example: 'nightly-2026-11-21-0042',
 });
 
@@ -190,7 +192,7 @@ export const idempotencyKeyHeader = reference('parameters', 'IdempotencyKey', {
 export function parseIdempotencyKey(headers: IncomingHttpHeaders, { keyId }: Principal): string | null {
   const key = headers['idempotency-key'];
   if (key === undefined) return null;
-  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return ownIdempotencyKey(keyId, key);
+  if (typeof key === 'string' && idempotencyKeyPattern.test(key)) return ownIdempotencyKey(keyId, key);
   const message = 'must be 1 to 255 visible ASCII characters';
   throw new CoordinatorError('invalid_request', `The request is not valid: Idempotency-Key ${message}`, {
     errors: [{ field: 'Idempotency-Key', message }],

@@ -186,10 +186,8 @@ export const pageParameters = {
 
 /** The values of parameters; their faults are reported by the query's `done`. */
 export function readParameters<Q extends object>(parameters: Parameters<Q>, query: Query): Q {
-  const values = Object.entries<Parameter<unknown>>(parameters).map(([field, one]) => [
-    field,
-    one.read(query, field),
-  ]);
+  const values: Record<string, unknown> = {};
+  for (const field in parameters) values[field] = parameters[field].read(query, field);
   // Each value was read by the parameter of its name.
-  return Object.fromEntries(values) as Q;
+  return values as Q;
 }

@@ -238,5 +238,5 @@ function queryReader<Q extends object>({
 
 /** The names of the path are those that the router has filled in. */
 function requestOf<Path extends string, Q, B>(raw: RawRequest, query: Q, body: B): Request<Path, Q, B> {
-  return { ...raw, params: raw.params as Record<NamesOf<Path>, string>, query, body };
+  return Object.assign(raw, { params: raw.params as Record<NamesOf<Path>, string>, query, body });
 }

@@ -10,11 +10,12 @@ import { CoordinatorError } from '../../src/domain/errors.ts';
 import type { JobRequest } from '../../src/domain/job.ts';
 import { authentication } from '../../src/http/middleware/authentication.ts';
 import { errors } from '../../src/http/middleware/errors.ts';
-import { jsonBody } from '../../src/http/middleware/jsonBody.ts';
 import { requestId } from '../../src/http/middleware/requestId.ts';
-import { smallBody } from '../../src/http/middleware/smallBody.ts';
-import { routing } from '../../src/http/route.ts';
-import { parseDispatch, parseWait } from '../../src/http/routes/jobs/schema.ts';
+import { type BodyParts, defineRoute } from '../../src/http/route.ts';
+import { dispatchBody } from '../../src/http/routes/jobs/dispatch.ts';
+import { waitParameters } from '../../src/http/routes/jobs/parameters.ts';
+import { jobShape } from '../../src/http/routes/jobs/shape.ts';
+import { routing } from '../../src/http/routing.ts';
 import { Uploads } from '../../src/http/uploads.ts';
 import { AnswerMemory } from '../../src/lib/answerMemory.ts';
 import { noFigures } from '../../src/lib/boundFigures.ts';
@@ -77,24 +78,27 @@ export async function serveApp(keep: Keep): Promise<void> {
   app.use(
     routing(
       [
-        {
+        defineRoute({
           method: 'POST',
           path: '/api/jobs',
           role: 'client',
-          body: jsonBody(uploads, () => config.http.maxBodyBytes),
-          handle: ({ body, query }) => {
-            parseWait(query);
+          name: 'dispatchJob',
+          tag: 'Jobs',
+          summary: 'Dispatch a job',
+          query: waitParameters,
+          body: dispatchBody({}),
+          answers: { 201: { description: 'A new job.', shape: jobShape } },
+          handle: ({ body: request }, _: BodyParts) => {
             const id = randomUUID();
-            const request = parseDispatch(body, config);
             const kept = keep(id, request);
             const headers = { Location: `/api/jobs/${id}` };
             const answer = () => ({ status: 201, headers, json: presentJob(view(id, request)) });
             // Nothing to wait for costs the limit no turn of the microtask queue.
             return kept === undefined ? answer() : kept.then(answer);
           },
-        },
+        }),
       ],
-      smallBody(),
+      { uploads, config: () => config },
       { answers, trustedProxies: () => 0, onRefused: async () => {} },
     ),
   );

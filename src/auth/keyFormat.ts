@@ -48,3 +48,8 @@ export function hashSecret(secret: string): string {
 function checksum(body: string): string {
   return crc32(body).toString(16).padStart(8, '0');
 }
+
+/** Epoch ms as the audit log shows it. */
+export function isoOrNull(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}

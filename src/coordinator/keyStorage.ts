@@ -1,4 +1,4 @@
-import type { KeyStorage } from '../auth/keyRing.ts';
+import type { KeyStorage } from '../auth/keyStorage.ts';
 import type { AuditNote } from '../domain/audit.ts';
 import type { AuditChange, Store } from '../store/store.ts';
 import type { Audit } from './core/index.ts';

@@ -1,26 +1,30 @@
 /** The errors of the coordinator that its callers distinguish. Expected outcomes are values, not throws. */
 
-export type ErrorCode =
-  | 'authentication_failed'
-  | 'forbidden'
-  | 'job_not_found'
-  | 'worker_not_found'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'invalid_transition'
-  | 'idempotency_conflict'
-  | 'invalid_request'
-  | 'payload_too_large'
-  | 'request_timeout'
-  | 'headers_too_large'
-  | 'unsupported_media_type'
-  | 'upgrade_required'
-  | 'rate_limited'
-  | 'queue_full'
-  | 'share_exceeded'
-  | 'store_unavailable'
-  | 'draining'
-  | 'internal_error';
+import type { JobStatus } from './states.ts';
+
+export const errorCodes = [
+  'authentication_failed',
+  'forbidden',
+  'job_not_found',
+  'worker_not_found',
+  'not_found',
+  'method_not_allowed',
+  'invalid_transition',
+  'idempotency_conflict',
+  'invalid_request',
+  'payload_too_large',
+  'request_timeout',
+  'headers_too_large',
+  'unsupported_media_type',
+  'upgrade_required',
+  'rate_limited',
+  'queue_full',
+  'share_exceeded',
+  'store_unavailable',
+  'draining',
+  'internal_error',
+] as const;
+export type ErrorCode = (typeof errorCodes)[number];
 
 export interface FieldError {
   /** Path of the invalid value, `tags[0]`. */
@@ -30,7 +34,7 @@ export interface FieldError {
 
 export interface ErrorDetails {
   errors?: FieldError[];
-  jobStatus?: string;
+  jobStatus?: JobStatus;
   /** Seconds after which the same request may succeed. */
   retryAfterSeconds?: number;
   allow?: string[];
@@ -77,7 +81,7 @@ export class DataDamaged extends Error {}
 
 /** The current state does not accept the event. The state is unchanged. */
 export class InvalidTransition extends CoordinatorError {
-  constructor(message: string, jobStatus: string) {
+  constructor(message: string, jobStatus: JobStatus) {
     super('invalid_transition', message, { jobStatus });
     this.name = 'InvalidTransition';
   }

@@ -73,8 +73,8 @@ export interface Principal {
   sessionId?: string | undefined;
 }
 
-/** Each has all of the ones before it. */
-const ranks: readonly Role[] = ['viewer', 'client', 'operator', 'admin'];
+/** The roles that may make sessions. Each has all of the ones before it. */
+export const ranks: readonly Role[] = ['viewer', 'client', 'operator', 'admin'];
 
 /** Whether a role has the rights of `needed`. `metrics` is allowed for every key that reads, and for its own role. */
 export function roleMay(role: Role, needed: Role): boolean {

@@ -1,5 +1,6 @@
 import type { QueueState } from './queue.ts';
 import type { JobState, JobStatus, SupervisorStatus } from './states.ts';
+import type { StoreStatus } from './wire/health.ts';
 import type { RefusedWorker } from './worker.ts';
 
 /** The coordinator in figures, at one moment. Durations in ms. */
@@ -24,7 +25,7 @@ export interface Stats {
     status: SupervisorStatus;
     uptimeMs: number;
     journalBytes: number;
-    store: string;
+    store: StoreStatus;
     vitals: Vitals | null;
   };
 }

@@ -15,9 +15,9 @@ import {
   type WorkerFrame,
 } from '../domain/workerProtocol.ts';
 import { boundedList } from '../lib/boundedList.ts';
+import { fastCheck } from '../lib/fastCheck.ts';
 import { isFields } from '../lib/fields.ts';
 import { frameReader } from '../lib/frames.ts';
-import { isLease, isPlainFrame, isToolCall } from './plainFrame.ts';
 
 /**
  * The form of every frame a worker may send. Unknown fields pass: the worker may be newer. Texts of an outcome may have
@@ -25,21 +25,19 @@ import { isLease, isPlainFrame, isToolCall } from './plainFrame.ts';
  */
 
 const name = () => string().defined().min(1).max(nameLengthMax);
+const isPlainName = (text: string): boolean => /\S/.test(text) && !/\p{Cc}/u.test(text);
 /** Used by rules, logs and commands: a blank one, or one with a line break, could be neither seen nor named. */
 const plainName = () =>
   string()
     .defined()
     .max(nameLengthMax)
-    .test(
-      'plain',
-      'must not be blank or contain control characters',
-      (text) => /\S/.test(text) && !/\p{Cc}/u.test(text),
-    );
+    .test('plain', 'must not be blank or contain control characters', isPlainName)
+    .meta({ fast: { plain: isPlainName } });
 const lease = { job_id: string().max(nameLengthMax).required(), lease: number().integer().min(1).required() };
 
 /** A list that is checked by hand, because yup takes 30 µs an item: reports its length, or its first invalid item. */
-const longList = (max: number, isRight: (item: unknown) => boolean, what: string, isRequired = false) =>
-  lazy((value: unknown) => {
+const longList = (max: number, isRight: (item: unknown) => boolean, what: string, isRequired = false) => {
+  const list = lazy((value: unknown) => {
     if (!Array.isArray(value)) return isRequired ? array().required() : array();
     if (value.length > max) return array().max(max);
     const wrong = value.findIndex((item: unknown) => !isRight(item));
@@ -47,8 +45,12 @@ const longList = (max: number, isRight: (item: unknown) => boolean, what: string
       wrong < 0 ? true : createError({ path: `${path}[${wrong}]`, message: `must be ${what}` }),
     );
   });
-const leases = (isRequired: boolean) =>
-  longList(leasesMax, (item) => isFields(item) && isLease(item), 'a lease: {job_id, lease}', isRequired);
+  const isList = (value: unknown): boolean =>
+    Array.isArray(value) && value.length <= max && value.every(isRight);
+  return list.meta({ fast: { lazy: isList }, isRequired });
+};
+const isLease = fastCheck(object(lease));
+const leases = (isRequired: boolean) => longList(leasesMax, isLease, 'a lease: {job_id, lease}', isRequired);
 /** One that is too long is ignored later: the frame of an outcome is not refused for it. */
 const modelName = () => string().nullable();
 const tokens = () => number().integer().min(0).max(tokensMax);
@@ -64,6 +66,18 @@ const usage = object({
   cost_usd: number().min(0).max(costUsdMax),
 });
 
+/** Whether it is a call of a tool that the model wants, in OpenAI's shape. */
+function isToolCall(value: unknown): boolean {
+  if (!isFields(value) || typeof value.id !== 'string' || value.type !== 'function') return false;
+  const { function: called } = value;
+  return (
+    isFields(called) &&
+    typeof called.name === 'string' &&
+    called.name !== '' &&
+    typeof called.arguments === 'string'
+  );
+}
+
 const toolCalls = longList(
   toolCallsMax,
   isToolCall,
@@ -77,6 +91,8 @@ const models = lazy((value: unknown) => {
   return mixed().test('models', (_, { path, createError }) =>
     fault === null ? true : createError({ path, message: fault }),
   );
+}).meta({
+  fast: { lazy: (value: unknown) => isFields(value) && faultOfModels(Object.entries(value)) === null },
 });
 
 function faultOfModels(entries: [provider: string, list: unknown][]): string | null {
@@ -149,5 +165,4 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
 /** Parse one text frame. @returns the frame, or one sentence about what is wrong with it. */
 export const parseFrame = frameReader<WorkerFrame>(schemas, {
   limits: { depth: frameDepthMax, members: frameMembersMax, plain: framePlainMax },
-  isPlain: isPlainFrame,
 });

@@ -1,18 +1,7 @@
 import Koa from 'koa';
-import type { FailedLogins } from '../auth/failedLogins.ts';
-import type { KeyRing } from '../auth/keyRing.ts';
-import type { Tickets } from '../auth/tickets.ts';
-import type { Config } from '../config/config.ts';
-import type { LiveConfig } from '../config/liveConfig.ts';
-import type { Coordinator } from '../coordinator/coordinator.ts';
-import type { Clock } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
-import type { AnswerMemory } from '../lib/answerMemory.ts';
-import type { Connections } from '../lib/connections.ts';
-import type { Logger } from '../lib/log.ts';
-import type { Metrics } from '../metrics/metrics.ts';
-import { type DashboardFiles, dashboard } from './dashboard.ts';
-import { health } from './health.ts';
+import { dashboard } from './dashboard.ts';
+import { getHealth, health } from './health.ts';
 import { authentication } from './middleware/authentication.ts';
 import { compression } from './middleware/compression.ts';
 import { errors } from './middleware/errors.ts';
@@ -22,13 +11,14 @@ import { measure } from './middleware/measure.ts';
 import { oneHost } from './middleware/oneHost.ts';
 import { rateLimit } from './middleware/rateLimit.ts';
 import { requestId } from './middleware/requestId.ts';
-import { smallBody } from './middleware/smallBody.ts';
+import { apiDocument } from './openapi/document.ts';
 import { page } from './page.ts';
-import { type Route, routing, streamPaths } from './route.ts';
+import type { HttpParts } from './parts.ts';
+import type { Route } from './route.ts';
 import { auditRoutes } from './routes/audit/routes.ts';
 import { configRoutes } from './routes/config/routes.ts';
 import { costRoutes } from './routes/cost/routes.ts';
-import { type EventStreams, eventRoutes } from './routes/events/routes.ts';
+import { eventRoutes } from './routes/events/routes.ts';
 import { inspectRoutes } from './routes/inspect/routes.ts';
 import { jobRoutes } from './routes/jobs/routes.ts';
 import { keyRoutes } from './routes/keys/routes.ts';
@@ -42,55 +32,38 @@ import { sessionRoutes } from './routes/sessions/routes.ts';
 import { socketRoutes } from './routes/sockets/routes.ts';
 import { statsRoutes } from './routes/stats/routes.ts';
 import { workerRoutes } from './routes/workers/routes.ts';
-import type { Uploads } from './uploads.ts';
+import { routing, streamPaths } from './routing.ts';
+import type { JsonSchema } from './shape/shape.ts';
 
-export interface HttpParts {
-  coordinator: Coordinator;
-  keys: KeyRing;
-  tickets: Tickets;
-  failedLogins: FailedLogins;
-  connections: Connections;
-  answers: AnswerMemory;
-  streams: EventStreams;
-  config: () => Config;
-  /** The same, with where it came from and the way to read it again. */
-  live: LiveConfig;
-  metrics: Metrics;
-  uploads: Uploads;
-  clock: Clock;
-  /** null: a plain page stands in its place. */
-  dashboard: DashboardFiles | null;
-  logger: Logger;
-}
+/** Every route of the API, one room a thing. A new one is a line here. */
+export const routes: readonly Route[] = [
+  ...jobRoutes,
+  ...workerRoutes,
+  ...queueRoutes,
+  ...providerRoutes,
+  ...statsRoutes,
+  ...machineRoutes,
+  ...inspectRoutes,
+  ...costRoutes,
+  ...routingRoutes,
+  ...keyRoutes,
+  ...sessionRoutes,
+  ...configRoutes,
+  ...auditRoutes,
+  ...metricsRoutes,
+  ...openapiRoutes(() => openApi()),
+  ...eventRoutes,
+  ...socketRoutes,
+];
 
-/** Every route of the API, one room a thing. */
-export function routes(parts: HttpParts): Route[] {
-  const { coordinator, config, live, streams, metrics, uploads } = parts;
-  return [
-    ...jobRoutes(coordinator, config, uploads),
-    ...workerRoutes(coordinator),
-    ...queueRoutes(coordinator),
-    ...providerRoutes(coordinator),
-    ...statsRoutes(coordinator),
-    ...machineRoutes(coordinator),
-    ...inspectRoutes(coordinator),
-    ...costRoutes(coordinator),
-    ...routingRoutes(coordinator, config, uploads),
-    ...keyRoutes(parts),
-    ...sessionRoutes(parts.keys),
-    ...configRoutes(live),
-    ...auditRoutes(coordinator.audit),
-    ...metricsRoutes(metrics),
-    ...openapiRoutes(),
-    ...eventRoutes(streams),
-    ...socketRoutes(),
-  ];
+/** The API as OpenAPI describes it: docs/openapi.yaml. */
+export function openApi(): JsonSchema {
+  return apiDocument([...routes, getHealth]);
 }
 
 /** The HTTP side of the coordinator. Whatever is not public asks for a key first, so that a stranger learns no path. */
 export function createApp(parts: HttpParts): Koa {
   const { coordinator, config, metrics, clock, logger } = parts;
-  const all = routes(parts);
   const app = new Koa();
   // Koa's own handler would print what the error middleware has answered already.
   app.on('error', (error: Error) => logger.debug({ err: error }, 'connection error'));
@@ -103,10 +76,10 @@ export function createApp(parts: HttpParts): Koa {
   app.use(health(coordinator));
   app.use(knownHost(config));
   app.use(parts.dashboard === null ? page() : dashboard(parts.dashboard));
-  app.use(authentication({ ...parts, takesTicket: streamPaths(all) }));
+  app.use(authentication({ ...parts, takesTicket: streamPaths(routes) }));
   app.use(rateLimit(() => config().http.rateLimitPerKey, clock));
   app.use(
-    routing(all, smallBody(), {
+    routing(routes, parts, {
       answers: parts.answers,
       trustedProxies: () => config().http.trustedProxies,
       onRefused: (refusal) => coordinator.audit.refused(refusal),

@@ -4,7 +4,7 @@ import type { CoordinatorError, ErrorCode } from '../domain/errors.ts';
 import type { Problem } from '../domain/wire/problem.ts';
 
 /** The status of every error code; one place, for routes and upgrades alike. */
-const statusOfCode: Record<ErrorCode, number> = {
+export const statusOfCode: Record<ErrorCode, number> = {
   authentication_failed: 401,
   forbidden: 403,
   job_not_found: 404,

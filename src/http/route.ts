@@ -1,22 +1,99 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import Router from '@koa/router';
-import type { Middleware, ParameterizedContext } from 'koa';
-import { type AuditNote, actorOf, type Doer } from '../domain/audit.ts';
-import { CoordinatorError } from '../domain/errors.ts';
-import { type Principal, type Role, roleMay } from '../domain/key.ts';
-import type { AnswerMemory } from '../lib/answerMemory.ts';
-import { clientAddress } from '../lib/clientAddress.ts';
-import { isShort } from '../lib/jsonPieces.ts';
-import { assertRoom, setChunks, setText } from './answerBody.ts';
-import type { KeyedExchange } from './exchange.ts';
-import { longAnswer } from './longJson.ts';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Middleware } from 'koa';
+import type { Doer } from '../domain/audit.ts';
+import type { Principal, Role } from '../domain/key.ts';
+import type { ProblemName } from './openapi/problems.ts';
+import type { HttpParts } from './parts.ts';
+import { type Parameter, type Parameters, Query, type RawQuery, readParameters } from './query.ts';
+import type { AnyShape, JsonSchema, Shape } from './shape/shape.ts';
 
-/** What a handler sees of a request. */
-export interface RouteContext {
-  /** `id` in small letters, as ids are made: https://www.rfc-editor.org/rfc/rfc9562#section-4 takes either. */
+/**
+ * A route is one value: where it is, who may use it, what it takes and answers, and what it does. The router reads requests
+ * by it, and docs/openapi.yaml is generated from it.
+ */
+
+/** The groups of the document, in its order. */
+export const tags = {
+  Jobs: 'Dispatch, read, cancel, retry.',
+  Queue: 'Whether waiting jobs are handed out.',
+  Routing: 'Which provider a job goes to, and why.',
+  Workers: 'The processes that run jobs.',
+  Live: 'Events as they happen.',
+  Keys: 'Who may do what.',
+  Configuration: 'The settings in effect, and reloading them.',
+  Cost: 'What was spent, on what.',
+  Figures: 'What the coordinator is doing, in numbers.',
+  Service: 'Health, and this document.',
+} as const;
+
+/** What the document says of one answer. */
+export interface DocumentedAnswer {
+  description: string;
+  /** Of the body, or of one line of NDJSON; without it there is no body. */
+  shape?: AnyShape;
+  /** JSON unless it says otherwise. */
+  type?: string;
+  headers?: Readonly<Record<string, JsonSchema>>;
+  examples?: Readonly<Record<string, JsonSchema>>;
+}
+
+type Answers = Readonly<Record<number, DocumentedAnswer>>;
+
+/** The part of a route that the document shows. */
+export interface Operation {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** With `:name` for what varies. */
+  path: string;
+  /** Who may use it; `none` needs no key. */
+  role: Role | 'none';
+  /** The name that generated clients call it by. */
+  name: string;
+  tag: keyof typeof tags;
+  summary: string;
+  description?: string;
+  /** What each `:name` of the path is. */
+  params?: Readonly<Record<string, JsonSchema>>;
+  query?: Readonly<Record<string, Pick<Parameter<unknown>, 'document'>>>;
+  /** Headers that it reads, as parameter objects. */
+  headers?: readonly JsonSchema[];
+  body?: DocumentedBody;
+  answers: Answers;
+  /** The problems that it may answer besides those that every route may. */
+  problems?: readonly ProblemName[];
+}
+
+export interface DocumentedBody {
+  /** It may be left out. */
+  isOptional?: boolean;
+  /** By media type. */
+  content: Readonly<Record<string, JsonSchema>>;
+}
+
+/** The parts of the service that read bodies. */
+export type BodyParts = Pick<HttpParts, 'uploads' | 'config'>;
+
+/** A body: how it is read, checked, and described. */
+export interface Body<B, P = BodyParts> extends DocumentedBody {
+  /** Reads it into `ctx.request.body`. */
+  reader(parts: P): Middleware;
+  /** @param body what was read; undefined when there was none. @throws CoordinatorError invalid_request. */
+  parse(body: unknown, parts: P): B | Promise<B>;
+}
+
+/** The names that begin with a colon in a path. */
+type NamesOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | NamesOf<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+/** What the router knows of a request. */
+export interface RawRequest {
+  /** `id` in lower case, as ids are made: https://www.rfc-editor.org/rfc/rfc9562#section-4 takes either. */
   params: Record<string, string>;
-  query: Record<string, string | string[] | undefined>;
+  query: RawQuery;
   headers: IncomingHttpHeaders;
+  /** undefined when there was none. */
   body: unknown;
   /**
    * Give back the memory of a body that is durable. @returns null, or after a long body, whose answer may be as long, a
@@ -30,192 +107,136 @@ export interface RouteContext {
   whenGone(): AbortSignal;
 }
 
+/** What a handler sees of a request. */
+export type Request<Path extends string, Q, B> = Omit<RawRequest, 'params' | 'query' | 'body'> & {
+  params: Record<NamesOf<Path>, string>;
+  query: Q;
+  body: B;
+};
+
 /** What a handler answers: JSON, a text of another type or a long one in chunks, and 200 unless it says otherwise. */
-export type Answer = {
+export type Answer<T = unknown> = {
   status?: number;
   headers?: Record<string, string>;
-} & ({ json: unknown } | TextAnswer);
+} & ({ json: T } | TextAnswer);
 
 /** A text, or one that nobody holds whole. */
 export type TextAnswer = { type: string; text: string } | { type: string; chunks: AsyncIterable<string> };
 
-interface RouteBase {
-  path: string;
-  /** Part of the route: there is none without. */
+/** The types of the documented answers. */
+type BodyOf<A> = { [S in keyof A]: A[S] extends { shape: Shape<infer T> } ? T : never }[keyof A];
+
+type Awaitable<T> = T | Promise<T>;
+
+interface Settings<Path extends string, Q, B, P> extends Omit<Operation, 'query'> {
+  path: Path;
   role: Role;
+  params?: Readonly<Record<NamesOf<Path>, JsonSchema>>;
+  /** Without it the route takes no parameters. */
+  query?: Parameters<Q>;
+  /** Checks that concern several parameters. */
+  checkQuery?: (query: NoInfer<Q>, fault: Query['fault']) => void;
+  /** Without it no body is read. */
+  body?: Body<B, NoInfer<P>>;
+}
+
+interface Handled<Path extends string, Q, B, A extends Answers, P> extends Settings<Path, Q, B, P> {
+  answers: A;
   /** Its answers hold a secret, and are not compressed. */
   holdsSecret?: true;
-}
-
-/** A route that answers at once, JSON unless it says otherwise. */
-export interface JsonRoute extends RouteBase {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Whether it reads a small JSON body, or what reads a larger one or another kind; without this it reads none. */
-  body?: 'required' | 'optional' | Middleware;
-  handle(request: RouteContext): Promise<Answer> | Answer;
   /** It may end the session that asks, and is answered all the same. */
   outlivesSession?: true;
+  handle(request: Request<Path, Q, B>, parts: P): Awaitable<Answer<BodyOf<A>>>;
 }
 
-/** A route that answers an event stream. A browser can send it no key, so it takes a ticket too. */
-export interface StreamRoute extends RouteBase {
+interface Streamed<Path extends string, Q> extends Settings<Path, Q, undefined, HttpParts> {
   method: 'GET';
-  body?: undefined;
+  body?: never;
   /**
    * What throws here is answered as a problem, as everywhere.
    * @returns what takes the answer over, or null when there is nothing to stream: 204.
    */
-  stream(request: RouteContext): Promise<((response: ServerResponse) => void) | null>;
+  stream(
+    request: Request<Path, Q, undefined>,
+    parts: HttpParts,
+  ): Promise<((response: ServerResponse) => void) | null>;
 }
 
-export type Route = JsonRoute | StreamRoute;
-
-/** What the routes need to know of the service. */
-export interface RoutingOptions {
-  /** Counts large answers until they are read. */
-  answers: AnswerMemory;
-  /** See `clientAddress`. */
-  trustedProxies: () => number;
-  /** Called when a key is refused for its role; the answer waits for it. */
-  onRefused: (refusal: Omit<AuditNote, 'outcome'>) => Promise<void>;
+interface Readable<P> extends Operation {
+  role: Role;
+  holdsSecret?: true;
+  body?: DocumentedBody & { reader(parts: P): Middleware };
 }
 
-/**
- * The routes as Koa middleware: checks the role, reads the body where there is one, answers JSON.
- * @throws at start, when a route has no role that exists.
- */
-export function routing(routes: readonly Route[], readBody: Middleware, options: RoutingOptions): Middleware {
-  // Case counts: a proxy that keeps /api/keys for some must not be passed by /API/keys.
-  const router = new Router({ sensitive: true });
-  for (const route of routes) {
-    if (!(route.role in rolesByName)) throw new Error(`${route.method} ${route.path} declares no role`);
-    const handler: Middleware = async (ctx) =>
-      'stream' in route ? stream(ctx, route, options) : respond(ctx, route, options);
-    const before: Middleware[] = [
-      nameRoute(route),
-      roleGuard(route, options),
-      ...('body' in route ? bodyReader(route, readBody) : []),
-    ];
-    router.register(route.path, [route.method], [...before, handler]);
+/** A route that answers at once. */
+export interface JsonRoute<P = HttpParts> extends Readable<P> {
+  outlivesSession?: true;
+  answer(request: RawRequest, parts: P): Awaitable<Answer>;
+}
+
+/** A route that answers an event stream. A browser can send it no key, so it takes a ticket too. */
+export interface StreamRoute<P = HttpParts> extends Readable<P> {
+  start(request: RawRequest, parts: P): Promise<((response: ServerResponse) => void) | null>;
+}
+
+/** A route for the router, which knows nothing of the types of its query and body. */
+export type Route<P = HttpParts> = JsonRoute<P> | StreamRoute<P>;
+
+/** A route that answers at once; its handler is given the query and the body as they were declared. */
+export function defineRoute<
+  const Path extends string,
+  const A extends Answers,
+  Q extends object = Record<never, never>,
+  B = undefined,
+  P = HttpParts,
+>(settings: Handled<Path, Q, B, A, P>): JsonRoute<P> {
+  const { handle, ...operation } = settings;
+  const readQuery = queryReader(settings);
+  const { body: declared } = settings;
+  if (declared === undefined) {
+    return {
+      ...operation,
+      answer: (raw, parts) => handle(requestOf<Path, Q, B>(raw, readQuery(raw), undefined as B), parts),
+    };
   }
-  const routed = router.routes();
-  const offered = (path: string): string[] => [
-    ...new Set(router.match(path, '').path.flatMap(({ methods }) => methods)),
-  ];
-  return async (ctx, next) => {
-    await routed(ctx as Parameters<typeof routed>[0], async () => {
-      const allow = offered(ctx.path);
-      if (allow.length > 0) {
-        throw new CoordinatorError('method_not_allowed', `${ctx.method} is not offered here`, { allow });
-      }
-      await next();
-    });
-  };
-}
-
-function bodyReader({ body }: Route, readBody: Middleware): Middleware[] {
-  if (body === undefined) return [];
-  if (body === 'required') return [readBody];
-  if (body !== 'optional') return [body];
-  return [(ctx, next) => (hasBody(ctx.req) ? readBody(ctx, next) : next())];
-}
-
-/** RFC 9112, 6.3: a request has a body when it names a length or a transfer coding. */
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-const rolesByName: Record<Role, true> = {
-  viewer: true,
-  client: true,
-  operator: true,
-  admin: true,
-  worker: true,
-  metrics: true,
-};
-
-/** For the figures and the compression: which route it is that answers. */
-function nameRoute({ path, holdsSecret }: Route): Middleware {
-  return (ctx, next) => {
-    ctx.state.route = path;
-    ctx.state.holdsSecret = holdsSecret;
-    return next();
-  };
-}
-
-function roleGuard({ method, path, role: needed }: Route, options: RoutingOptions): Middleware {
-  const target = { kind: 'route', id: `${method} ${path}`, name: null } as const;
-  const refuse = async (ctx: ParameterizedContext, role: Role): Promise<never> => {
-    const by = doerOf(ctx, options);
-    await options.onRefused({ by, action: 'role.refused', target, details: { needs: needed } });
-    throw new CoordinatorError(
-      'forbidden',
-      `A key with the role ${role} may not do this; it needs ${needed}`,
-    );
-  };
-  return (ctx, next) => {
-    const { role }: Principal = ctx.state.principal;
-    return roleMay(role, needed) ? next() : refuse(ctx, role);
-  };
-}
-
-const nothingTaken = (): null => null;
-
-function doerOf(ctx: ParameterizedContext, { trustedProxies }: RoutingOptions): Doer {
-  const address = clientAddress(ctx.req, trustedProxies());
-  return { actor: actorOf(ctx.state.principal), address: address === '' ? null : address };
-}
-
-function contextOf(ctx: ParameterizedContext, options: RoutingOptions): RouteContext {
-  const { id } = ctx.params;
-  const exchange: KeyedExchange = ctx.state.exchange;
   return {
-    params: id === undefined ? ctx.params : { ...ctx.params, id: id.toLowerCase() },
-    query: ctx.query,
-    headers: ctx.headers,
-    body: ctx.request.body,
-    bodyTaken: ctx.state.bodyTaken ?? nothingTaken,
-    principal: ctx.state.principal,
-    doer: () => doerOf(ctx, options),
-    whenGone: () => exchange.whenGone(),
+    ...operation,
+    answer: (raw, parts) => {
+      const query = readQuery(raw);
+      const body = declared.parse(raw.body, parts);
+      if (!(body instanceof Promise)) return handle(requestOf<Path, Q, B>(raw, query, body), parts);
+      return body.then((parsed) => handle(requestOf<Path, Q, B>(raw, query, parsed), parts));
+    },
   };
 }
 
-async function respond(ctx: ParameterizedContext, route: JsonRoute, options: RoutingOptions): Promise<void> {
-  const { answers } = options;
-  // The key may have ended while the body came, or while the answer was waited for: it was answered then.
-  if (ctx.res.writableEnded) return;
-  assertRoom(ctx, answers);
-  if (route.outlivesSession) (ctx.state.exchange as KeyedExchange).handOver();
-  const handled = await route.handle(contextOf(ctx, options));
-  const answer = 'json' in handled && !isShort(handled.json) ? await longAnswer(handled) : handled;
-  if (ctx.res.writableEnded) return;
-  ctx.status = answer.status ?? 200;
-  if (answer.headers !== undefined) ctx.set(answer.headers);
-  ctx.type = 'type' in answer ? answer.type : 'application/json';
-  if ('chunks' in answer) setChunks(ctx, answer.chunks, answers);
-  else setText(ctx, 'text' in answer ? answer.text : JSON.stringify(answer.json), answers);
+/** A route that answers an event stream. */
+export function defineStream<const Path extends string, Q extends object>(
+  settings: Streamed<Path, Q>,
+): StreamRoute {
+  const { stream, ...operation } = settings;
+  const readQuery = queryReader(settings);
+  return {
+    ...operation,
+    start: (raw, parts) => stream(requestOf<Path, Q, undefined>(raw, readQuery(raw), undefined), parts),
+  };
 }
 
-async function stream(ctx: ParameterizedContext, route: StreamRoute, options: RoutingOptions): Promise<void> {
-  const start = await route.stream(contextOf(ctx, options));
-  if (ctx.res.writableEnded) return;
-  if (start === null || ctx.method === 'HEAD') {
-    ctx.status = start === null ? 204 : 200;
-    if (start !== null) ctx.type = 'text/event-stream';
-    return;
-  }
-  start(ctx.res);
-  // From here on the answer is not Koa's, and ends by itself with the key.
-  ctx.respond = false;
-  const exchange: KeyedExchange = ctx.state.exchange;
-  exchange.handOver();
+function queryReader<Q extends object>({
+  query: parameters,
+  checkQuery,
+}: Pick<Settings<string, Q, unknown, never>, 'query' | 'checkQuery'>): (raw: RawRequest) => Q {
+  return (raw) => {
+    const query = new Query(raw.query);
+    // Without parameters Q has no members.
+    const values = parameters === undefined ? ({} as Q) : readParameters(parameters, query);
+    checkQuery?.(values, (field, message) => query.fault(field, message));
+    query.done();
+    return values;
+  };
 }
 
-/** Whether a request goes to a route that answers an event stream. */
-export function streamPaths(routes: readonly Route[]): (path: string) => boolean {
-  const patterns = routes
-    .filter((route) => 'stream' in route)
-    .map(({ path }) => new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}/?$`));
-  return (path) => patterns.some((pattern) => pattern.test(path));
+/** The names of the path are those that the router has filled in. */
+function requestOf<Path extends string, Q, B>(raw: RawRequest, query: Q, body: B): Request<Path, Q, B> {
+  return Object.assign(raw, { params: raw.params as Record<NamesOf<Path>, string>, query, body });
 }

@@ -5,8 +5,8 @@ import { isFields } from '../lib/fields.ts';
 
 /** Members of a body: far more than any has. */
 const membersMax = 100;
-/** Faults that are told; a client with more of them has one mistake many times. */
-const faultsMax = 100;
+/** Faults that one answer names; a client with more of them has one mistake many times. */
+export const faultsMax = 100;
 
 /**
  * Check a value as it is, without turning one type into another, and tell every error at once.

@@ -2,6 +2,11 @@ import { setLocale } from 'yup';
 
 const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a');
 
+/** `1 item`, `2 items`. */
+function counted(count: unknown, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /**
  * yup's messages. They never quote the value, which may be content, or so deep that printing it overflows the stack.
  */
@@ -14,8 +19,8 @@ setLocale({
     defined: 'is required',
   },
   string: {
-    min: ({ min }) => (min === 1 ? 'must not be empty' : `must have at least ${min} characters`),
-    max: ({ max }) => `must have at most ${max} characters`,
+    min: ({ min }) => (min === 1 ? 'must not be empty' : `must have at least ${counted(min, 'character')}`),
+    max: ({ max }) => `must have at most ${counted(max, 'character')}`,
   },
   number: {
     min: ({ min }) => `must be at least ${min}`,
@@ -23,8 +28,8 @@ setLocale({
     integer: 'must be a whole number',
   },
   array: {
-    min: ({ min }) => `must have at least ${min} ${min === 1 ? 'item' : 'items'}`,
-    max: ({ max }) => `must have at most ${max} items`,
+    min: ({ min }) => `must have at least ${counted(min, 'item')}`,
+    max: ({ max }) => `must have at most ${counted(max, 'item')}`,
   },
   object: { noUnknown: 'is not known' },
 });

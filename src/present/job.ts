@@ -14,7 +14,7 @@ import { sumCosts, toDollars } from '../domain/money.ts';
 import { statusOf } from '../domain/states.ts';
 import { usageToWire } from '../domain/usage.ts';
 import { iso } from '../domain/wire/iso.ts';
-import type { WireAttempt, WireJob, WireJobResult, WireRouteStep } from '../domain/wire/job.ts';
+import type { WireAttempt, WireJob, WireJobResult, WireRouteStep, WireWholeJob } from '../domain/wire/job.ts';
 import { messageLengthMax } from '../domain/workerProtocol.ts';
 import { excerptOf, isLong, shortened, shortenedMessages } from './shortened.ts';
 
@@ -48,7 +48,7 @@ type CoursePart = Pick<
 >;
 
 /** A whole job for the API. */
-export function presentJob(view: JobView): WireJob {
+export function presentJob(view: JobView): WireWholeJob {
   const { life, request } = view.job;
   return present(view, wholeRequest(request), {
     route: life.route.map(presentStep),
@@ -74,7 +74,11 @@ export function presentListed(view: JobView, include = nothing): WireJob {
   });
 }
 
-function present({ job, waiting, heartbeatAt }: JobView, asked: RequestPart, course: CoursePart): WireJob {
+function present<A extends RequestPart, C extends CoursePart>(
+  { job, waiting, heartbeatAt }: JobView,
+  asked: A,
+  course: C,
+): Omit<WireWholeJob, keyof RequestPart | keyof CoursePart> & A & C {
   const { request, life } = job;
   const status = statusOf(job.state);
   const cost = sumCosts(life.attempts.map((attempt) => attempt.cost));
@@ -111,7 +115,7 @@ function presentCreator(creator: JobCreator | null): WireJob['created_by'] {
   return creator === null ? null : { key_id: creator.keyId, name: creator.name };
 }
 
-function wholeRequest({ prompt, input, messages, tags, params, metadata }: JobRequest): RequestPart {
+function wholeRequest({ prompt, input, messages, tags, params, metadata }: JobRequest) {
   return { prompt, input, messages, tags, params, metadata };
 }
 

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { makeKey, parseKey } from '../../src/auth/keyFormat.ts';
-import { KeyRing, type KeyStorage } from '../../src/auth/keyRing.ts';
+import { KeyRing } from '../../src/auth/keyRing.ts';
+import type { KeyStorage } from '../../src/auth/keyStorage.ts';
 import { StoreUnavailable } from '../../src/domain/errors.ts';
 import type { KeyRecord, Principal } from '../../src/domain/key.ts';
 import { FakeClock, seededRandom } from '../support/fakeClock.ts';
@@ -173,7 +174,7 @@ function principalOf(ring: KeyRing, key: string): Principal {
 test('a session stands for its key, and nothing that is stored holds either secret', async (t) => {
   const { ring, saved } = ringWith();
   const { key, record } = await ring.create('operator', 'laptop', null);
-  const made = await ring.createSession(principalOf(ring, key), nobody);
+  const made = await ring.sessions.create(principalOf(ring, key), nobody);
   t.like(principalOf(ring, made.key), {
     keyId: record.id,
     name: 'laptop',
@@ -187,7 +188,7 @@ test('a session stands for its key, and nothing that is stored holds either secr
   for (const secret of [key, made.key].map((one) => parseKey(one)?.secret ?? '')) {
     t.false(JSON.stringify(saved).includes(secret));
   }
-  await t.throwsAsync(ring.createSession(principalOf(ring, made.key), nobody), { code: 'forbidden' });
+  await t.throwsAsync(ring.sessions.create(principalOf(ring, made.key), nobody), { code: 'forbidden' });
   await t.throwsAsync(ring.revoke(made.record.id), { code: 'not_found' });
 });
 
@@ -196,13 +197,13 @@ test('who lives on a session is told once when it ends or its key does, and who 
   const told: string[] = [];
   const { key, record } = await ring.create('viewer', null, null);
   const [one, two] = [
-    await ring.createSession(principalOf(ring, key), nobody),
-    await ring.createSession(principalOf(ring, key), nobody),
+    await ring.sessions.create(principalOf(ring, key), nobody),
+    await ring.sessions.create(principalOf(ring, key), nobody),
   ];
   for (const [name, secret] of Object.entries({ key, one: one.key, two: two.key })) {
     ring.watch(principalOf(ring, secret), () => told.push(name));
   }
-  await ring.endSession(one.record.id, record.id, nobody);
+  await ring.sessions.end(one.record.id, record.id, nobody);
   t.deepEqual(told, ['one']);
   await ring.revoke(record.id);
   t.deepEqual(told.sort(), ['key', 'one', 'two']);
@@ -215,12 +216,12 @@ test('a session that could not be made durable is not taken, and one whose end c
   };
   const { ring } = ringWith({ storage: { save: refuse, remove: refuse } });
   const { key } = await ring.create('viewer', null, null);
-  const { key: secret, record } = await ring.createSession(principalOf(ring, key), nobody);
+  const { key: secret, record } = await ring.sessions.create(principalOf(ring, key), nobody);
   isFull = true;
-  await t.throwsAsync(ring.createSession(principalOf(ring, key), nobody), { instanceOf: StoreUnavailable });
-  await t.throwsAsync(ring.endSession(record.id, null, nobody), { instanceOf: StoreUnavailable });
+  await t.throwsAsync(ring.sessions.create(principalOf(ring, key), nobody), { instanceOf: StoreUnavailable });
+  await t.throwsAsync(ring.sessions.end(record.id, null, nobody), { instanceOf: StoreUnavailable });
   t.true(isTaken(ring, secret));
-  t.is(ring.sessions(null).length, 1);
+  t.is(ring.sessions.list(null).length, 1);
 });
 
 test('a session that has ended while the store took no writes is removed later, and the last use brings none back', async (t) => {
@@ -232,13 +233,13 @@ test('a session that has ended while the store took no writes is removed later, 
   };
   const { ring, clock, saved } = ringWith({ storage: { remove } });
   const parent = await ring.create('viewer', null, clock.now() + 5_000);
-  const { key, record } = await ring.createSession(principalOf(ring, parent.key), nobody);
+  const { key, record } = await ring.sessions.create(principalOf(ring, parent.key), nobody);
   t.is(record.expiresAt, clock.now() + 5_000);
   t.true(isTaken(ring, key));
   isFull = true;
   clock.advance(5_000);
   await ring.keepUsed();
-  t.deepEqual([removed, ring.sessions(null)], [[], []]);
+  t.deepEqual([removed, ring.sessions.list(null)], [[], []]);
   isFull = false;
   saved.length = 0;
   await ring.create('viewer', null, null);
@@ -249,7 +250,7 @@ test('a session that has ended while the store took no writes is removed later, 
 
 test('a session of the key of the environment ends when that is another one, or none', async (t) => {
   const { ring, saved } = ringWith({ environmentKey: 'sixteen-characters' });
-  const { key } = await ring.createSession(principalOf(ring, 'sixteen-characters'), nobody);
+  const { key } = await ring.sessions.create(principalOf(ring, 'sixteen-characters'), nobody);
   t.like(principalOf(ring, key), { keyId: 'environment', role: 'admin', name: 'SVC_API_KEY' });
   const after = (environmentKey?: string) =>
     ringWith({ keys: [...saved], ...(environmentKey === undefined ? {} : { environmentKey }) }).ring;

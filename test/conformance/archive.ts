@@ -1,7 +1,8 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { JobState } from '../../src/domain/states.ts';
-import { type ArchiveRule, type JobChange, KeyTaken, VersionConflict } from '../../src/store/store.ts';
+import type { ArchiveRule, JobChange } from '../../src/store/store.ts';
+import { KeyTaken, VersionConflict } from '../../src/store/storeErrors.ts';
 import { creation, epoch, ledgerEntry, queryOf, requestOf, transition, workerLife } from '../store/jobs.ts';
 import { openBundle, type StorePlace } from './store.ts';
 

@@ -5,14 +5,8 @@ import type { StoreUnavailable } from '../../src/domain/errors.ts';
 import { laneKey } from '../../src/domain/job.ts';
 import type { ProviderHold } from '../../src/domain/provider.ts';
 import type { JobState } from '../../src/domain/states.ts';
-import {
-  type Change,
-  type JobChange,
-  KeyTaken,
-  type LedgerEntry,
-  type Store,
-  VersionConflict,
-} from '../../src/store/store.ts';
+import type { Change, JobChange, LedgerEntry, Store } from '../../src/store/store.ts';
+import { KeyTaken, VersionConflict } from '../../src/store/storeErrors.ts';
 import {
   creation,
   epoch,

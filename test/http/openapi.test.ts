@@ -1,12 +1,16 @@
+import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import test from 'ava';
 import { errorClasses } from '../../src/domain/failure.ts';
 import { roles } from '../../src/domain/key.ts';
 import { jobStatuses } from '../../src/domain/states.ts';
-import { routes } from '../../src/http/app.ts';
+import { openApi, routes } from '../../src/http/app.ts';
+import { yamlOf } from '../../src/http/openapi/yaml.ts';
 import { version } from '../../src/lib/version.ts';
 import { setupApi } from '../support/api.ts';
 import { type Answered, apiDocument, checkAnswer, faultsBySchema, operations } from '../support/openapi.ts';
+
+const file = new URL('../../docs/openapi.yaml', import.meta.url);
 
 /** What is answered before the router, and so is not among its routes. */
 const outsideTheRouter = ['GET /health none'];
@@ -17,9 +21,12 @@ test('the document is OpenAPI 3.1', async (t) => {
   t.is(apiDocument.info.version, version);
 });
 
-test('every route is in the document with its role, and nothing that does not exist', async (t) => {
-  const { parts } = await setupApi(t);
-  const real = routes(parts).map(
+test('docs/openapi.yaml is what the routes say: after a change run npm run openapi', (t) => {
+  t.true(readFileSync(file, 'utf8') === yamlOf(openApi()));
+});
+
+test('every route is in the document with its role, and nothing that does not exist', (t) => {
+  const real = routes.map(
     ({ method, path, role }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')} ${role}`,
   );
   const documented = operations.map(

@@ -1,7 +1,8 @@
 import test from 'ava';
 import { type Role, roles } from '../../src/domain/key.ts';
 import { routes } from '../../src/http/app.ts';
-import { routing } from '../../src/http/route.ts';
+import { defineRoute } from '../../src/http/route.ts';
+import { routing } from '../../src/http/routing.ts';
 import { setupApi } from '../support/api.ts';
 
 /** Who may do what is declared for a role; written out, so that the rule itself is tried. */
@@ -15,10 +16,9 @@ const mayDo: Record<Role, readonly Role[]> = {
 };
 
 test('every route of the router answers every role as its declaration says', async (t) => {
-  const { api, keys, parts } = await setupApi(t);
-  const all = routes(parts);
-  t.true(all.length > 9);
-  for (const { method, path, role: needed } of all) {
+  const { api, keys } = await setupApi(t);
+  t.true(routes.length > 9);
+  for (const { method, path, role: needed } of routes) {
     for (const role of roles) {
       const reply = await api(method, path.replaceAll(/:\w+/g, 'none'), method === 'GET' ? undefined : {}, {
         authorization: `Bearer ${keys[role]}`,
@@ -32,9 +32,18 @@ test('every route of the router answers every role as its declaration says', asy
 
 test('a route without a role is refused at start', async (t) => {
   const { parts } = await setupApi(t);
-  const route = { method: 'GET', path: '/x', handle: () => ({ json: {} }) } as const;
+  const route = defineRoute({
+    method: 'GET',
+    path: '/x',
+    role: 'nobody' as Role,
+    name: 'nothing',
+    tag: 'Service',
+    summary: 'Nothing',
+    answers: {},
+    handle: () => ({ type: 'text/plain', text: '' }),
+  });
   const options = { answers: parts.answers, trustedProxies: () => 0, onRefused: async () => {} };
-  t.throws(() => routing([{ ...route, role: 'nobody' as Role }], (_, next) => next(), options), {
+  t.throws(() => routing([route], parts, options), {
     message: /no role/,
   });
 });

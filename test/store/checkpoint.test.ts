@@ -6,7 +6,7 @@ import { emptyManifest, signManifest } from '../../src/store/json/checkpoint/man
 import { StoreCorrupt } from '../../src/store/json/errors.ts';
 import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.ts';
 import { formatVersion } from '../../src/store/json/layout.ts';
-import { StoreFormatTooNew } from '../../src/store/store.ts';
+import { StoreFormatTooNew } from '../../src/store/storeErrors.ts';
 import { auditOf, auditQueryOf } from '../conformance/audit.ts';
 import { FakeClock } from '../support/fakeClock.ts';
 import { FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';

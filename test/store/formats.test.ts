@@ -5,7 +5,7 @@ import test from 'ava';
 import { untouchedQueue } from '../../src/domain/queue.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { formatVersion } from '../../src/store/json/layout.ts';
-import { StoreLocked } from '../../src/store/store.ts';
+import { StoreLocked } from '../../src/store/storeErrors.ts';
 import { auditOf, auditQueryOf } from '../conformance/audit.ts';
 import { FakeClock } from '../support/fakeClock.ts';
 import { emptyFolder, openStore, stateOf } from './folders.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
-import { StoreLocked } from '../../src/store/store.ts';
+import { StoreLocked } from '../../src/store/storeErrors.ts';
 import { FakeClock } from '../support/fakeClock.ts';
 import { emptyFolder, openStore } from './folders.ts';
 import { creation, epoch, headStart } from './jobs.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { laneOf } from '../../src/domain/job.ts';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
-import { VersionConflict } from '../../src/store/store.ts';
+import { VersionConflict } from '../../src/store/storeErrors.ts';
 import { emptyFolder, openStore, stateOf } from './folders.ts';
 import { creation, lifeOf, transition } from './jobs.ts';
 

@@ -9,7 +9,7 @@ import type {
   PendingAppend,
   Staged,
 } from '../../src/store/durableLog.ts';
-import { StoreLocked } from '../../src/store/store.ts';
+import { StoreLocked } from '../../src/store/storeErrors.ts';
 
 /** What a `MemoryLog` keeps: it outlives the log, as a folder or a database does. */
 export class LogPlace {

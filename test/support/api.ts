@@ -4,7 +4,7 @@ import type { ExecutionContext } from 'ava';
 import { assembleFront } from '../../src/assemble.ts';
 import { LiveConfig } from '../../src/config/liveConfig.ts';
 import { type Role, roles } from '../../src/domain/key.ts';
-import type { HttpParts } from '../../src/http/app.ts';
+import type { HttpParts } from '../../src/http/parts.ts';
 import { silent } from '../../src/lib/log.ts';
 import { systemRandom } from '../../src/lib/systemClock.ts';
 import type { Live } from '../../src/live/live.ts';

@@ -3,7 +3,7 @@ export interface WireConfig {
   /** With the keys of the file; secrets are masked. */
   config: Record<string, unknown>;
   /** By key path: flag, environment, file or default. */
-  sources: Record<string, string>;
+  sources: Record<string, 'flag' | 'environment' | 'file' | 'default'>;
   /** Absolute; null when there is none. */
   file: string | null;
   /** Keys whose value in the file waits for a restart. */

@@ -59,6 +59,16 @@ export interface WireJob {
   error_truncated?: true;
 }
 
+/** A job with all that it has: the answer of every route about one job. */
+export type WireWholeJob = Required<Pick<WireJob, 'input' | 'result'>> &
+  Omit<WireJob, 'input' | 'result' | `${string}_truncated`>;
+
+/** A job of a list or a live event. */
+export type WireListedJob = Required<Pick<WireJob, 'prompt_truncated'>> & Omit<WireJob, 'prompt_truncated'>;
+
+/** What a client reads of the tokens that were used; `cost_usd` of the attempt has the price. */
+export type WireTokens = Omit<WireUsage, 'cost_usd'>;
+
 export interface WireRouteStep {
   provider: string;
   model: string | null;
@@ -78,7 +88,7 @@ export interface WireAttempt {
   finished_at: Iso | null;
   outcome: AttemptOutcome | null;
   error: Failure | null;
-  usage: WireUsage | null;
+  usage: WireTokens | null;
   /** More tokens than an attempt can have used; its cost is then unknown, and no sum includes it. */
   usage_implausible?: true;
   cost_usd: number | null;
@@ -92,7 +102,7 @@ export interface WireJobResult {
   provider: string;
   model: string | null;
   worker_id: string;
-  usage: WireUsage;
+  usage: WireTokens;
   raw_usage?: unknown;
   latency_ms: number;
   first_token_ms: number | null;
@@ -150,7 +160,7 @@ export interface WireBulk {
   changed: number;
   refused_count: number;
   /** The first 100. */
-  refused: { id: string; code: string; detail: string }[];
+  refused: { id: string; code: 'invalid_transition' | 'job_not_found'; detail: string }[];
   /** More jobs match; the same request again changes them. */
   has_more: boolean;
 }

@@ -1,11 +1,14 @@
+import type { ErrorCode, FieldError } from '../errors.ts';
+import type { JobStatus } from '../states.ts';
+
 /** RFC 9457 problem document. */
 export interface Problem {
-  type: string;
+  type: 'about:blank';
   title: string;
   status: number;
   detail: string;
-  code: string;
-  errors?: { field: string; message: string }[];
-  job_status?: string;
+  code: ErrorCode;
+  errors?: FieldError[];
+  job_status?: JobStatus;
   request_id: string;
 }

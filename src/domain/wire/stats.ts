@@ -1,4 +1,5 @@
 import type { JobState, JobStatus, SupervisorStatus } from '../states.ts';
+import type { StoreStatus } from './health.ts';
 import type { Iso } from './iso.ts';
 import type { WireQueue } from './queue.ts';
 
@@ -36,7 +37,7 @@ export interface WireStats {
   coordinator: {
     status: SupervisorStatus;
     uptime_seconds: number;
-    store: string;
+    store: StoreStatus;
     journal_bytes: number;
     event_loop_delay_p99_ms: number | null;
     rss_bytes: number | null;

@@ -1,7 +1,7 @@
 /* Errors of the JSON files: where they are damaged, and that their folder cannot be used. */
 
 import { DataDamaged, messageOf } from '../../domain/errors.ts';
-import { StoreUnusable } from '../store.ts';
+import { StoreUnusable } from '../storeErrors.ts';
 
 /** The folder cannot be read or written: missing rights, a read-only file system, no folder, a failing disk. */
 export function folderUnusable(folder: string, cause: unknown): StoreUnusable {

@@ -12,7 +12,7 @@ import type { JobRecord } from '../../domain/job.ts';
 import { type FolderLock, FolderLocked, lockFolder } from '../../lib/folderLock.ts';
 import { type Logger, silent } from '../../lib/log.ts';
 import type { DurableLog, LogHealth, LogHost, LogRecord, PendingAppend, Staged } from '../durableLog.ts';
-import { StoreLocked } from '../store.ts';
+import { StoreLocked } from '../storeErrors.ts';
 import { Archive } from './archive/archive.ts';
 import { auditEntries, type FoldedAudit } from './audit/auditFile.ts';
 import { makeCheckpoint } from './checkpoint/checkpoint.ts';

@@ -15,7 +15,7 @@ import {
   type PendingAppend,
   type StoredChange,
 } from '../durableLog.ts';
-import { OutcomeUnknown } from '../store.ts';
+import { OutcomeUnknown } from '../storeErrors.ts';
 import { Batch, type BatchHost } from './batch.ts';
 import { Holds } from './holds.ts';
 import type { Memory } from './memory.ts';

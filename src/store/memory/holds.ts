@@ -2,7 +2,8 @@
    and `KeyTaken`. It exists only in memory, because commits running in a crash are never finished. */
 
 import type { JobRecord } from '../../domain/job.ts';
-import { type JobChange, KeyTaken, VersionConflict } from '../store.ts';
+import type { JobChange } from '../store.ts';
+import { KeyTaken, VersionConflict } from '../storeErrors.ts';
 import type { Memory } from './memory.ts';
 
 /** What running commits hold: no other commit and no claim gets it. */

@@ -1,51 +1,56 @@
-import type { Audit } from '../../../coordinator/core/index.ts';
 import { type AuditEntry, auditActions } from '../../../domain/audit.ts';
-import type { WireAuditEntry, WireAuditList } from '../../../domain/wire/audit.ts';
+import type { WireAuditEntry } from '../../../domain/wire/audit.ts';
 import { iso } from '../../../domain/wire/iso.ts';
-import type { AuditQuery } from '../../../store/store.ts';
-import { Query, type RawQuery } from '../../query.ts';
-import type { Route } from '../../route.ts';
+import { pageParameters, text, time, words } from '../../query.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { auditActionShape, auditListShape } from './shape.ts';
 
-const limitDefault = 50;
-const limitMax = 1000;
+const listAudit = defineRoute({
+  method: 'GET',
+  path: '/api/audit',
+  role: 'admin',
+  name: 'listAudit',
+  tag: 'Keys',
+  summary: 'Who did what',
+  description:
+    'The audit log, newest first: changes by operators and admins, changes of many jobs by anybody, and what was refused for a role or to a worker. Nothing changes or removes an entry before `retention.audit_days` are over. The same refusal again (key, action, target) within a minute is counted: one entry with `details.count` at its end.',
+
+  query: {
+    since: time({ example: '2026-11-21T09:00:00Z' }),
+    until: time(),
+    actor: text({ description: 'Id or name of the key.' }),
+    action: words(
+      auditActions,
+      {
+        description: 'One or more, separated by commas or repeated.',
+        example: ['key.created', 'key.revoked'],
+      },
+      auditActionShape.schema,
+    ),
+    ...pageParameters,
+  },
+  answers: {
+    200: { description: 'One page of entries.', shape: auditListShape },
+  },
+  problems: ['StoreUnavailable'],
+
+  handle: async ({ query }, { coordinator: { audit } }) => {
+    const { action: actions, limit, offset, ...filter } = query;
+    const { entries, total, totalCapped } = await audit.page({ ...filter, actions, limit, offset });
+    return {
+      json: {
+        entries: entries.map(presentEntry),
+        total,
+        ...(totalCapped ? { total_capped: true } : {}),
+        limit,
+        offset,
+      },
+    };
+  },
+});
 
 /** /api/audit: who did what. */
-export function auditRoutes(audit: Audit): Route[] {
-  return [
-    {
-      method: 'GET',
-      path: '/api/audit',
-      role: 'admin',
-      handle: async ({ query: raw }) => {
-        const query = parseAudit(raw);
-        const { entries, total, totalCapped } = await audit.page(query);
-        const list: WireAuditList = {
-          entries: entries.map(presentEntry),
-          total,
-          ...(totalCapped ? { total_capped: true } : {}),
-          limit: query.limit,
-          offset: query.offset,
-        };
-        return { json: list };
-      },
-    },
-  ];
-}
-
-/** The query of GET /api/audit. @throws CoordinatorError invalid_request. */
-function parseAudit(raw: RawQuery): AuditQuery {
-  const query = new Query(raw);
-  const parsed = {
-    since: query.time('since'),
-    until: query.time('until'),
-    actor: query.text('actor'),
-    actions: query.words('action', auditActions),
-    limit: query.integer('limit', limitDefault, 1, limitMax),
-    offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
-  };
-  query.done();
-  return parsed;
-}
+export const auditRoutes: readonly Route[] = [listAudit];
 
 function presentEntry({ seq, at, by, action, target, details, outcome }: AuditEntry): WireAuditEntry {
   const { actor, address } = by;

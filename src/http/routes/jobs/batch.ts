@@ -5,13 +5,12 @@ import { type Item, jsonItems, lines } from '../../../lib/jsonItems.ts';
 import { hasPrototypeKey, shapeFault } from '../../../lib/jsonShape.ts';
 import type { Turns } from '../../../lib/turns.ts';
 import type { BatchBody } from '../../middleware/batchBody.ts';
+import { faultsMax } from '../../validate.ts';
+import { batchMax } from './limits.ts';
 import { parseDispatch } from './schema.ts';
 
-const jobsMax = 10_000;
 /** Values in all jobs of a batch: parsed, each takes 10 to 60 bytes until the batch is durable. */
 const valuesMax = 1_000_000;
-/** Faults that are told; a client with more of them has one mistake many times. */
-const faultsMax = 100;
 /** Faults that the sentence names; the list has the others. */
 const faultsNamed = 3;
 const mark = Buffer.from('\ufeff');
@@ -46,7 +45,7 @@ export async function parseBatch<T>(
   let step = items.next();
   for (
     ;
-    !step.done && count < jobsMax && values <= valuesMax && faults.length < faultsMax;
+    !step.done && count < batchMax && values <= valuesMax && faults.length < faultsMax;
     step = items.next()
   ) {
     const item = step.value;
@@ -69,8 +68,8 @@ export async function parseBatch<T>(
       field: 'jobs',
       message: `must have at most ${valuesMax} values in all; send smaller batches`,
     });
-  else if (!step.done && count >= jobsMax)
-    faults.push({ field: 'jobs', message: `must have at most ${jobsMax} items` });
+  else if (!step.done && count >= batchMax)
+    faults.push({ field: 'jobs', message: `must have at most ${batchMax} items` });
   else if (step.done) faults.push(...faultsAround(step.value, count));
   if (faults.length > 0) throw refusal(faults);
   return planned;

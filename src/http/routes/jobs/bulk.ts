@@ -8,19 +8,18 @@ import { type JobStatus, jobStatuses } from '../../../domain/states.ts';
 import type { WireBulk } from '../../../domain/wire/job.ts';
 import { boundedList } from '../../../lib/boundedList.ts';
 import type { JobFilter } from '../../../store/store.ts';
-import { Query, type RawQuery } from '../../query.ts';
+import { Query, type RawQuery, readParameters } from '../../query.ts';
 import { validate } from '../../validate.ts';
-import { readFilter } from './schema.ts';
+import { bulkMax } from './limits.ts';
+import { filterOf, filterParameters, newestParameter } from './parameters.ts';
 
-/** Jobs that one request changes at most; whoever wants more asks again. */
-const bulkMax = 1_000;
 /** Refusals that are told one by one. */
 const refusedMax = 100;
 /** Changes under way at once: they share a few commits. */
 const atOnce = 100;
 
 /** What can be done to many jobs, and to which it can be done at all. */
-export const bulkActions = {
+const bulkActions = {
   cancel: {
     statuses: ['pending', 'running'],
     audited: 'jobs.bulk_cancelled',
@@ -38,25 +37,36 @@ export const bulkActions = {
 export type BulkAction = keyof typeof bulkActions;
 
 /** The jobs that are meant: named, or all that a list with these filters shows. */
-type Choice = { ids: string[] } | { filter: JobFilter };
+export type Choice = { ids: string[] } | { filter: JobFilter };
 
-const schema = object({
+/** Its faults of the filter are found by `parseBulk`. */
+export const bulkSchema = object({
   ids: boundedList(bulkMax, array().of(string().defined().min(1).max(nameLengthMax)).min(1)),
-  filter: lazy((value: unknown) => (value === undefined ? object().notRequired() : filterOf(value))),
+  filter: lazy((value: unknown) => (value === undefined ? object().notRequired() : looseFilter(value))).meta({
+    description:
+      'The query parameters of `GET /api/jobs` that filter, by name; a parameter that may be repeated takes a list. Empty means every job. With `newest` it leaves out what came after the list was looked at.',
+    json: {
+      type: 'object',
+      additionalProperties: {
+        anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+      },
+    },
+  }),
 })
   .noUnknown()
   .test('one choice', function checkChoice(body) {
     return (body.ids === undefined) === (body.filter === undefined)
       ? this.createError({ path: 'ids', message: 'or filter must be given, one of them' })
       : true;
-  });
+  })
+  .meta({ description: 'Exactly one of the two.', json: { minProperties: 1, maxProperties: 1 } });
 
 /** Texts that a filter may list, and filters at once: far more than there are. */
 const filtersMax = 100;
 const texts = boundedList(filtersMax, array().of(string().required()));
 
-/** Each of the filter's own is a text or a list of texts; which ones there are is known to `readFilter`. */
-function filterOf(value: unknown) {
+/** Each of the filter's own is a text or a list of texts; which ones there are is known to `filterParameters`. */
+function looseFilter(value: unknown) {
   const names = typeof value === 'object' && value !== null ? Object.keys(value) : [];
   const shape = names.map((name) => [
     name,
@@ -69,12 +79,12 @@ function filterOf(value: unknown) {
 
 /** The body of POST /api/jobs/cancel and /retry. @throws CoordinatorError invalid_request. */
 export function parseBulk(body: unknown): Choice {
-  const { ids, filter } = validate(schema, body);
+  const { ids, filter } = validate(bulkSchema, body);
   if (ids !== undefined) return { ids: [...new Set(ids.map((id) => id.toLowerCase()))] };
   const query = new Query((filter ?? {}) as RawQuery);
-  const parsed = { ...readFilter(query), newest: query.id('newest') };
+  const { newest, ...values } = readParameters({ ...filterParameters, newest: newestParameter }, query);
   query.done();
-  return { filter: parsed };
+  return { filter: filterOf(values, newest) };
 }
 
 /**
@@ -149,10 +159,9 @@ async function find(
   return { ids, hasMore: false };
 }
 
-function refusalOf(error: unknown): { code: string; detail: string } {
-  const isExpected =
-    error instanceof CoordinatorError &&
-    (error.code === 'invalid_transition' || error.code === 'job_not_found');
-  if (!isExpected) throw error;
-  return { code: error.code, detail: error.message };
+function refusalOf(error: unknown): Omit<WireBulk['refused'][number], 'id'> {
+  if (!(error instanceof CoordinatorError)) throw error;
+  const { code, message: detail } = error;
+  if (code !== 'invalid_transition' && code !== 'job_not_found') throw error;
+  return { code, detail };
 }

@@ -2,16 +2,15 @@ import { mixed, ValidationError } from 'yup';
 import type { Message } from '../../../domain/job.ts';
 import { nameLengthMax } from '../../../domain/limits.ts';
 import { isFields } from '../../../lib/fields.ts';
+import { faultsMax } from '../../validate.ts';
 import { messagesMax } from './limits.ts';
-
-/** Faults that are told; a client with more of them has one mistake many times. */
-const faultsMax = 100;
+import { messageShape } from './shape.ts';
 
 /**
  * Whether a value is the messages of a chat.
  * An assistant that only called tools has said nothing: its content may be null or left out then, as OpenAI's is.
  */
-export function areMessages(value: unknown): value is Message[] {
+function areMessages(value: unknown): boolean {
   return (
     Array.isArray(value) &&
     value.length > 0 &&
@@ -24,22 +23,29 @@ export function areMessages(value: unknown): value is Message[] {
  * The same as a schema that names the faults, the first 100 of them. The schemas of yup take 15 µs for each message and
  * 100 for each fault: 10,000 messages would hold up everybody for seconds.
  */
-export const messages = mixed<Message[]>().test('messages', function checkMessages(value: unknown) {
-  if (value === undefined) return true;
-  const refuse = (message: string) => this.createError({ message });
-  if (!Array.isArray(value)) return refuse('must be an array');
-  if (value.length === 0) return refuse('must have at least 1 item');
-  if (value.length > messagesMax) return refuse(`must have at most ${messagesMax} items`);
-  const faults: ValidationError[] = [];
-  for (const [index, one] of value.entries()) {
-    const fault = faultOf(one);
-    if (fault === null) continue;
-    const field = fault.field === '' ? '' : `.${fault.field}`;
-    faults.push(this.createError({ path: `${this.path}[${index}]${field}`, message: fault.message }));
-    if (faults.length === faultsMax) break;
-  }
-  return faults.length === 0 || new ValidationError(faults, value, this.path);
-});
+export const messages = mixed<Message[]>()
+  .nullable()
+  .test('messages', function checkMessages(value: unknown) {
+    if (value === undefined || value === null) return true;
+    const refuse = (message: string) => this.createError({ message });
+    if (!Array.isArray(value)) return refuse('must be an array');
+    if (value.length === 0) return refuse('must have at least 1 item');
+    if (value.length > messagesMax) return refuse(`must have at most ${messagesMax} items`);
+    const faults: ValidationError[] = [];
+    for (const [index, one] of value.entries()) {
+      const fault = faultOf(one);
+      if (fault === null) continue;
+      const field = fault.field === '' ? '' : `.${fault.field}`;
+      faults.push(this.createError({ path: `${this.path}[${index}]${field}`, message: fault.message }));
+      if (faults.length === faultsMax) break;
+    }
+    return faults.length === 0 || new ValidationError(faults, value, this.path);
+  })
+  .meta({
+    description: 'The job in chat form, instead of `prompt`.',
+    json: { type: ['array', 'null'], minItems: 1, maxItems: messagesMax, items: messageShape.schema },
+    fast: { messages: areMessages },
+  });
 
 function faultOf(message: unknown): { field: string; message: string } | null {
   if (!isFields(message)) return { field: '', message: 'must be an object' };

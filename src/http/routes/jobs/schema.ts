@@ -5,93 +5,136 @@ import { CoordinatorError } from '../../../domain/errors.ts';
 import { ownIdempotencyKey } from '../../../domain/idempotency.ts';
 import type { JobRequest } from '../../../domain/job.ts';
 import type { Principal } from '../../../domain/key.ts';
-import { filterTagsMax, nameLengthMax, searchLengthMax } from '../../../domain/limits.ts';
-import { jobStates, jobStatuses } from '../../../domain/states.ts';
+import { nameLengthMax } from '../../../domain/limits.ts';
 import { boundedList } from '../../../lib/boundedList.ts';
+import { fastCheck } from '../../../lib/fastCheck.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
 import { countMembers } from '../../../lib/jsonShape.ts';
-import type { Included } from '../../../present/job.ts';
-import type { JobFilter, JobQuery } from '../../../store/store.ts';
-import { Query, type RawQuery } from '../../query.ts';
+import { namedSchema } from '../../shape/fromYup.ts';
+import { reference } from '../../shape/shape.ts';
 import { time } from '../../time.ts';
 import { validate } from '../../validate.ts';
 import { metadataMax, paramsMax, tagsMax, timeoutSecondsMax } from './limits.ts';
 import { messages } from './messages.ts';
-import { isField, isPlainJob } from './plainJob.ts';
 
 const defaultPriority = 'normal';
-/** `?wait=` at most, seconds. */
-const waitSecondsMax = 300;
-const limitDefault = 50;
-const limitMax = 1000;
 
 const name = () => string().min(1).max(nameLengthMax);
+
+const areUnique = (list: readonly unknown[]): boolean => new Set(list).size === list.length;
 
 const tags = boundedList(
   tagsMax,
   array()
     .of(name().defined())
-    .test(
-      'unique',
-      'must not repeat a tag',
-      (list) => list === undefined || new Set(list).size === list.length,
-    ),
+    .nullable()
+    .test('unique', 'must not repeat a tag', (list) => list === undefined || list === null || areUnique(list))
+    .meta({ json: { uniqueItems: true }, fast: { unique: areUnique } }),
+  { description: 'Labels of your own; routing rules may match them, lists filter by them.' },
 );
 
-const metadata = object().test('strings', function checkMetadata(value: unknown) {
-  if (value === undefined || value === null) return true;
-  const wrong = Object.entries(value).find(([, text]) => typeof text !== 'string');
-  return (
-    wrong === undefined || this.createError({ path: `${this.path}.${wrong[0]}`, message: 'must be a string' })
-  );
-});
+const areTexts = (value: Fields): boolean => {
+  const texts = Object.values(value);
+  return texts.length <= metadataMax && texts.every((text) => typeof text === 'string');
+};
 
+const metadata = object()
+  .nullable()
+  .test('strings', function checkMetadata(value: unknown) {
+    if (value === undefined || value === null) return true;
+    const wrong = Object.entries(value).find(([, text]) => typeof text !== 'string');
+    return (
+      wrong === undefined ||
+      this.createError({ path: `${this.path}.${wrong[0]}`, message: 'must be a string' })
+    );
+  })
+  .meta({
+    description: 'Stored with the job for you; SVC does not use it.',
+    json: { maxProperties: metadataMax, additionalProperties: { type: 'string' } },
+    fast: { strings: areTexts },
+  });
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+
+/**
+ * A job as a client sends it. null is the same as left out, so that what GET answers can be sent again.
+ * @param priorities the labels of the configuration; none for any.
+ */
 export const dispatchSchema = (priorities: readonly string[]) =>
   object({
-    prompt: string().min(1, 'must not be empty'),
+    prompt: string().min(1, 'must not be empty').nullable().meta({ description: 'Instruction text.' }),
     messages,
-    input: string(),
-    provider: name(),
-    model: name(),
-    priority: string().oneOf(priorities),
-    tier: name(),
+    input: string().nullable().meta({ description: 'Content that the prompt is about.' }),
+    provider: name().nullable().meta({
+      description:
+        'The provider that must run it. If left out or `auto`, the routing decides; 400 if it finds none.',
+    }),
+    model: name().nullable().meta({
+      description:
+        "The model within the provider; left out, the provider's configured one or the worker's own.",
+    }),
+    priority: string()
+      .oneOf(priorities)
+      .nullable()
+      .meta({
+        description: `A label of \`jobs.priorities\`, by default \`critical\`, \`high\`, \`normal\`, \`low\`, \`background\`. It gives a head start in the queue; no job waits forever. Left out, it is \`${defaultPriority}\`.`,
+      }),
+    tier: name().nullable().meta({ description: 'A label that routing rules may match.' }),
     tags,
-    params: object(),
+    params: object().nullable().meta({
+      description:
+        'Passed on to the provider, `temperature`, `max_tokens` and so on. At most 1,000 members in all its levels.',
+    }),
     metadata,
-    timeout_seconds: number().min(0).max(timeoutSecondsMax),
-    not_before: time(),
+    timeout_seconds: number().min(0).max(timeoutSecondsMax).nullable().meta({
+      description:
+        'How long an attempt may run before the job fails; 0 means no limit. The default is `jobs.timeout_seconds`.',
+    }),
+    not_before: time({ description: 'The job does not run before this time.' }).nullable(),
   })
     .noUnknown()
     .test('one prompt', function checkPrompt(body) {
-      if (body.prompt === undefined && body.messages === undefined) {
+      if (!isGiven(body.prompt) && !isGiven(body.messages)) {
         return this.createError({ path: 'prompt', message: 'is required (or messages in its place)' });
       }
-      return body.prompt === undefined || body.messages === undefined
+      return !isGiven(body.prompt) || !isGiven(body.messages)
         ? true
         : this.createError({ path: 'prompt', message: 'and messages exclude each other; send one of them' });
+    })
+    .meta({
+      description:
+        'A job as a client sends it, with either `prompt` or `messages`. null is the same as left out, so that you can send back what a GET returned.',
+      json: {
+        oneOf: [
+          { required: ['prompt'], properties: { prompt: { type: 'string' }, messages: { type: 'null' } } },
+          { required: ['messages'], properties: { prompt: { type: 'null' }, messages: { type: 'array' } } },
+        ],
+      },
+      fast: { 'one prompt': ({ prompt, messages: chat }: Fields) => isGiven(prompt) !== isGiven(chat) },
     });
 
 type DispatchSchema = ReturnType<typeof dispatchSchema>;
+export type Dispatch = InferType<DispatchSchema>;
 
-/** One schema a configuration: building it costs more than a validation. */
-const schemas = new WeakMap<Config, DispatchSchema>();
+/** The document's form of it. */
+export const dispatchShape = { schema: namedSchema('Dispatch', dispatchSchema([])) };
 
-function schemaOf(config: Config): DispatchSchema {
-  const known = schemas.get(config);
-  if (known !== undefined) return known;
-  const schema = dispatchSchema(Object.keys(config.jobs.priorities));
-  schemas.set(config, schema);
-  return schema;
+interface Checks {
+  schema: DispatchSchema;
+  /** Most jobs are right, and a batch of 10,000 would spend most of its time in yup. */
+  isRight: (body: unknown) => boolean;
 }
 
-/** What is not given may be null, so that what GET answers can be sent again. Only what is known: other names are refused. */
-function withoutNulls(body: unknown): unknown {
-  if (!isFields(body)) return body;
-  const isNull = (key: string): boolean => body[key] === null && isField(key);
-  const keys = Object.keys(body);
-  // As in most.
-  if (!keys.some(isNull)) return body;
-  return Object.fromEntries(keys.filter((key) => !isNull(key)).map((key) => [key, body[key]]));
+/** Those of each configuration: making them costs more than a validation. */
+const checks = new WeakMap<Config, Checks>();
+
+function checksOf(config: Config): Checks {
+  const known = checks.get(config);
+  if (known !== undefined) return known;
+  const schema = dispatchSchema(Object.keys(config.jobs.priorities));
+  const made = { schema, isRight: fastCheck(schema) };
+  checks.set(config, made);
+  return made;
 }
 
 /** Before anything else looks at them. @throws CoordinatorError invalid_request. */
@@ -107,13 +150,16 @@ function refuseLong({ params, metadata }: Fields): void {
     refuse('metadata', `must have at most ${metadataMax} entries`);
 }
 
+/** A body as the schema describes it. @throws CoordinatorError invalid_request. */
+function checkedDispatch(body: unknown, config: Config): Dispatch {
+  if (isFields(body)) refuseLong(body);
+  const { schema, isRight } = checksOf(config);
+  return isRight(body) ? (body as Dispatch) : (validate(schema, body) as Dispatch);
+}
+
 /** The body of POST /api/jobs. @throws CoordinatorError invalid_request. */
 export function parseDispatch(body: unknown, config: Config): JobRequest {
-  const given = withoutNulls(body);
-  if (isFields(given)) refuseLong(given);
-  const job = isPlainJob(given, config)
-    ? given
-    : (validate(schemaOf(config), given) as InferType<DispatchSchema>);
+  const job = checkedDispatch(body, config);
   return {
     prompt: job.prompt ?? null,
     input: job.input ?? null,
@@ -123,62 +169,32 @@ export function parseDispatch(body: unknown, config: Config): JobRequest {
     priority: job.priority ?? defaultPriority,
     tier: job.tier ?? null,
     tags: job.tags ?? [],
-    params: (job.params as Record<string, unknown> | undefined) ?? {},
-    metadata: (job.metadata as Record<string, string> | undefined) ?? {},
+    params: (job.params as Record<string, unknown> | undefined | null) ?? {},
+    metadata: (job.metadata as Record<string, string> | undefined | null) ?? {},
     timeoutSeconds: job.timeout_seconds ?? null,
-    notBefore: job.not_before === undefined ? null : Date.parse(job.not_before),
+    notBefore: typeof job.not_before === 'string' ? Date.parse(job.not_before) : null,
   };
 }
+
+const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
+
+/** Of a dispatch and of a batch. */
+export const idempotencyKeyHeader = reference('parameters', 'IdempotencyKey', {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'A name for this request that the sender chooses, 1 to 255 visible ASCII characters. For 24 hours the same key with the same body returns 200 with what was created first, and with another body 409. Each API key has its own; 1,000,000 of them are remembered, and more are 429 `share_exceeded`.',
+  schema: { type: 'string', pattern: idempotencyKeyPattern.source },
+  example: 'nightly-2026-11-21-0042',
+});
 
 /** The `Idempotency-Key` of a dispatch or a batch, as it is kept; null when there is none. @throws CoordinatorError invalid_request. */
 export function parseIdempotencyKey(headers: IncomingHttpHeaders, { keyId }: Principal): string | null {
   const key = headers['idempotency-key'];
   if (key === undefined) return null;
-  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return ownIdempotencyKey(keyId, key);
+  if (typeof key === 'string' && idempotencyKeyPattern.test(key)) return ownIdempotencyKey(keyId, key);
   const message = 'must be 1 to 255 visible ASCII characters';
   throw new CoordinatorError('invalid_request', `The request is not valid: Idempotency-Key ${message}`, {
     errors: [{ field: 'Idempotency-Key', message }],
   });
-}
-
-/** The filters of a query but for `newest`, which has no sense for all jobs; their faults are told by its `done`. */
-export function readFilter(query: Query): JobFilter {
-  return {
-    statuses: query.words('status', jobStatuses),
-    states: query.words('state', jobStates),
-    provider: query.text('provider'),
-    model: query.text('model'),
-    worker: query.id('worker'),
-    createdBy: query.text('created_by'),
-    tags: query.all('tag', { max: filterTagsMax }),
-    priority: query.text('priority'),
-    tier: query.text('tier'),
-    metadata: query.pairs('metadata', filterTagsMax),
-    createdAfter: query.time('created_after'),
-    createdBefore: query.time('created_before'),
-    text: query.text('q', searchLengthMax),
-    newest: null,
-  };
-}
-
-/** The query of GET /api/jobs. @throws CoordinatorError invalid_request. */
-export function parseList(raw: RawQuery): { query: JobQuery; include: Included } {
-  const query = new Query(raw);
-  const parsed: JobQuery = {
-    ...readFilter(query),
-    newest: query.id('newest'),
-    limit: query.integer('limit', limitDefault, 1, limitMax),
-    offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
-  };
-  const include = new Set(query.words('include', ['request', 'input', 'result'] as const));
-  query.done();
-  return { query: parsed, include };
-}
-
-/** The query of GET /api/jobs/:id: how long to wait for the job's end, ms. @throws CoordinatorError invalid_request. */
-export function parseWait(raw: RawQuery): number {
-  const query = new Query(raw);
-  const seconds = query.integer('wait', 0, 0, waitSecondsMax);
-  query.done();
-  return seconds * 1000;
 }

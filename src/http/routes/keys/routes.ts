@@ -1,106 +1,198 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { KeyRing } from '../../../auth/keyRing.ts';
-import type { Tickets } from '../../../auth/tickets.ts';
 import type { Config } from '../../../config/config.ts';
 import { iso } from '../../../domain/wire/iso.ts';
-import type { WireKeyList, WireNewKey, WireTicket } from '../../../domain/wire/key.ts';
 import { isOwnOrigin } from '../../../lib/hosts.ts';
-import { parseNothing } from '../../query.ts';
-import type { Route } from '../../route.ts';
-import type { EventStreams } from '../events/routes.ts';
+import { smallBody } from '../../body.ts';
+import { locationHeader } from '../../openapi/headers.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { reference } from '../../shape/shape.ts';
 import { presentKey } from './present.ts';
-import { parseChange, parseCreate, parseRotate } from './schema.ts';
+import { changeOf, changeSchema, createSchema, newKeyOf, rotateSchema } from './schema.ts';
+import { keyListShape, keyShape, newKeyShape, ticketShape } from './shape.ts';
 
-/** What the routes of the keys work with. */
-interface KeyParts {
-  keys: KeyRing;
-  tickets: Tickets;
-  streams: Pick<EventStreams, 'refusal'>;
-  config: () => Config;
-}
+const params = {
+  id: reference('parameters', 'KeyId', {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: "The key's id, the third part of the key itself.",
+    schema: { type: 'string' },
+  }),
+};
+
+const listKeys = defineRoute({
+  method: 'GET',
+  path: '/api/keys',
+  role: 'admin',
+  name: 'listKeys',
+  tag: 'Keys',
+  summary: 'List the keys, without their secrets',
+
+  answers: {
+    200: {
+      description: 'Every key, oldest first. The key of `SVC_API_KEY` is not among them.',
+      shape: keyListShape,
+    },
+  },
+
+  holdsSecret: true,
+  handle: (_, { keys }) => ({
+    json: {
+      keys: keys.list().map((key) => ({
+        ...presentKey(key),
+        ...(keys.isInFolder(key.id) ? { in_data_folder: true as const } : {}),
+      })),
+    },
+  }),
+});
+
+const keyLocation = locationHeader('key', '/api/keys/');
+
+const createKey = defineRoute({
+  method: 'POST',
+  path: '/api/keys',
+  role: 'admin',
+  name: 'createKey',
+  tag: 'Keys',
+  summary: 'Create a key',
+  description: 'The response is the only place where the key is ever shown; only its hash is stored.',
+
+  body: smallBody(createSchema, {
+    examples: {
+      worker: { value: { role: 'worker', name: 'gpu-box-1' } },
+      bound: {
+        value: {
+          role: 'worker',
+          name: 'gpu',
+          name_patterns: ['gpu-*'],
+          providers: ['vllm'],
+          max_concurrency: 8,
+        },
+      },
+      temporary: { value: { role: 'client', name: 'intern', expires_at: '2026-12-31T23:59:59Z' } },
+    },
+  }),
+  answers: {
+    201: { description: 'The new key. Keep it now.', shape: newKeyShape, headers: keyLocation },
+  },
+  problems: ['StoreUnavailable'],
+
+  holdsSecret: true,
+  handle: async ({ body, doer }, { keys }) => {
+    const { role, name, expiresAt, bounds } = newKeyOf(body);
+    const { key, record } = await keys.create(role, name, expiresAt, bounds, doer());
+    return {
+      status: 201,
+      headers: { Location: `/api/keys/${record.id}` },
+      json: { ...presentKey(record), key },
+    };
+  },
+});
+
+const changeKey = defineRoute({
+  method: 'PATCH',
+  path: '/api/keys/:id',
+  role: 'admin',
+  name: 'changeKey',
+  tag: 'Keys',
+  summary: 'Bind a worker key to names, tags, providers and slots',
+  description:
+    'Only a key with the role `worker`. Fields that you leave out do not change; null removes a bound. It takes effect at once: a connected worker that exceeds it is closed with 4403, and the others get the remaining slots.',
+
+  params,
+  body: smallBody(changeSchema, {
+    examples: {
+      names: { value: { name_patterns: ['gpu-*'], max_concurrency: 8 } },
+      free: { value: { tags: null } },
+    },
+  }),
+  answers: {
+    200: { description: 'The key as it is now.', shape: keyShape },
+  },
+  problems: ['NotFound', 'StoreUnavailable'],
+
+  handle: async ({ params: { id }, body, doer }, { keys }) => {
+    const change = changeOf(body);
+    return { json: presentKey(await keys.bind(id, (bounds) => ({ ...bounds, ...change }), doer())) };
+  },
+});
+
+const rotateKey = defineRoute({
+  method: 'POST',
+  path: '/api/keys/:id/rotate',
+  role: 'admin',
+  name: 'rotateKey',
+  tag: 'Keys',
+  summary: 'Give a key a new secret',
+  description:
+    'The old one still works for `grace_seconds`, so that you have time to give workers the new one.',
+
+  params,
+  body: smallBody(rotateSchema, { isOptional: true, examples: { hour: { value: { grace_seconds: 3600 } } } }),
+  answers: {
+    200: { description: 'The key with its new secret. Keep it now.', shape: newKeyShape },
+  },
+  problems: ['NotFound', 'StoreUnavailable'],
+
+  holdsSecret: true,
+  handle: async ({ params: { id }, body, doer }, { keys }) => {
+    const graceMs = (body.grace_seconds ?? 0) * 1000;
+    const { key, record } = await keys.rotate(id, graceMs, doer());
+    return { json: { ...presentKey(record), key } };
+  },
+});
+
+const revokeKey = defineRoute({
+  method: 'DELETE',
+  path: '/api/keys/:id',
+  role: 'admin',
+  name: 'revokeKey',
+  tag: 'Keys',
+  summary: 'Revoke a key',
+  description:
+    'It is rejected from now on. Its sockets are closed within a second; jobs that are running on a worker with this key fail with `authentication_failed`, and you can retry them.',
+
+  params,
+  answers: {
+    200: { description: 'The key that was revoked.', shape: keyShape },
+  },
+  problems: ['NotFound', 'StoreUnavailable'],
+
+  holdsSecret: true,
+  handle: async ({ params: { id }, doer }, { keys }) => ({ json: presentKey(await keys.revoke(id, doer())) }),
+});
+
+const issueTicket = defineRoute({
+  method: 'POST',
+  path: '/api/tickets',
+  role: 'viewer',
+  name: 'issueTicket',
+  tag: 'Keys',
+  summary: 'Get a ticket for a live connection',
+  description:
+    'For browsers, which cannot set headers on a WebSocket or an event stream. A ticket represents the key that requested it, opens one connection, and is valid for 30 seconds.',
+
+  answers: {
+    201: { description: 'The ticket.', shape: ticketShape },
+  },
+
+  holdsSecret: true,
+  handle: ({ principal, headers }, { tickets, streams, config }) => {
+    const { ticket, expiresAt } = tickets.issue(principal);
+    const refusal = originRefusal(headers, config()) ?? streams.refusal(principal);
+    return { status: 201, json: { ticket, expires_at: iso(expiresAt), refusal } };
+  },
+});
 
 /** /api/keys: list, create, change, rotate, revoke; and /api/tickets. */
-export function keyRoutes({ keys, tickets, streams, config }: KeyParts): Route[] {
-  return [
-    {
-      method: 'GET',
-      path: '/api/keys',
-      role: 'admin',
-      holdsSecret: true,
-      handle: ({ query }) => {
-        parseNothing(query);
-        const list: WireKeyList = {
-          keys: keys.list().map((key) => ({
-            ...presentKey(key),
-            ...(keys.isInFolder(key.id) ? { in_data_folder: true as const } : {}),
-          })),
-        };
-        return { json: list };
-      },
-    },
-    {
-      method: 'POST',
-      path: '/api/keys',
-      role: 'admin',
-      holdsSecret: true,
-      body: 'required',
-      handle: async ({ query, body, doer }) => {
-        parseNothing(query);
-        const { role, name, expiresAt, bounds } = parseCreate(body);
-        const { key, record } = await keys.create(role, name, expiresAt, bounds, doer());
-        const created: WireNewKey = { ...presentKey(record), key };
-        return { status: 201, headers: { Location: `/api/keys/${record.id}` }, json: created };
-      },
-    },
-    {
-      method: 'PATCH',
-      path: '/api/keys/:id',
-      role: 'admin',
-      body: 'required',
-      handle: async ({ params: { id = '' }, query, body, doer }) => {
-        parseNothing(query);
-        const change = parseChange(body);
-        return { json: presentKey(await keys.bind(id, (bounds) => ({ ...bounds, ...change }), doer())) };
-      },
-    },
-    {
-      method: 'POST',
-      path: '/api/keys/:id/rotate',
-      role: 'admin',
-      holdsSecret: true,
-      body: 'optional',
-      handle: async ({ params: { id = '' }, query, body, doer }) => {
-        parseNothing(query);
-        const { key, record } = await keys.rotate(id, parseRotate(body), doer());
-        const rotated: WireNewKey = { ...presentKey(record), key };
-        return { json: rotated };
-      },
-    },
-    {
-      method: 'DELETE',
-      path: '/api/keys/:id',
-      role: 'admin',
-      holdsSecret: true,
-      handle: async ({ params: { id = '' }, query, doer }) => {
-        parseNothing(query);
-        return { json: presentKey(await keys.revoke(id, doer())) };
-      },
-    },
-    {
-      method: 'POST',
-      path: '/api/tickets',
-      role: 'viewer',
-      holdsSecret: true,
-      handle: ({ query, principal, headers }) => {
-        parseNothing(query);
-        const { ticket, expiresAt } = tickets.issue(principal);
-        const refusal = originRefusal(headers, config()) ?? streams.refusal(principal);
-        const issued: WireTicket = { ticket, expires_at: iso(expiresAt), refusal };
-        return { status: 201, json: issued };
-      },
-    },
-  ];
-}
+export const keyRoutes: readonly Route[] = [
+  listKeys,
+  createKey,
+  changeKey,
+  rotateKey,
+  revokeKey,
+  issueTicket,
+];
 
 /** A page cannot read why its socket was refused, so it is said here: the request for a ticket has the same headers. */
 function originRefusal({ origin, host = '' }: IncomingHttpHeaders, config: Config): string | null {

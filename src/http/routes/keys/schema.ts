@@ -1,40 +1,37 @@
-import { array, number, object, string } from 'yup';
+import { type InferType, number, object, string } from 'yup';
 import { CoordinatorError } from '../../../domain/errors.ts';
 import { type KeyBounds, notBound, type Role, roles } from '../../../domain/key.ts';
-import { nameLengthMax, slotsMax } from '../../../domain/limits.ts';
-import { boundedList } from '../../../lib/boundedList.ts';
+import { nameLengthMax } from '../../../domain/limits.ts';
+import { roleShape } from '../../shape/common.ts';
 import { time } from '../../time.ts';
-import { validate } from '../../validate.ts';
+import { bounds } from './bounds.ts';
 
 /** Thirty days: a grace that is longer is a second key. */
 const graceSecondsMax = 30 * 86_400;
 
-/** Names that one bound of a key may have. */
-const namesMax = 100;
-const names = (min: number) =>
-  boundedList(namesMax, array().of(string().defined().min(1).max(nameLengthMax)).min(min).nullable());
-
-/** What the workers of a key may say of themselves; null: it is not bound. */
-const bounds = {
-  name_patterns: names(1),
-  // None: its workers may have no tags.
-  tags: names(0),
-  providers: names(1),
-  max_concurrency: number().integer().min(0).max(slotsMax).nullable(),
-};
-
-const createSchema = object({
-  role: string().oneOf(roles).required(),
-  name: string().min(1).max(nameLengthMax),
-  expires_at: time(),
+/** The body of POST /api/keys. */
+export const createSchema = object({
+  role: string().oneOf(roles).required().meta({ shape: roleShape }),
+  name: string().min(1).max(nameLengthMax).meta({ description: 'Who or what it is for.' }),
+  expires_at: time({
+    description: 'The key is rejected from then on. Without this it is valid until it is revoked.',
+  }),
   ...bounds,
 }).noUnknown();
 
-const changeSchema = object(bounds)
+/** The body of PATCH /api/keys/:id. */
+export const changeSchema = object(bounds)
   .noUnknown()
-  .test('some', `must have one of ${Object.keys(bounds).join(', ')}`, (body) => Object.keys(body).length > 0);
+  .test('some', `must have one of ${Object.keys(bounds).join(', ')}`, (body) => Object.keys(body).length > 0)
+  .meta({ json: { minProperties: 1 } });
 
-const rotateSchema = object({ grace_seconds: number().min(0).max(graceSecondsMax) }).noUnknown();
+/** The body of POST /api/keys/:id/rotate. */
+export const rotateSchema = object({
+  grace_seconds: number()
+    .min(0)
+    .max(graceSecondsMax)
+    .meta({ description: 'At most 30 days; 0 if left out.' }),
+}).noUnknown();
 
 /** What the body of POST /api/keys asks for. */
 interface NewKeyRequest {
@@ -45,9 +42,8 @@ interface NewKeyRequest {
   bounds: KeyBounds | null;
 }
 
-/** The body of POST /api/keys. @throws CoordinatorError invalid_request. */
-export function parseCreate(body: unknown): NewKeyRequest {
-  const { role, name, expires_at, ...wire } = validate(createSchema, body);
+/** @throws CoordinatorError invalid_request when a key that is not a worker's is to be bound. */
+export function newKeyOf({ role, name, expires_at, ...wire }: InferType<typeof createSchema>): NewKeyRequest {
   const change = changeOf(wire);
   const field = Object.entries(wire).find(([, value]) => value !== null && value !== undefined)?.[0];
   if (field !== undefined && role !== 'worker') throw onlyWorkers(field);
@@ -59,19 +55,13 @@ export function parseCreate(body: unknown): NewKeyRequest {
   };
 }
 
-/** The body of PATCH /api/keys/:id. @returns the bounds that are to be others. @throws CoordinatorError invalid_request. */
-export function parseChange(body: unknown): Partial<KeyBounds> {
-  return changeOf(validate(changeSchema, body));
-}
-
-interface BoundsBody {
-  name_patterns?: string[] | null | undefined;
-  tags?: string[] | null | undefined;
-  providers?: string[] | null | undefined;
-  max_concurrency?: number | null | undefined;
-}
-
-function changeOf({ name_patterns, tags, providers, max_concurrency }: BoundsBody): Partial<KeyBounds> {
+/** The bounds that a body of PATCH /api/keys/:id changes. */
+export function changeOf({
+  name_patterns,
+  tags,
+  providers,
+  max_concurrency,
+}: InferType<typeof changeSchema>): Partial<KeyBounds> {
   return {
     ...(name_patterns === undefined ? {} : { namePatterns: name_patterns }),
     ...(tags === undefined ? {} : { tags }),
@@ -85,9 +75,4 @@ function onlyWorkers(field: string): CoordinatorError {
   return new CoordinatorError('invalid_request', `The request is not valid: ${field} ${message}`, {
     errors: [{ field, message }],
   });
-}
-
-/** The body of POST /api/keys/:id/rotate, which may be left out. @returns the grace, ms. */
-export function parseRotate(body: unknown): number {
-  return (validate(rotateSchema, body ?? {}).grace_seconds ?? 0) * 1000;
 }

@@ -1,30 +1,33 @@
-import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { tagged } from '../../etag.ts';
-import { parseNothing } from '../../query.ts';
-import type { Route } from '../../route.ts';
+import { etagHeader, ifNoneMatchHeader, notModified } from '../../openapi/headers.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import type { JsonSchema, Shape } from '../../shape/shape.ts';
 
-const source = new URL('../../../../docs/openapi.yaml', import.meta.url);
+const documentShape: Shape<JsonSchema> = {
+  schema: { type: 'object', required: ['openapi', 'info', 'paths'], additionalProperties: true },
+};
 
-/** Parsed once a process, when it is first asked for: its 1,900 lines take 100 ms, too much for every start. */
-let document: Record<string, unknown> | null = null;
+/** GET /api/openapi.json. @param document made when it is first asked for, which is what most starts never do. */
+export function openapiRoutes(document: () => JsonSchema): readonly Route[] {
+  let made: JsonSchema | null = null;
+  const getOpenApi = defineRoute({
+    method: 'GET',
+    path: '/api/openapi.json',
+    role: 'viewer',
+    name: 'getOpenApi',
+    tag: 'Service',
+    summary: 'This document, as JSON',
 
-function openapi(): Record<string, unknown> {
-  document ??= parse(readFileSync(source, 'utf8')) as Record<string, unknown>;
-  return document;
-}
-
-/** GET /api/openapi.json: docs/openapi.yaml as JSON. */
-export function openapiRoutes(): Route[] {
-  return [
-    {
-      method: 'GET',
-      path: '/api/openapi.json',
-      role: 'viewer',
-      handle: ({ query, headers }) => {
-        parseNothing(query);
-        return tagged(openapi(), headers['if-none-match']);
-      },
+    headers: [ifNoneMatchHeader],
+    answers: {
+      200: { description: 'An OpenAPI 3.1 document.', shape: documentShape, headers: etagHeader },
+      304: notModified,
     },
-  ];
+
+    handle: ({ headers }) => {
+      made ??= document();
+      return tagged(made, headers['if-none-match']);
+    },
+  });
+  return [getOpenApi];
 }

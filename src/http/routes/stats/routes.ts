@@ -1,39 +1,49 @@
-import type { Coordinator } from '../../../coordinator/coordinator.ts';
 import { statsRanges } from '../../../domain/stats.ts';
-import type { WireStatsHistory } from '../../../domain/wire/stats.ts';
 import { presentStats, presentStatsPoint } from '../../../present/stats.ts';
-import { parseNothing, Query } from '../../query.ts';
-import type { Route } from '../../route.ts';
+import { time, word } from '../../query.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { statsHistoryShape, statsShape } from './shape.ts';
+
+const getStats = defineRoute({
+  method: 'GET',
+  path: '/api/stats',
+  role: 'viewer',
+  name: 'getStats',
+  tag: 'Figures',
+  summary: 'Figures of the coordinator',
+  description:
+    'Counts are maintained, not computed, so you can request this every second, however many jobs there are. The live event `stats` has the same data.',
+
+  answers: {
+    200: { description: 'The figures of this moment.', shape: statsShape },
+  },
+
+  handle: async (_, { coordinator }) => ({ json: presentStats(await coordinator.stats()) }),
+});
+
+const getStatsHistory = defineRoute({
+  method: 'GET',
+  path: '/api/stats/history',
+  role: 'viewer',
+  name: 'getStatsHistory',
+  tag: 'Figures',
+  summary: 'The last hour, day or week in steps',
+  description:
+    'Data for charts: an hour in steps of 10 seconds, a day in steps of a minute, a week in steps of 10 minutes. It is kept in memory and begins with each start of the coordinator.',
+
+  query: {
+    range: word(statsRanges, { description: 'How far back.' }, 'hour'),
+    after: time({ description: 'Only steps that ended after this time.' }),
+  },
+  answers: {
+    200: { description: 'The steps, the oldest first.', shape: statsHistoryShape },
+  },
+
+  handle: ({ query: { range, after } }, { coordinator }) => {
+    const { stepSeconds, points } = coordinator.statsHistory(range ?? 'hour', after);
+    return { json: { step_seconds: stepSeconds, points: points.map(presentStatsPoint) } };
+  },
+});
 
 /** /api/stats: the coordinator in figures, now and over the last hour, day or week. */
-export function statsRoutes(coordinator: Coordinator): Route[] {
-  return [
-    {
-      method: 'GET',
-      path: '/api/stats',
-      role: 'viewer',
-      handle: async ({ query }) => {
-        parseNothing(query);
-        return { json: presentStats(await coordinator.stats()) };
-      },
-    },
-    {
-      method: 'GET',
-      path: '/api/stats/history',
-      role: 'viewer',
-      handle: ({ query: raw }) => {
-        const query = new Query(raw);
-        const after = query.time('after');
-        const [range = 'hour', ...others] = query.words('range', statsRanges);
-        if (others.length > 0) query.fault('range', 'may be given once');
-        query.done();
-        const { stepSeconds, points } = coordinator.statsHistory(range, after);
-        const history: WireStatsHistory = {
-          step_seconds: stepSeconds,
-          points: points.map(presentStatsPoint),
-        };
-        return { json: history };
-      },
-    },
-  ];
-}
+export const statsRoutes: readonly Route[] = [getStats, getStatsHistory];

@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib';
 import { Low } from 'lowdb';
 import { untouchedQueue } from '../../../domain/queue.ts';
 import type { RegistryRecords } from '../../durableLog.ts';
-import { StoreFormatTooNew } from '../../store.ts';
+import { StoreFormatTooNew } from '../../storeErrors.ts';
 import { DurableJson } from '../durableFile.ts';
 import { StoreCorrupt } from '../errors.ts';
 import type { Files } from '../files.ts';

@@ -4,6 +4,7 @@ import type { Cost } from '../src/domain/money.ts';
 import type { ProviderRules } from '../src/domain/provider.ts';
 import type { Usage } from '../src/domain/usage.ts';
 import type { WorkerHello, WorkerOwner } from '../src/domain/worker.ts';
+import type { AttemptEnd } from './attemptWindow.ts';
 
 /** Every event of every machine. Time arrives in the event (`at`, epoch ms): machines ask no clock. */
 
@@ -149,7 +150,12 @@ export type ProviderEvent =
       ableWorkers: readonly string[];
     } & OfAttempt)
   /** An attempt ended with an answer, or with a failure that is the job's own. `underWay`: requests, this one included. */
-  | ({ type: 'provider.succeeded'; underWay: number } & OfAttempt)
+  | ({
+      type: 'provider.succeeded';
+      underWay: number;
+      /** Ends of attempts before this one that nothing but the window needs to know of, the oldest first. */
+      earlier?: readonly AttemptEnd[];
+    } & OfAttempt)
   /** The first output of an attempt came, which began then, monotonic ms. */
   | ({ type: 'provider.streamed'; began: number; underWay: number; rules: ProviderRules } & At)
   /** The time until which it was limited or open has passed. */
@@ -174,8 +180,8 @@ export type SupervisorEvent =
   | { type: 'work.arrived' }
   /** A worker may take one more job. */
   | { type: 'slot.freed' }
-  /** A pass has looked at every lane that has ready jobs. */
-  | { type: 'pass.ended' }
+  /** A pass has looked at every lane that has ready jobs. `hasMore`: work has arrived or a slot was freed since it began. */
+  | { type: 'pass.ended'; hasMore: boolean }
   /** The store refused what a pass has decided; nothing of it has happened. */
   | { type: 'pass.failed' }
   /** The pause after a failed pass is over. */

@@ -184,10 +184,13 @@ export function limitedUntil(
 /** The window with the end of this attempt. */
 function windowWith(
   { window }: ProviderLife,
-  { type, monotonic, workerId, rules }: Of<'provider.succeeded' | 'provider.failed'>,
+  event: Of<'provider.succeeded' | 'provider.failed'>,
 ): AttemptWindow {
-  const end = { at: monotonic, failed: type === 'provider.failed', workerId };
-  return withEnd(window, end, rules.breaker.windowSeconds * 1000);
+  const windowMs = event.rules.breaker.windowSeconds * 1000;
+  const earlier = event.type === 'provider.succeeded' ? (event.earlier ?? []) : [];
+  const { monotonic: at, workerId } = event;
+  const ends = [...earlier, { at, failed: event.type === 'provider.failed', workerId }];
+  return ends.reduce((now, end) => withEnd(now, end, windowMs), window);
 }
 
 function isFull({ attempts, failed }: AttemptWindow, { minimum, ratio }: BreakerSettings): boolean {
@@ -226,6 +229,11 @@ export function isStillBad(life: ProviderLife, failure: Of<'provider.failed'>): 
   return (
     (hasOpened(life) || isFull(window, breaker)) && !isWorkerLeft(window, failure.ableWorkers, breaker.ratio)
   );
+}
+
+/** Whether a success changes nothing but the window, so that many can be one event. */
+export function isUntroubled({ until, probingSince, ramp, limitsInRow, opensInRow }: ProviderLife): boolean {
+  return until === null && probingSince === null && ramp === null && limitsInRow + opensInRow === 0;
 }
 
 /** Whether it matters that output comes, as it does during a probe and a slow return. */

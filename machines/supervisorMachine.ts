@@ -1,23 +1,15 @@
-import { and, assign, not, setup, stateIn } from 'xstate';
+import { and, not, setup, stateIn } from 'xstate';
 import type { SupervisorEvent } from './events.ts';
 
 /** A timer that runs this much later than it was set to means that this process stood still, not that others died. */
 export const stallMs = 1_000;
 
-/** What the supervisor remembers. */
-export interface SupervisorMemory {
-  /** Whether something has changed since the pass that is under way began. */
-  isDue: boolean;
-}
-
 /**
  * The coordinator as a whole, in three regions: what it accepts, when it hands out jobs, and when it looks at heartbeats
- * and deadlines. Its events come at most once a turn of the event loop, however many jobs that turn has: an event takes
- * some 6 µs.
+ * and deadlines. Its events come at most once a pass, however many jobs that has: an event takes some 6 µs.
  */
 export const supervisorMachine = setup({
   types: {
-    context: {} as SupervisorMemory,
     events: {} as SupervisorEvent,
     tags: {} as 'dispatching' | 'assigning',
   },
@@ -28,13 +20,11 @@ export const supervisorMachine = setup({
     mayBegin: and([stateIn({ admission: 'recovering' }), not('wasPaused')]),
     isPaused: stateIn({ admission: 'paused' }),
     isAccepting: stateIn({ admission: 'accepting' }),
-    isDue: ({ context }) => context.isDue,
-    mayPassAgain: and(['isDue', 'isAccepting']),
+    hasMore: ({ event }) => event.type === 'pass.ended' && event.hasMore,
+    mayPassAgain: and(['hasMore', 'isAccepting']),
     hasStalled: ({ event }) => event.type === 'deadline.reached' && event.lateMs > stallMs,
   },
   actions: {
-    expectPass: assign({ isDue: true }),
-    forgetDue: assign({ isDue: false }),
     /** The coordinator provides these. */
     startPass: () => {},
     startPause: () => {},
@@ -46,7 +36,6 @@ export const supervisorMachine = setup({
   description:
     'The fleet as a whole: whether jobs are accepted, when they are handed out, and when heartbeats and deadlines are looked at.',
   type: 'parallel',
-  context: { isDue: false },
   states: {
     admission: {
       description: 'Whether jobs are accepted and whether they are handed out.',
@@ -103,11 +92,8 @@ export const supervisorMachine = setup({
         passing: {
           description:
             'A pass looks at every lane that has ready jobs and hands out what free slots can take.',
-          entry: ['forgetDue', 'startPass'],
+          entry: 'startPass',
           on: {
-            'work.arrived': { actions: 'expectPass' },
-            'slot.freed': { actions: 'expectPass' },
-            'supervisor.resume': { guard: 'isPaused', actions: 'expectPass' },
             'pass.ended': [{ guard: 'mayPassAgain', target: 'passing', reenter: true }, { target: 'idle' }],
             'pass.failed': 'backingOff',
             'supervisor.stop': 'stopped',

@@ -66,9 +66,10 @@ export class Coordinator {
    * @throws StoreLocked, StoreCorrupt, StoreFormatTooNew.
    */
   async start(): Promise<void> {
-    const { supervisor, dispatcher, deadlines } = this.#parts;
+    const { supervisor, dispatcher, deadlines, pending } = this.#parts;
     supervisor.start({
       pass: () => dispatcher.pass(),
+      hasWork: () => pending.total > 0,
       sweep: () => deadlines.sweep(),
       giveGrace: (lateMs) => this.#afterStall(lateMs),
     });

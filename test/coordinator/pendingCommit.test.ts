@@ -106,7 +106,7 @@ test('a coordinator that is closed while a commit is pending says that its outco
   log.outcome = 'pending';
   const unknown = t.throwsAsync(coordinator.dispatch(request()), {
     name: 'OutcomeUnknown',
-    message: /It is not known whether .*Look before you send them again/,
+    message: /It is not known whether .*Check before you send them again/,
   });
   await held(log);
   await coordinator.close();

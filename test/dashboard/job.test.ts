@@ -94,7 +94,7 @@ pageTests({ slots: 3 }, (stage) => {
     await worker.crash();
     const why = page.getByRole('region', { name: 'Why it is stuck' });
     await why.getByText('Its worker crashed or lost the connection').waitFor();
-    await why.getByText('If the worker returns in time, it goes on.').waitFor();
+    await why.getByText('If the worker returns in time, the job continues.').waitFor();
     await status.getByText('Stuck').waitFor();
     await page.locator('.state.is-current', { hasText: 'stuck' }).waitFor();
     await page.getByRole('button', { name: 'Retry', exact: true }).click();

@@ -127,7 +127,7 @@ pageTests({ slots: 2, inspect: 'page', prepare }, (stage) => {
     await page.locator('.inspect-actor', { hasText: id.slice(-4) }).click();
     await page.waitForURL(({ searchParams }) => searchParams.get('actor') === `job ${id}`);
     const events = page.locator('.inspect-event summary strong');
-    t.deepEqual(await events.allTextContents(), ['job.attemptFailed', 'job.assigned']);
+    t.deepEqual(await events.allTextContents(), ['job.attemptFailed', 'job.assigned', 'xstate.init']);
     await events.first().click();
     const shown = await page.locator('.inspect-event[open] pre').allTextContents();
     t.like(JSON.parse(shown[0] ?? ''), { type: 'job.attemptFailed', error: { class: 'invalid_request' } });

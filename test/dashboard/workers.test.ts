@@ -96,7 +96,7 @@ pageTests({ slots: 2, prepare }, (stage) => {
       const { page, misdeeds } = await stage().open(t);
       await page.goto(`/workers/${gone.id}`);
       await page.getByRole('button', { name: 'Forget' }).click();
-      await page.getByRole('dialog').getByText('Its jobs and what they cost stay').waitFor();
+      await page.getByRole('dialog').getByText('Its jobs and their cost remain').waitFor();
       await page.getByRole('button', { name: 'Forget the worker' }).click();
       await page.waitForURL(/\/workers$/);
       await t.throwsAsync(site.client.worker(gone.id), { message: /no worker/ });

@@ -36,6 +36,6 @@ test('a worker behind a proxy that drops the upgrade logs that it is the proxy',
   t.teardown(() => proxy.close());
   const { port } = proxy.address() as AddressInfo;
   const worker = startSvc(t, ['worker', '--provider', 'echo', '--coordinator', `http://127.0.0.1:${port}`]);
-  await worker.says(/the proxy at .* does not pass the upgrade .*status 426/);
+  await worker.says(/the proxy at .* does not pass on the upgrade .*status 426/);
   t.pass();
 });

@@ -200,7 +200,8 @@ export const supervisor = {
   stop: { type: 'supervisor.stop' },
   work: { type: 'work.arrived' },
   slot: { type: 'slot.freed' },
-  passEnded: { type: 'pass.ended' },
+  passEnded: { type: 'pass.ended', hasMore: false },
+  passEndedWithMore: { type: 'pass.ended', hasMore: true },
   passFailed: { type: 'pass.failed' },
   retryDue: { type: 'retry.due' },
   deadline: { type: 'deadline.reached', lateMs: 3 },
@@ -272,7 +273,7 @@ export function supervisorsInEveryState(): Record<string, SupervisorSnapshot> {
     supervisorAfter(open, recovered, passFailed),
     supervisorAfter(open, recovered, passFailed, pause),
     supervisorAfter(...accepting, deadline),
-    supervisorAfter(...accepting, work, deadline),
+    supervisorAfter(...accepting, work),
     supervisorAfter(stop),
   ];
   return Object.fromEntries(all.map((snapshot) => [pathOf(snapshot), snapshot]));

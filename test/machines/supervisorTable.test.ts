@@ -9,7 +9,7 @@ const { passing, ...supervisors } = supervisorsByName();
 
 /** Situations of the supervisor, by what is special in them. */
 function supervisorsByName() {
-  const { open, recovered, pause, drain, stop, work, passEnded, passFailed, deadline } = supervisor;
+  const { open, recovered, pause, drain, stop, passEnded, passFailed, deadline } = supervisor;
   const idle = [open, recovered, passEnded] as const;
   return {
     starting: supervisorAfter(),
@@ -20,8 +20,7 @@ function supervisorsByName() {
     stopped: supervisorAfter(stop),
     passing: {
       passing: supervisorAfter(open, recovered),
-      'with more': supervisorAfter(open, recovered, work),
-      'more, paused': supervisorAfter(open, recovered, work, pause),
+      'passing, paused': supervisorAfter(open, recovered, pause),
       backingOff: supervisorAfter(open, recovered, passFailed),
       'backingOff, paused': supervisorAfter(open, recovered, passFailed, pause),
       sweeping: supervisorAfter(...idle, deadline),
@@ -40,6 +39,7 @@ const supervisorRows = {
   'work.arrived': () => supervisor.work,
   'slot.freed': () => supervisor.slot,
   'pass.ended': () => supervisor.passEnded,
+  'pass.ended with more': () => supervisor.passEndedWithMore,
   'pass.failed': () => supervisor.passFailed,
   'retry.due': () => supervisor.retryDue,
   'deadline.reached': () => supervisor.deadline,
@@ -72,6 +72,7 @@ supervisor.stop             | stopped    | stopped    | stopped   | stopped   | 
 work.arrived                | -          | -          | -         | -         | -        | -
 slot.freed                  | -          | -          | -         | -         | -        | -
 pass.ended                  | -          | -          | -         | -         | -        | -
+pass.ended with more        | -          | -          | -         | -         | -        | -
 pass.failed                 | -          | -          | -         | -         | -        | -
 retry.due                   | -          | -          | -         | -         | -        | -
 deadline.reached            | -          | -          | -         | -         | -        | -
@@ -88,23 +89,24 @@ checkTable<unknown, SupervisorEvent>(
   { ...supervisors, ...passing },
   supervisorRows,
   `
-event                       | starting | recovering | accepting | paused  | draining | stopped | passing    | with more  | more, paused | backingOff | backingOff, paused | sweeping
-supervisor.open             | -        | -          | -         | -       | -        | -       | -          | -          | -            | -          | -                  | -
-supervisor.recovered        | -        | passing    | -         | -       | -        | -       | -          | -          | -            | -          | -                  | -
-supervisor.recovered paused | -        | -          | -         | -       | -        | -       | -          | -          | -            | -          | -                  | -
-supervisor.pause            | -        | -          | -         | -       | -        | -       | -          | -          | -            | -          | -                  | -
-supervisor.resume           | -        | -          | -         | passing | -        | -       | -          | -          | passing      | -          | -                  | -
-supervisor.drain            | -        | -          | -         | -       | -        | -       | -          | -          | -            | -          | -                  | -
-supervisor.stop             | stopped  | stopped    | stopped   | stopped | stopped  | -       | stopped    | stopped    | stopped      | stopped    | stopped            | stopped
-work.arrived                | -        | -          | passing   | -       | -        | -       | passing    | passing    | passing      | -          | -                  | passing
-slot.freed                  | -        | -          | passing   | -       | -        | -       | passing    | passing    | passing      | -          | -                  | passing
-pass.ended                  | -        | -          | -         | -       | -        | -       | idle       | passing    | idle         | -          | -                  | -
-pass.failed                 | -        | -          | -         | -       | -        | -       | backingOff | backingOff | backingOff   | -          | -                  | -
-retry.due                   | -        | -          | -         | -       | -        | -       | -          | -          | -            | passing    | idle               | -
-deadline.reached            | -        | -          | -         | -       | -        | -       | -          | -          | -            | -          | -                  | -
-deadline.reached late       | -        | -          | -         | -       | -        | -       | -          | -          | -            | -          | -                  | -
-sweep.ended                 | -        | -          | -         | -       | -        | -       | -          | -          | -            | -          | -                  | -
-stall.noticed               | -        | -          | -         | -       | -        | -       | -          | -          | -            | -          | -                  | -
+event                       | starting | recovering | accepting | paused  | draining | stopped | passing    | passing, paused | backingOff | backingOff, paused | sweeping
+supervisor.open             | -        | -          | -         | -       | -        | -       | -          | -               | -          | -                  | -
+supervisor.recovered        | -        | passing    | -         | -       | -        | -       | -          | -               | -          | -                  | -
+supervisor.recovered paused | -        | -          | -         | -       | -        | -       | -          | -               | -          | -                  | -
+supervisor.pause            | -        | -          | -         | -       | -        | -       | -          | -               | -          | -                  | -
+supervisor.resume           | -        | -          | -         | passing | -        | -       | -          | -               | -          | -                  | -
+supervisor.drain            | -        | -          | -         | -       | -        | -       | -          | -               | -          | -                  | -
+supervisor.stop             | stopped  | stopped    | stopped   | stopped | stopped  | -       | stopped    | stopped         | stopped    | stopped            | stopped
+work.arrived                | -        | -          | passing   | -       | -        | -       | -          | -               | -          | -                  | passing
+slot.freed                  | -        | -          | passing   | -       | -        | -       | -          | -               | -          | -                  | passing
+pass.ended                  | -        | -          | -         | -       | -        | -       | idle       | idle            | -          | -                  | -
+pass.ended with more        | -        | -          | -         | -       | -        | -       | passing    | idle            | -          | -                  | -
+pass.failed                 | -        | -          | -         | -       | -        | -       | backingOff | backingOff      | -          | -                  | -
+retry.due                   | -        | -          | -         | -       | -        | -       | -          | -               | passing    | idle               | -
+deadline.reached            | -        | -          | -         | -       | -        | -       | -          | -               | -          | -                  | -
+deadline.reached late       | -        | -          | -         | -       | -        | -       | -          | -               | -          | -                  | -
+sweep.ended                 | -        | -          | -         | -       | -        | -       | -          | -               | -          | -                  | -
+stall.noticed               | -        | -          | -         | -       | -        | -       | -          | -               | -          | -                  | -
 `,
   'assigning',
 );
@@ -126,6 +128,7 @@ supervisor.stop             | stopped  | stopped  | -
 work.arrived                | -        | -        | -
 slot.freed                  | -        | -        | -
 pass.ended                  | -        | -        | -
+pass.ended with more        | -        | -        | -
 pass.failed                 | -        | -        | -
 retry.due                   | -        | -        | -
 deadline.reached            | sweeping | -        | -
@@ -150,18 +153,12 @@ test('the supervisor starts a pass, a pause or a sweep as it comes into the stat
   t.deepEqual(ordersOf(accepting, supervisor.work), ['startPass']);
   t.deepEqual(ordersOf(accepting, supervisor.slot), ['startPass']);
   t.deepEqual(ordersOf(passing.passing, supervisor.work), []);
-  t.deepEqual(ordersOf(passing['with more'], supervisor.passEnded), ['startPass']);
+  t.deepEqual(ordersOf(passing.passing, supervisor.passEnded), []);
+  t.deepEqual(ordersOf(passing.passing, supervisor.passEndedWithMore), ['startPass']);
+  t.deepEqual(ordersOf(passing['passing, paused'], supervisor.passEndedWithMore), []);
   t.deepEqual(ordersOf(passing.passing, supervisor.passFailed), ['startPause']);
   t.deepEqual(ordersOf(passing.backingOff, supervisor.retryDue), ['startPass']);
   t.deepEqual(ordersOf(accepting, supervisor.deadline), ['startSweep']);
   t.deepEqual(ordersOf(accepting, supervisor.lateDeadline), ['giveGrace', 'startSweep']);
   t.deepEqual(ordersOf(accepting, supervisor.stall), ['giveGrace']);
-});
-
-test('one pass is enough for what came before it began', (t) => {
-  const [again] = transition(supervisorMachine, passing['with more'], supervisor.passEnded);
-  t.deepEqual(again.context, { isDue: false });
-  t.is(transition(supervisorMachine, again, supervisor.passEnded)[0].value.assigning, 'idle');
-  const [resumed] = transition(supervisorMachine, passing['more, paused'], supervisor.resume);
-  t.is(transition(supervisorMachine, resumed, supervisor.passEnded)[0].value.assigning, 'passing');
 });

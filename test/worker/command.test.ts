@@ -109,7 +109,7 @@ test('a worker of ollama tells its models, warns of a configured one that is not
 test('addresses in the environment that are none end with 2, and are not repeated', async (t) => {
   const wrong: [Record<string, string>, RegExp][] = [
     [{ SVC_CONFIG_URL: 'ftp://a-secret' }, /SVC_CONFIG_URL: must be an address such as https:/],
-    [{ SVC_CONFIG_URL: 'https://me:a-secret@host' }, /SVC_CONFIG_URL: must hold no user name/],
+    [{ SVC_CONFIG_URL: 'https://me:a-secret@host' }, /SVC_CONFIG_URL: must not contain a user name/],
     [{ SVC_LOCAL_MODEL_HOST: 'a-secret:11434' }, /SVC_LOCAL_MODEL_HOST: must be an address such as http:/],
   ];
   for (const [env, message] of wrong) {

@@ -63,7 +63,7 @@ test('a key that is changed in its file is used without a restart, and a bad fil
   rmSync(join(cwd, 'house.key'));
   await clock.timerWithin(5_000);
   clock.advance(5_000);
-  await noticed(/house\.key, cannot be read.*the last key stays in use/);
+  await noticed(/house\.key, cannot be read.*the last key remains in use/);
   t.is(await keyOf('c'), 'Bearer the-second-key');
   t.false(notices.join().includes('the-second-key'));
 });

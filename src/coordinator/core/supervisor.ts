@@ -14,6 +14,8 @@ const retryMs = 500;
 export interface Orders {
   /** Hand out what can be handed out now. Rejects when the store refuses it; nothing of it has happened then. */
   pass(): Promise<void>;
+  /** Whether any job waits, so that a free slot is of use. Cheap. */
+  hasWork(): boolean;
   /** Run every deadline that is due. */
   sweep(): void;
   /** The process stood still for `lateMs`: what is late is so because of that. */
@@ -80,6 +82,8 @@ export class Supervisor {
 
   resume(): void {
     this.#send({ type: 'supervisor.resume' });
+    // A pass that the pause met has left jobs alone.
+    this.workArrived();
   }
 
   drain(): void {
@@ -97,7 +101,8 @@ export class Supervisor {
 
   /** A worker may take one more job. As cheap. */
   slotFreed(): void {
-    this.#announce('slot.freed');
+    // A job that comes later announces itself.
+    if (this.#orders?.hasWork() !== false) this.#announce('slot.freed');
     for (const listener of this.#slotListeners) listener();
   }
 
@@ -149,14 +154,15 @@ export class Supervisor {
   #announce(type: 'work.arrived' | 'slot.freed'): void {
     if (this.#isAnnounced) return;
     this.#isAnnounced = true;
-    queueMicrotask(() => this.#send({ type }));
+    // While a pass is under way, its end tells that there is more.
+    if (this.#actor.getSnapshot().value.assigning !== 'passing') queueMicrotask(() => this.#send({ type }));
   }
 
   #startPass(): void {
     this.#isAnnounced = false;
     if (this.#orders === null) return;
     this.#pass = this.#orders.pass().then(
-      () => this.#send({ type: 'pass.ended' }),
+      () => this.#send({ type: 'pass.ended', hasMore: this.#isAnnounced }),
       (error: unknown) => {
         this.#logger.error({ err: error }, 'no job could be assigned; trying again');
         this.#send({ type: 'pass.failed' });

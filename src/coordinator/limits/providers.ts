@@ -1,4 +1,5 @@
 import { type ActorOptions, createActor, type SnapshotFrom } from 'xstate';
+import type { AttemptEnd } from '../../../machines/attemptWindow.ts';
 import type { ProviderEvent } from '../../../machines/events.ts';
 import {
   allowanceOf,
@@ -7,6 +8,7 @@ import {
   hasOpened,
   heedsOutput,
   holdOf,
+  isUntroubled,
   letsMore,
   mayOpen,
   type ProviderLife,
@@ -53,8 +55,15 @@ interface Entry {
   due: Deadline | null;
   /** Exponential moving average. */
   latencyMs: number | null;
+  /** Ends of attempts that succeeded and that the actor does not know of yet, the oldest first. */
+  successes: AttemptEnd[];
 }
 
+/**
+ * Successes that are one event: an event takes 4 µs, and while a provider is untroubled only its window needs to know of them,
+ * which is read when an attempt fails or somebody looks.
+ */
+const successesMax = 32;
 /** Weight of the newest attempt in the mean: the last twenty or so count. */
 const latencyWeight = 0.1;
 
@@ -134,6 +143,8 @@ export class Providers {
 
   view(name: string): ProviderView {
     const settings = this.settings(name);
+    const entry = this.#entries.get(name);
+    if (entry !== undefined) this.#sendSuccesses(name, entry);
     return providerView({
       name,
       isConfigured: settings !== undefined,
@@ -155,7 +166,7 @@ export class Providers {
   async reset(name: string, others: readonly Change[]): Promise<ProviderView> {
     await this.#holds.clear(name, others);
     this.#send(name, { type: 'provider.reset', at: this.#clock.now() });
-    // Its state may be the same, and what held its jobs back is gone.
+    // Also when its state is the same: what held its jobs back is gone.
     this.#onAvailable();
     return this.view(name);
   }
@@ -227,13 +238,25 @@ export class Providers {
 
   /** An attempt ended with a failure that is the job's own: the provider answered. */
   answered({ provider, workerId }: ProviderAttempt): void {
-    this.#send(provider, {
+    const entry = this.#entry(provider);
+    entry.successes.push({ at: this.#clock.monotonic(), failed: false, workerId });
+    const isUrgent = !isUntroubled(entry.actor.getSnapshot().context);
+    if (isUrgent || entry.successes.length === successesMax) this.#sendSuccesses(provider, entry);
+  }
+
+  /** Send the actor the successes that it does not know of yet. */
+  #sendSuccesses(name: string, entry: Entry): void {
+    const earlier = entry.successes.splice(0);
+    const last = earlier.pop();
+    if (last === undefined) return;
+    this.#send(name, {
       type: 'provider.succeeded',
       at: this.#clock.now(),
-      monotonic: this.#clock.monotonic(),
-      workerId,
-      underWay: this.#workers.underWay(provider),
-      rules: this.#rules(provider),
+      monotonic: last.at,
+      workerId: last.workerId,
+      earlier,
+      underWay: this.#workers.underWay(name),
+      rules: this.#rules(name),
     });
   }
 
@@ -299,8 +322,10 @@ export class Providers {
       rules: this.#rules(name),
       ableWorkers: [],
     } as const;
+    const entry = this.#entry(name);
+    this.#sendSuccesses(name, entry);
     // Which workers are well is asked only when it matters: there may be thousands.
-    const matters = mayOpen(this.#entry(name).actor.getSnapshot().context, failed);
+    const matters = mayOpen(entry.actor.getSnapshot().context, failed);
     this.#send(name, matters ? { ...failed, ableWorkers: this.#workers.ableFor(name, model) } : failed);
   }
 
@@ -315,18 +340,15 @@ export class Providers {
 
   #send(name: string, event: ProviderEvent): void {
     const entry = this.#entry(name);
+    this.#sendSuccesses(name, entry);
     const before = entry.actor.getSnapshot();
     entry.actor.send(event);
     const now = entry.actor.getSnapshot();
     if (now === before) return;
-    this.#bus.handled('provider', name, {
-      before: before.value,
-      after: now.value,
-      event: event.type,
-      at: event.at,
-    });
+    const { type, at } = event;
+    this.#bus.handled('provider', name, { before: before.value, after: now.value, event: type, at });
     const isMoved = now.value !== before.value;
-    if (isMoved || now.context.until !== before.context.until) this.#follow(name, entry, now, event.at);
+    if (isMoved || now.context.until !== before.context.until) this.#follow(name, entry, now, at);
     if (isMoved) {
       const { until } = now.context;
       this.#logger.info({ provider: name, from: before.value, to: now.value, until }, 'provider changed');
@@ -371,7 +393,7 @@ export class Providers {
       error: (error) => this.#logger.error({ err: error, provider: name }, 'provider actor failed'),
     });
     actor.start();
-    const entry: Entry = { actor, due: null, latencyMs: null };
+    const entry: Entry = { actor, due: null, latencyMs: null, successes: [] };
     this.#entries.set(name, entry);
     return entry;
   }

@@ -56,9 +56,6 @@ export const supervisorChart: Chart = {
     {"from":null,"to":"watching.waiting","points":[[1218.5,216],[1218.5,236]],"label":null,"lines":[],"transitions":[]},
   ],
   internal: [
-    {"state":"assigning.passing","event":"work.arrived","guard":null,"description":null},
-    {"state":"assigning.passing","event":"slot.freed","guard":null,"description":null},
-    {"state":"assigning.passing","event":"supervisor.resume","guard":"isPaused","description":null},
     {"state":"watching.waiting","event":"stall.noticed","guard":null,"description":null},
   ],
 };

@@ -62,13 +62,14 @@ export interface Service {
   stop(graceSeconds?: number): Promise<void>;
 }
 
-/** The start of the service is refused for a reason that its operator can mend. */
+/** The start of the service is refused for a reason that its operator can fix. */
 export class StartRefused extends Error {}
 
 /**
  * The whole coordinator in this process: store, actors, HTTP and sockets on one port.
  * @throws StoreLocked, StoreCorrupt, StoreFormatTooNew; StartRefused, also when it cannot listen.
  */
+// Over 60 lines: the steps of a start in their order, with one way back from each.
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { logger, keepAliveMs = defaultKeepAliveMs } = options;
   const live = options.config instanceof LiveConfig ? options.config : LiveConfig.of(options.config);

@@ -205,7 +205,7 @@ pageTests({}, (stage) => {
     [
       'does not pass on the upgrade',
       { dropsUpgrade: true },
-      /a proxy in between does not pass on the upgrade of \/ws on/,
+      /a proxy in between does not pass on the upgrade of \/ws \(/,
     ],
     [
       'writes another Host',

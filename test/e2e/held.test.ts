@@ -60,7 +60,8 @@ const held: [what: string, status: string, reason: string, config: object, echoF
 for (const [what, status, reason, config, echoFail] of held) {
   test(`${what} of a provider stays over a kill, until it is reset`, async (t) => {
     const first = await startCoordinator(t, {
-      config: { jobs: { max_attempts: 1 }, providers: { echo: config } },
+      // A worker that comes back later than 2.5 heartbeats counts as a new one, and has the provider probed.
+      config: { jobs: { max_attempts: 1, heartbeat_interval_seconds: 10 }, providers: { echo: config } },
     });
     startWorker(t, first);
     await first.client.dispatch({ prompt: 'p', provider: 'echo', params: { echo_fail: echoFail } });

@@ -51,7 +51,7 @@ export type JobEvent =
       fault: Fault | null;
       /** The other workers that fit the job at this provider. */
       others: Others;
-      /** What the provider ran; null when nobody has said it. */
+      /** What the provider ran; null when it was not reported. */
       model?: string | null;
       /** What the provider asked for, for the provider's own limit; the job's machine does not read it. */
       retryAfterMs?: number | null;

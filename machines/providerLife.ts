@@ -58,7 +58,7 @@ const jitterShare = 0.1;
 const doublingsMax = 10;
 /** How a limit is waited for where no `rate_limit` says so, seconds. */
 const defaultWait = { retryAfterSeconds: 30, retryAfterMaxSeconds: 300 };
-/** What ended so long before a start is not restored: nobody may ever ask that provider again. */
+/** A hold that ended this long before a start is not restored: the provider may never be used again. */
 const forgottenAfterMs = 600_000;
 
 /** What is remembered of a provider that is new. */

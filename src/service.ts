@@ -36,10 +36,10 @@ export interface ServiceOptions {
   logger: Logger;
   /**
    * Has every event of every actor seen, for maintainers: on the Machines page and in `GET /api/inspect`, or in the
-   * Stately inspector too. Off unless told.
+   * Stately inspector too. Off by default.
    */
   inspect?: 'page' | 'stately' | undefined;
-  /** How long a connection may be quiet between two requests, ms; 65 s unless told. */
+  /** How long a connection may be quiet between two requests, ms; 65 s by default. */
   keepAliveMs?: number | undefined;
   /** Runs an echo worker in this process. */
   echoWorker?: { concurrency: number } | undefined;
@@ -254,7 +254,7 @@ async function findAdminKey(
 
 /**
  * Start the echo worker that is part of this process, when it is asked for and there is a key for it. Its name may belong
- * to the key of an earlier start (the one that the first start made, or another SVC_API_KEY): whoever starts the service with it has decided whose it is.
+ * to the key of an earlier start (the one that the first start made, or another SVC_API_KEY): the person who starts the service with it decides whose it is.
  */
 async function startOwnWorker(
   { echoWorker }: ServiceOptions,
@@ -326,7 +326,7 @@ function cannotListen({ code, message }: NodeJS.ErrnoException, { host, port }: 
     case 'EACCES':
       return `This user may not listen on port ${port}. Choose one above 1023 with --port or SVC_PORT.`;
     case 'EADDRNOTAVAIL':
-      return `This machine has no address ${host}. Mend host, --host or SVC_HOST.`;
+      return `This machine has no address ${host}. Fix host, --host or SVC_HOST.`;
     default:
       return `It cannot listen on ${host}, port ${port}: ${message}`;
   }

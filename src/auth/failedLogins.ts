@@ -33,8 +33,8 @@ export class FailedLogins {
 
   /**
    * @param options.perMinute asked at every refusal; 0: nothing is counted.
-   * @param options.onRefused told of each.
-   * @param options.windowSeconds 60 unless told.
+   * @param options.onRefused called for each.
+   * @param options.windowSeconds 60 by default.
    */
   constructor(options: {
     perMinute: () => number;

@@ -120,7 +120,7 @@ export class Coordinator {
   }
 
   /**
-   * Send everybody away: workers are told to connect again later (what still runs stays running in the store, and they
+   * Close all connections: workers are asked to connect again later (what still runs stays running in the store, and they
    * deliver then), and requests that wait for a job are answered with the job as it is.
    */
   dismiss(): void {

@@ -16,7 +16,7 @@ function isRead({ method }: ParameterizedContext): boolean {
 }
 
 /**
- * Refuse what reads, before its answer is made, when the answers to its key that nobody reads fill its share already.
+ * Refuse a read, before its answer is made, when unread answers of its key already fill its share.
  * @throws CoordinatorError share_exceeded.
  */
 export function assertRoom(ctx: ParameterizedContext, answers: AnswerMemory): void {

@@ -20,12 +20,12 @@ const lookMs = 1_000;
 const spanMs = 10_000;
 /** At its pace of the moment, a stalled upload would have needed this long for what it has sent so far. */
 const stalledSeconds = 60;
-/** When whoever found no room should come again. */
+/** When a client that found no room should try again. */
 const retryAfterSeconds = 1;
 
-/** A body from its first byte until nobody needs it any more. */
+/** A body from its first byte until it is no longer needed. */
 export class Upload {
-  /** Bytes that have come over the wire: counted by whoever reads them. */
+  /** Bytes that have come over the wire: counted by the reader. */
   moved = 0;
   readonly #uploads: Uploads;
   /** For `Uploads` alone, all of it. */
@@ -76,7 +76,7 @@ export class Upload {
  * not what was announced, and where there is no more room an upload that stalls loses its place to one that moves.
  */
 export class Uploads {
-  /** Of the work with bodies, whoever sent them. */
+  /** Of the work with all bodies. */
   readonly turns = new Turns();
   readonly #http: () => Config['http'];
   readonly #clock: Clock;
@@ -112,7 +112,7 @@ export class Uploads {
     return this.#budget.held;
   }
 
-  /** @param cut told when the upload has lost its place: it is released, and nothing of it may be kept. */
+  /** @param cut called when the upload has lost its place: it is released, and nothing of it may be kept. */
   begin(holder: Holder, cut: (error: CoordinatorError) => void): Upload {
     const upload = new Upload(this, holder, cut, this.#clock.monotonic());
     this.#arriving.add(upload);

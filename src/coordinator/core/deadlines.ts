@@ -21,7 +21,7 @@ export interface Deadline extends HeapNode {
 
 /**
  * Every deadline of the coordinator in one index, with one timer for the earliest: they are absolute, on the monotonic
- * clock, and survive nothing; whoever restores state sets them again. `setTimeout` per job would cost a timer each, and
+ * clock, and do not survive a restart; what restores state sets them again. `setTimeout` per job would cost a timer each, and
  * the `after` transitions of a machine are lost when its snapshot is restored.
  */
 export class Deadlines {

@@ -33,7 +33,7 @@ export type ProviderEventType =
   | 'provider.probing'
   | 'provider.recovered';
 
-/** A machine has gone from one state to another. A job's is told when it is committed. */
+/** A machine has gone from one state to another. That of a job is published when it is committed. */
 export interface Transition {
   machine: MachineName;
   /** Of the job or worker; the provider's name; `supervisor`. */
@@ -97,7 +97,7 @@ export function pathOf(value: StateValue): string {
 
 type Listener = (event: LiveEvent) => void;
 
-/** Tells whoever listens what has been committed. A listener that throws is a bug and must not stop the others. */
+/** Notifies listeners of what has been committed. A listener that throws is a bug and must not stop the others. */
 export class EventBus {
   readonly #listeners = new Set<Listener>();
   /** Callers that wait for the end of one job. */
@@ -114,7 +114,7 @@ export class EventBus {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Have transitions told from now on. The returned function ends that. */
+  /** Publish transitions from now on. The returned function ends that. */
   watchMachines(): () => void {
     this.#machineWatchers += 1;
     let isWatching = true;
@@ -124,7 +124,7 @@ export class EventBus {
     };
   }
 
-  /** An actor has handled an event. Told when somebody watches and the state has changed; else it costs one look. */
+  /** An actor has handled an event. Published while somebody watches and the state has changed; otherwise it costs one check. */
   handled(
     machine: MachineName,
     actorId: string,

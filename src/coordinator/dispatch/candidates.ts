@@ -13,7 +13,7 @@ const turnsMax = 10_000;
 /** Targets whose fitting workers are remembered. */
 const fittingMax = 1_000;
 
-/** Dollars a million input and output tokens together; null when nobody knows. */
+/** Dollars a million input and output tokens together; null when unknown. */
 export type PriceOf = (provider: string, model: string | null) => number | null;
 
 /** A candidate as it stands now, with the workers that could take the job. */
@@ -155,7 +155,7 @@ export class Candidates {
     }
     const until = this.#providers.until(provider);
     const status = this.#providers.status(provider);
-    // A limit without rate_limit settings stops nobody who has no choice; a chain has one.
+    // A limit without rate_limit settings does not stop a job without alternatives; a chain has some.
     if (this.#providers.allowance(provider) <= 0 || (isChain && status === 'limited')) {
       const why = status === 'open' ? 'its circuit breaker is open' : 'it answered 429 and is limited';
       return { state: 'skipped', why: status === 'probing' ? 'it is being probed' : why, until };
@@ -199,7 +199,7 @@ export function triedAt({ attempts }: JobLife, provider: string): ReadonlySet<st
 
 const none: ReadonlySet<string> = new Set();
 
-/** Epoch ms when the first of them is tried again; null when that is under way or nobody knows. */
+/** Epoch ms when the first of them is tried again; null when that is under way or unknown. */
 export function firstTrial(
   members: readonly FleetMember[],
   provider: string,

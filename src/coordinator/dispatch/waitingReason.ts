@@ -40,7 +40,7 @@ export class WaitingReasons {
     this.#supervisor = options.supervisor;
   }
 
-  /** The first thing in its way; what an operator can do about comes before what only time mends. */
+  /** The first obstacle; what an operator can fix comes before what only time resolves. */
   explain(job: JobRecord): Reason {
     const { life } = job;
     if (life.delayedUntil !== null) {
@@ -172,7 +172,7 @@ function reason(word: Waiting['reason'], detail: string, until: number | null = 
 
 function noWorker({ provider, worker, workerTag }: Target): string {
   const pin = worker !== null ? ` named ${worker}` : workerTag !== null ? ` with the tag ${workerTag}` : '';
-  // Somebody may paste it into a shell, and clients name providers as they like.
+  // It may be pasted into a shell, and clients choose the names of providers.
   const advice = /^[\w.-]+$/.test(provider) ? `; start one with: svc worker --provider ${provider}` : '';
   return `No connected worker${pin} serves the provider ${provider}${advice}`;
 }

@@ -7,7 +7,7 @@ import type { Deadlines } from '../core/index.ts';
 import type { JobHost } from '../jobs/index.ts';
 
 const dayMs = 86_400_000;
-/** How often it looks for jobs that are to leave: those of one second never stand in anybody's way for long. */
+/** How often it looks for jobs to archive: a second's worth of them never takes long. */
 const sweepEveryMs = 1_000;
 /** After a failure, which a full disk repeats. */
 const retryMs = 60_000;
@@ -18,13 +18,13 @@ const retryMs = 60_000;
 const sweepSizeMax = 1_000;
 /** Between two commits where there is more to move: others get the thread and the disk, ms at most. */
 const restMsMax = 20;
-/** How often the log tells how many have left. */
-const tellEveryMs = 60_000;
-/** So long the worker of an attempt that ended without its word may still tell what it cost. */
-const wordMs = dayMs;
+/** How often the number of archived jobs is logged. */
+const logEveryMs = 60_000;
+/** How long the worker of an attempt that ended without its report may still report what it cost. */
+const reportMs = dayMs;
 
-/** Ends of an attempt that the worker did not tell. */
-const untold: ReadonlySet<AttemptOutcome> = new Set(['cancelled', 'timed_out', 'reaped', 'lost']);
+/** Outcomes of attempts that ended without a report of their worker. */
+const unreported: ReadonlySet<AttemptOutcome> = new Set(['cancelled', 'timed_out', 'reaped', 'lost']);
 
 /**
  * Moves ended jobs to the archive, by `retention.*`: a little every second. Where there is more to move it rests after
@@ -40,10 +40,10 @@ export class Retention {
   readonly #isAccepting: () => boolean;
   readonly #logger: Logger;
   #isClosed = false;
-  /** Jobs that have left since the log was told. */
-  #untold = 0;
+  /** Jobs that were archived since the last line in the log. */
+  #unlogged = 0;
   /** Monotonic ms. */
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #loggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: {
     config: () => Config;
@@ -106,22 +106,22 @@ export class Retention {
 
   /** So many more have left. */
   #tell(count: number): void {
-    this.#untold += count;
+    this.#unlogged += count;
     const now = this.#clock.monotonic();
-    if (this.#untold === 0 || now - this.#toldAt < tellEveryMs) return;
-    this.#logger.info({ jobs: this.#untold }, 'moved ended jobs to the archive');
-    this.#untold = 0;
-    this.#toldAt = now;
+    if (this.#unlogged === 0 || now - this.#loggedAt < logEveryMs) return;
+    this.#logger.info({ jobs: this.#unlogged }, 'moved ended jobs to the archive');
+    this.#unlogged = 0;
+    this.#loggedAt = now;
   }
 }
 
 /**
- * Until when a worker may still say what an attempt of the job has cost, epoch ms; 0 when all of it is told. That is counted
+ * Until when a worker may still say what an attempt of the job has cost, epoch ms; 0 when all of it is known. That is counted
  * once, by what the job remembers of the attempt, so until then the job stays.
  */
 function staysUntil({ life }: JobRecord): number {
   const waiting = life.attempts.filter(
-    ({ outcome, usage }) => outcome !== null && untold.has(outcome) && usage === null,
+    ({ outcome, usage }) => outcome !== null && unreported.has(outcome) && usage === null,
   );
-  return Math.max(0, ...waiting.map(({ finishedAt }) => (finishedAt ?? life.updatedAt) + wordMs));
+  return Math.max(0, ...waiting.map(({ finishedAt }) => (finishedAt ?? life.updatedAt) + reportMs));
 }

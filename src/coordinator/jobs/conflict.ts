@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../domain/errors.ts';
 const pausesMs = [0, 10, 50, 200, 500];
 
 /**
- * Wait before a change is decided again that somebody else was faster with (`VersionConflict`, `KeyTaken`): another writer
+ * Wait before deciding a change again after another writer was faster (`VersionConflict`, `KeyTaken`): another writer
  * of the same store, or this one before its wall clock was set back. The first time there is no wait, as the other change is
  * usually there to be read already.
  * @param tries how many times it was tried. @throws StoreUnavailable after the sixth: the caller may try it later.

@@ -12,8 +12,8 @@ import { slowedDown } from '../../lib/upgrades.ts';
 import { KeyedExchange } from '../exchange.ts';
 
 /**
- * Lets nobody past without a key that is taken; `ctx.state.principal` says who it is. A refusal is counted for the
- * address it came from, and told as 429 when there were too many; a valid key is never counted. Whatever is still under
+ * Requires a valid key; `ctx.state.principal` says who it is. A refusal is counted for the
+ * address it came from, and answered with 429 when there were too many; a valid key is never counted. Whatever is still under
  * way when its key ends is ended with it.
  * @param parts.takesTicket the paths to which a browser can send no header: a ticket in the query stands in for the key.
  * @throws CoordinatorError authentication_failed, rate_limited; share_exceeded for one connection of the key too many; forbidden for a ticket from another page than ours.
@@ -47,7 +47,7 @@ export function authentication(parts: {
     const refusal = new CoordinatorError('authentication_failed', `Authentication failed: ${why}`);
     const waitSeconds = await failedLogins.count(clientAddress(ctx.req, config().http.trustedProxies));
     if (waitSeconds === 0) throw refusal;
-    // Whoever goes on has to connect anew for each try.
+    // Each further attempt needs a new connection.
     ctx.set('Connection', 'close');
     throw slowedDown(refusal, waitSeconds);
   };

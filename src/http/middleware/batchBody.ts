@@ -5,7 +5,7 @@ import type { Turns } from '../../lib/turns.ts';
 import type { Uploads } from '../uploads.ts';
 import { invalid, joined, readBody } from './readBody.ts';
 
-/** The body of a batch, unparsed: its jobs are parsed one after the other, so that a long one stops nobody. */
+/** The body of a batch, unparsed: its jobs are parsed one after the other, so that a long one does not block others. */
 export interface BatchBody {
   form: 'json' | 'ndjson';
   /** UTF-8. */
@@ -37,7 +37,7 @@ export function batchBody(uploads: Uploads, maxBytes: () => number): Middleware 
       const room = received.upload.whole();
       if (room !== null) await room;
       const bytes = await joined(received, turns);
-      // A file in another encoding would lose its letters one by one, and nobody would see it before the answers.
+      // A file in another encoding would lose letters, and that would only show in the answers.
       if (!(await isText(bytes, turns))) throw invalid('The body is not UTF-8');
       const body: BatchBody = { form, bytes };
       ctx.request.body = body;

@@ -5,7 +5,7 @@ import type { Uploads } from '../uploads.ts';
 import { assertJson, assertShape, jsonObject } from './jsonObject.ts';
 import { invalid, joined, readBody } from './readBody.ts';
 
-/** A body that is parsed in a turn of its own: 10 MiB take some 30 ms, and nobody may come with ten of them at once. */
+/** A body that is parsed in a turn of its own: 10 MiB take some 30 ms, and one client must not send ten of them at once. */
 const longBytes = 256 * 1024;
 
 /**

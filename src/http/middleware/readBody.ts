@@ -41,6 +41,7 @@ export interface Received {
  * @throws CoordinatorError payload_too_large, share_exceeded, rate_limited, request_timeout (it lost its place),
  * invalid_request (it broke off), unsupported_media_type (another Content-Encoding); and what `onPart` throws.
  */
+// Over 60 lines: the handlers share the state of one body.
 export function readBody(request: IncomingMessage, reading: Reading): Promise<Received> {
   const { maxBytes, maxName } = reading;
   const encoding = request.headers['content-encoding'] ?? 'identity';

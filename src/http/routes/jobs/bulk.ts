@@ -13,7 +13,7 @@ import { validate } from '../../validate.ts';
 import { bulkMax } from './limits.ts';
 import { filterOf, filterParameters, newestParameter } from './parameters.ts';
 
-/** Refusals that are told one by one. */
+/** Refusals that are listed one by one. */
 const refusedMax = 100;
 /** Changes under way at once: they share a few commits. */
 const atOnce = 100;
@@ -88,7 +88,7 @@ export function parseBulk(body: unknown): Choice {
 }
 
 /**
- * Change up to 1,000 jobs, the newest first. A job that refuses, as it has ended meanwhile, is told and keeps no other
+ * Change up to 1,000 jobs, the newest first. A job that refuses, because it has ended meanwhile, is listed and keeps no other
  * from its change. The audit log has it when any job has changed: how many, and by which filters, not by which texts.
  * @throws CoordinatorError store_unavailable; those that were changed until then stay changed.
  */

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import test from 'ava';
 import type { DispatchBody } from '../../src/domain/wire/job.ts';
 import { faultsOf, overflowOf, pageTests } from './support/browser.ts';
@@ -221,8 +221,7 @@ pageTests({ slots: 3, prepare }, (stage) => {
     await page.locator('tbody .job-row').first().waitFor();
     const saved = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Export' }).click();
-    const path = await (await saved).path();
-    const lines = (await readFile(path, 'utf8')).trimEnd().split('\n');
+    const lines = (await text(await (await saved).createReadStream())).trimEnd().split('\n');
     t.is(lines.length, 1_000);
     t.true(lines.every((line) => JSON.parse(line).tags.includes('mail')));
     t.deepEqual(misdeeds.found, []);

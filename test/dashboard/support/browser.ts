@@ -1,11 +1,24 @@
 import test from 'ava';
+import { registerSharedWorker } from 'ava/plugin';
+import { type Browser, chromium } from 'playwright-core';
 import { type Site, startSite } from './site.ts';
-import { hasChromium, launchChromium, Stage } from './stage.ts';
+import { hasChromium, Stage } from './stage.ts';
 
 export { faultsOf, overflowOf, showStates } from './stage.ts';
 
 const missing =
   'The pages were not tried: there is no Chromium here. Have it with apt-get install chromium, or name one in SVC_TEST_CHROMIUM.';
+
+/** A connection to the Chromium that all test files of a run share; contexts of one file are not seen by another. */
+async function sharedChromium(): Promise<Browser> {
+  const worker = registerSharedWorker<string>({
+    filename: new URL('chromiumServer.ts', import.meta.url),
+    supportedProtocols: ['ava-4'],
+  });
+  await worker.available;
+  for await (const { data } of worker.publish('where').replies()) return chromium.connect(String(data));
+  throw new Error('the shared Chromium has ended');
+}
 
 /**
  * Declare tests that look at pages. Without Chromium there is one in their place that says so, and fails where
@@ -28,7 +41,7 @@ export function pageTests(
   test.before(async () => {
     const { slots = 0, inspect } = options;
     const site = await startSite({ slots, inspect });
-    stage = new Stage(site, await launchChromium());
+    stage = new Stage(site, await sharedChromium());
     await options.prepare?.(site);
   });
   test.after.always(() => stage?.close());

@@ -1,22 +1,8 @@
-import { existsSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { executablePath, flags } from './chromium.ts';
 import { type Site, siteKey } from './site.ts';
-
-const paths = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-/** `SVC_TEST_CHROMIUM` names another one. */
-const executablePath = process.env.SVC_TEST_CHROMIUM ?? paths.find((path) => existsSync(path));
-
-const flags = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 /** Whether there is a browser to look at pages with. */
 export const hasChromium = executablePath !== undefined;

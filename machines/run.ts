@@ -9,8 +9,8 @@ import {
   type EventFrom,
   type InputFrom,
   type InspectionEvent,
-  type StateValue,
 } from 'xstate';
+import { pathOf, stateValueOf } from './statePath.ts';
 
 /*
  * All that we do to XState for speed. A job at rest is its state and its context in the store; it becomes an actor for the
@@ -91,7 +91,7 @@ export class Runner<Machine extends AnyStateMachine, State extends string, Effec
       scope.actionExecutor = collect;
       const after = decide(before, event, scope);
       if (after === before) return after;
-      this.#to = pathOf<State>(after.value);
+      this.#to = pathOf(after.value) as State;
       const context = remember(after.context, event, this.#to);
       return context === after.context ? after : { ...after, context };
     };
@@ -123,7 +123,7 @@ export class Runner<Machine extends AnyStateMachine, State extends string, Effec
     if (watch.inspect !== undefined) observed(actor).start();
     const { status, error, value, context } = actor.getSnapshot();
     if (status === 'error') throw error;
-    return { state: pathOf<State>(value), context };
+    return { state: pathOf(value) as State, context };
   }
 
   /** Bring an actor at rest to life. */
@@ -139,7 +139,7 @@ export class Runner<Machine extends AnyStateMachine, State extends string, Effec
 
   /** The state of a live actor. */
   stateOf(actor: LiveActor): State {
-    return pathOf<State>(actor.getSnapshot().value);
+    return pathOf(actor.getSnapshot().value) as State;
   }
 
   /**
@@ -155,24 +155,8 @@ export class Runner<Machine extends AnyStateMachine, State extends string, Effec
     const { status, error, context } = actor.getSnapshot();
     if (status === 'error') throw error;
     if (this.#to === null) return null;
-    return { from: pathOf(value), to: this.#to, context, effects: this.#effects };
+    return { from: pathOf(value) as State, to: this.#to, context, effects: this.#effects };
   }
-}
-
-/** The state of a machine without parallel states as a path: `{pending: 'ready'}` → `pending.ready`. */
-function pathOf<State extends string>(value: StateValue): State {
-  if (typeof value === 'string') return value as State;
-  for (const key in value) return `${key}.${pathOf(value[key] ?? '')}` as State;
-  throw new Error('a state without a name');
-}
-
-/** The other way: `pending.ready` → `{pending: 'ready'}`. */
-function stateValueOf(path: string): StateValue {
-  return (
-    path
-      .split('.')
-      .reduceRight<StateValue | null>((value, key) => (value === null ? key : { [key]: value }), null) ?? ''
-  );
 }
 
 /** An error of an actor that nobody observes ends the process. */

@@ -1,23 +1,8 @@
-import type { AnyStateMachine } from 'xstate';
-import { healthMachine } from '../../machines/healthMachine.ts';
-import { jobMachine } from '../../machines/jobMachine.ts';
-import { leaseMachine } from '../../machines/leaseMachine.ts';
-import { providerMachine } from '../../machines/providerMachine.ts';
-import { supervisorMachine } from '../../machines/supervisorMachine.ts';
-import { workerMachine } from '../../machines/workerMachine.ts';
+import { machines } from '../../machines/all.ts';
 import type { Chart } from '../dashboard/statechart/chart.ts';
 import { layOut } from './layout.ts';
 import { graphOf } from './machineGraph.ts';
 import { palettes, pictureOf } from './picture.ts';
-
-const machines: readonly AnyStateMachine[] = [
-  jobMachine,
-  leaseMachine,
-  workerMachine,
-  healthMachine,
-  providerMachine,
-  supervisorMachine,
-];
 
 /**
  * The files made from the machines: for each a module for the dashboard and two pictures for the docs.
@@ -25,7 +10,7 @@ const machines: readonly AnyStateMachine[] = [
  */
 export async function chartFiles(): Promise<Map<string, string>> {
   const files = new Map<string, string>();
-  for (const machine of machines) {
+  for (const machine of Object.values(machines)) {
     const chart = await layOut(graphOf(machine));
     files.set(`src/dashboard/statechart/charts/${chart.machine}.ts`, moduleOf(chart));
     for (const [theme, colours] of Object.entries(palettes)) {

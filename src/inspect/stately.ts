@@ -1,26 +1,13 @@
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import type { AnyStateMachine } from 'xstate';
-import { healthMachine } from '../../machines/healthMachine.ts';
-import { jobMachine } from '../../machines/jobMachine.ts';
-import { leaseMachine } from '../../machines/leaseMachine.ts';
-import { providerMachine } from '../../machines/providerMachine.ts';
-import { supervisorMachine } from '../../machines/supervisorMachine.ts';
-import { workerMachine } from '../../machines/workerMachine.ts';
+import { machines } from '../../machines/all.ts';
+import { stateValueOf } from '../../machines/statePath.ts';
 import type { Inspector } from '../coordinator/core/index.ts';
 import type { Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { Inspected, InspectedActor } from '../domain/inspection.ts';
 import type { MachineName } from '../domain/machine.ts';
 import { StatelyBridge } from './statelyBridge.ts';
-
-const machines: Record<MachineName, AnyStateMachine> = {
-  job: jobMachine,
-  lease: leaseMachine,
-  worker: workerMachine,
-  health: healthMachine,
-  provider: providerMachine,
-  supervisor: supervisorMachine,
-};
 
 const secretBytes = 16;
 /** Actors announced to the viewer; it has no event for their end, so beyond this they are announced again. */
@@ -120,11 +107,4 @@ function baseOf(machine: MachineName, actorId: string, at: number) {
 export function definitionOf(machine: AnyStateMachine): string {
   const { context: _context, ...config } = machine.config;
   return JSON.stringify(config);
-}
-
-/** `pending.ready` → `{pending: 'ready'}`; of a machine with regions the states of all of them, after commas. */
-function stateValueOf(paths: string): string | Record<string, unknown> {
-  if (paths.includes(', ')) return Object.assign({}, ...paths.split(', ').map(stateValueOf));
-  const [first = '', ...rest] = paths.split('.');
-  return rest.length === 0 ? first : { [first]: stateValueOf(rest.join('.')) };
 }

@@ -1,4 +1,5 @@
 import type { StateValue } from 'xstate';
+import { pathsOf } from '../../../machines/statePath.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { MachineName } from '../../domain/machine.ts';
 import type { ProviderView } from '../../domain/provider.ts';
@@ -81,19 +82,6 @@ const providerEvents: Record<ProviderStatus, ProviderEventType> = {
   probing: 'provider.probing',
   available: 'provider.recovered',
 };
-
-/** The leaves of a state value as paths: `{pending: 'ready'}` → `pending.ready`; one for each region of a parallel machine. */
-export function pathsOf(value: StateValue): string[] {
-  if (typeof value === 'string') return [value];
-  return Object.entries(value).flatMap(([parent, child = {}]) =>
-    pathsOf(child).map((path) => `${parent}.${path}`),
-  );
-}
-
-/** The same as one text. */
-export function pathOf(value: StateValue): string {
-  return pathsOf(value).join(', ');
-}
 
 type Listener = (event: LiveEvent) => void;
 

@@ -11,10 +11,10 @@ export { type Deadline, Deadlines } from './deadlines.ts';
 export {
   EventBus,
   type LiveEvent,
-  pathOf,
   providerEventType,
   statusEventType,
   type WorkerEventType,
 } from './eventBus.ts';
 export { Inspector, inspectOption, nothingInspected } from './inspector.ts';
+export { storeRetryMs } from './storeRetry.ts';
 export { Supervisor } from './supervisor.ts';

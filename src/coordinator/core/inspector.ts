@@ -1,9 +1,9 @@
 import { type InspectionEvent, isMachineSnapshot } from 'xstate';
+import { pathOf } from '../../../machines/statePath.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Inspected, InspectedActor, Inspection } from '../../domain/inspection.ts';
 import type { MachineName } from '../../domain/machine.ts';
 import type { Logger } from '../../lib/log.ts';
-import { pathOf } from './eventBus.ts';
 import { inspectable } from './inspectable.ts';
 
 /**

@@ -1,14 +1,13 @@
 import { type Actor, createActor } from 'xstate';
 import type { SupervisorEvent } from '../../../machines/events.ts';
+import { pathsOf } from '../../../machines/statePath.ts';
 import { supervisorMachine } from '../../../machines/supervisorMachine.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { SupervisorStatus } from '../../domain/states.ts';
 import type { Logger } from '../../lib/log.ts';
-import { type EventBus, pathsOf } from './eventBus.ts';
+import type { EventBus } from './eventBus.ts';
 import { type Inspector, inspectOption } from './inspector.ts';
-
-/** A pass that the store refused is tried again after this. */
-const retryMs = 500;
+import { storeRetryMs } from './storeRetry.ts';
 
 /** What the supervisor has done when its machine says so. */
 export interface Orders {
@@ -49,7 +48,7 @@ export class Supervisor {
       actions: {
         startPass: () => this.#startPass(),
         startPause: () => {
-          clock.after(retryMs, () => this.#send({ type: 'retry.due' }));
+          clock.after(storeRetryMs, () => this.#send({ type: 'retry.due' }));
         },
         startSweep: () => {
           this.#orders?.sweep();
@@ -81,9 +80,9 @@ export class Supervisor {
   }
 
   resume(): void {
-    this.#send({ type: 'supervisor.resume' });
-    // A pass that the pause met has left jobs alone.
+    // A pass that the pause met has left jobs alone: there is another one when it ends.
     this.workArrived();
+    this.#send({ type: 'supervisor.resume' });
   }
 
   drain(): void {

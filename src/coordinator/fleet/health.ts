@@ -2,12 +2,12 @@ import { type ActorOptions, createActor } from 'xstate';
 import type { HealthEvent } from '../../../machines/events.ts';
 import { type HealthLife, isOfModel } from '../../../machines/healthLife.ts';
 import { healthMachine } from '../../../machines/healthMachine.ts';
+import { pathOf } from '../../../machines/statePath.ts';
 import type { Clock, Random } from '../../domain/clock.ts';
 import { type Failure, type Fault, faults, isPassing } from '../../domain/failure.ts';
 import type { LeaseRef } from '../../domain/job.ts';
 import type { Refusal } from '../../domain/worker.ts';
-import type { Deadline, Deadlines } from '../core/index.ts';
-import { type EventBus, pathOf } from '../core/index.ts';
+import type { Deadline, Deadlines, EventBus } from '../core/index.ts';
 import type { Lease } from './leases.ts';
 
 /** Entries of one worker. Clients name models as they like; the oldest is forgotten. */

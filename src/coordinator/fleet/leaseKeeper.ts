@@ -5,7 +5,13 @@ import { isPassing } from '../../domain/failure.ts';
 import { type JobRecord, type LeaseRef, lastAttempt } from '../../domain/job.ts';
 import { statusOf } from '../../domain/states.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Committed, Deadline, Deadlines, Supervisor } from '../core/index.ts';
+import {
+  type Committed,
+  type Deadline,
+  type Deadlines,
+  type Supervisor,
+  storeRetryMs,
+} from '../core/index.ts';
 import type { AttemptCosts, JobHost } from '../jobs/index.ts';
 import type { Providers } from '../limits/index.ts';
 import type { Lease, Leases } from './leases.ts';
@@ -13,9 +19,6 @@ import { heartbeatMs, staleMs } from './pulse.ts';
 import { toWireLease } from './workerSession.ts';
 import type { WorkerSignals } from './workerSignals.ts';
 import type { Workers } from './workers.ts';
-
-/** A change that the store refused is tried again after this; the worker keeps its result until it is acked. */
-const storeRetryMs = 500;
 
 type AttemptFailed = Extract<JobEvent, { type: 'job.attemptFailed' }>;
 /** Where an attempt runs. */

@@ -7,7 +7,7 @@ import { iso } from '../../domain/wire/iso.ts';
 import type { WorkerHello, WorkerKey, WorkerOwner } from '../../domain/worker.ts';
 import { closeCodes, refusalCodes } from '../../domain/workerProtocol.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Audit, Deadlines, EventBus } from '../core/index.ts';
+import { type Audit, type Deadlines, type EventBus, storeRetryMs } from '../core/index.ts';
 import type { Outcome, Outcomes } from '../jobs/index.ts';
 import type { Providers } from '../limits/index.ts';
 import { boundedModels } from './boundedWorker.ts';
@@ -22,8 +22,6 @@ import { toWireLease, type WorkerLink, WorkerSession } from './workerSession.ts'
 import type { WorkerSignals } from './workerSignals.ts';
 import type { Workers } from './workers.ts';
 
-/** While the store refuses writes a worker's word is kept here and tried again; the worker keeps it too. */
-const storeRetryMs = 500;
 /** Leases younger than this many heartbeat intervals need not be listed in a heartbeat yet. */
 const graceIntervals = 2;
 

@@ -1,12 +1,13 @@
 import { type ActorOptions, createActor } from 'xstate';
 import type { WorkerEvent } from '../../../machines/events.ts';
+import { pathOf } from '../../../machines/statePath.ts';
 import { workerMachine } from '../../../machines/workerMachine.ts';
 import type { ProviderFleet } from '../../domain/provider.ts';
 import type { WorkerStatus } from '../../domain/states.ts';
 import type { WorkerLife, WorkerView } from '../../domain/worker.ts';
 import type { Logger } from '../../lib/log.ts';
 import { own } from '../../lib/own.ts';
-import { type EventBus, pathOf } from '../core/index.ts';
+import type { EventBus } from '../core/index.ts';
 import type { FleetListener } from './fleetChanges.ts';
 import { type FleetMember, isAble, isOpen, passOver } from './fleetMember.ts';
 import type { Health } from './health.ts';

@@ -1,13 +1,11 @@
 import type { Clock } from '../../domain/clock.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Deadline, Deadlines } from '../core/index.ts';
+import { type Deadline, type Deadlines, storeRetryMs } from '../core/index.ts';
 import type { JobHost } from './jobHost.ts';
 
 /** Wall time may jump; a job that waits for a time looks at the clock again at least this often. No pause is longer. */
 const stepMaxMs = 60_000;
-/** A change that the store refused is tried again after this. */
-const storeRetryMs = 500;
 
 /** Makes delayed jobs ready when their time has come. */
 export class Delays {

@@ -1,10 +1,5 @@
-import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
-import { healthMachine } from '../../../machines/healthMachine.ts';
-import { jobMachine } from '../../../machines/jobMachine.ts';
-import { leaseMachine } from '../../../machines/leaseMachine.ts';
-import { providerMachine } from '../../../machines/providerMachine.ts';
-import { supervisorMachine } from '../../../machines/supervisorMachine.ts';
-import { workerMachine } from '../../../machines/workerMachine.ts';
+import type { AnyStateNode, AnyTransitionDefinition } from 'xstate';
+import { machines } from '../../../machines/all.ts';
 import type {
   MachineDefinition,
   MachineName,
@@ -12,15 +7,6 @@ import type {
   TransitionDefinition,
 } from '../../domain/machine.ts';
 import { implementationName } from '../../lib/implementationName.ts';
-
-const machines: Record<MachineName, AnyStateMachine> = {
-  job: jobMachine,
-  lease: leaseMachine,
-  worker: workerMachine,
-  health: healthMachine,
-  provider: providerMachine,
-  supervisor: supervisorMachine,
-};
 
 /** Every machine as data, read off the machines themselves. */
 export const machineDefinitions: ReadonlyMap<string, MachineDefinition> = new Map(

@@ -17,9 +17,8 @@ import type { JobCounts, JobFilter, JobPage, JobQuery, Store, StoreHealth } from
 import type { Audit, EventBus, Follower, Inspector } from './core/index.ts';
 import { explainRoute, type RouteExplanation } from './dispatch/index.ts';
 import { servedBy, type WorkerConnection, type WorkerLink } from './fleet/index.ts';
-
 import { findJob, type PlannedRequest, planOrRefuse } from './jobs/index.ts';
-
+import { costBreakdown, costSummary, countMachines, takeStats } from './observe/index.ts';
 import { type CoordinatorOptions, createParts, type Parts } from './parts.ts';
 
 /** After a restart a worker has this many heartbeat intervals to come back before its jobs count as stuck. */
@@ -53,7 +52,6 @@ export class Coordinator {
     const { config, store, logger } = options;
     this.#config = config;
     this.#store = store;
-
     this.#logger = logger;
     this.#parts = createParts(options);
     this.bus = this.#parts.bus;
@@ -239,22 +237,22 @@ export class Coordinator {
 
   /** Everything in figures, at this moment: some 50 µs, however many jobs there are. */
   stats(): Promise<Stats> {
-    return this.#parts.reports.stats();
+    return takeStats(this.#parts.figures);
   }
 
   /** What was spent in the running calendar period of a zone (IANA name). Its cost does not grow with the jobs. */
   costSummary(span: CostSpan, zone: string): Promise<CostSummary> {
-    return this.#parts.reports.costSummary(span, zone);
+    return costSummary(this.#parts.figures, span, zone);
   }
 
   /** The same by provider, model, worker, tag or tier. */
   costBreakdown(by: BreakdownName, span: CostSpan, zone: string): Promise<CostBreakdown> {
-    return this.#parts.reports.costBreakdown(by, span, zone);
+    return costBreakdown(this.#parts.figures, by, span, zone);
   }
 
   /** How many actors of each machine are in each state; a provider that has met no job yet counts as available. */
   machineCounts(): Promise<MachineCounts> {
-    return this.#parts.reports.machineCounts();
+    return countMachines(this.#parts.figures);
   }
 
   /** Every provider that is configured, served or was met by a job. */

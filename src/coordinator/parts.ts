@@ -29,7 +29,7 @@ import {
   uuidv7,
 } from './jobs/index.ts';
 import { ProviderHolds, Providers } from './limits/index.ts';
-import { Activity, Course, Reports } from './observe/index.ts';
+import { Activity, Course } from './observe/index.ts';
 import { QueueSwitch } from './queueSwitch.ts';
 
 /** What a coordinator is made with. */
@@ -199,7 +199,7 @@ function createDoors(options: CoordinatorOptions, core: Core, rooms: Rooms) {
     waiting: new WaitingReasons({ ...core, ...rooms }),
     retention: new Retention({ config, clock, deadlines, store, host, isAccepting, logger }),
     workerRetention: new WorkerRetention({ clock, deadlines, workers: workerAdmin, bus, logger }),
-    reports: new Reports({ store, clock, ...core, ...rooms, startedAt: clock.monotonic(), vitals }),
+    figures: { store, clock, ...core, ...rooms, startedAt: clock.monotonic(), vitals },
     course: new Course({ clock, activity, counts: () => store.counts() }),
   };
 }

@@ -3,6 +3,8 @@
  */
 
 export { Activity } from './activity.ts';
+export { costBreakdown, costSummary } from './costs.ts';
 export { Course } from './course.ts';
+export { countMachines } from './machineCounts.ts';
 export { machineDefinitions } from './machineDefinitions.ts';
-export { Reports } from './reports.ts';
+export { takeStats } from './stats.ts';

@@ -144,7 +144,7 @@ interface Handled<Path extends string, Q, B, A extends Answers, P> extends Setti
   answers: A;
   /** Its answers hold a secret, and are not compressed. */
   holdsSecret?: true;
-  /** It may end the session that asks, and is answered all the same. */
+  /** It may end the session that asks, and still gets its answer. */
   outlivesSession?: true;
   handle(request: Request<Path, Q, B>, parts: P): Awaitable<Answer<BodyOf<A>>>;
 }

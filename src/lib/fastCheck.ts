@@ -13,7 +13,7 @@ interface Source {
   present(variable: string): string;
 }
 
-/** What no check can tell for certain. */
+/** The source for a schema that no fast check can confirm. */
 const unknown: Source = { isOptional: false, isNullable: false, present: () => 'false' };
 
 /**

@@ -6,7 +6,7 @@ import type { Logger } from './log.ts';
 
 /**
  * Marks a refused key, even when the status is 429 because its address sent too many refused keys: a throttled worker
- * learns that its key is wrong all the same. RFC 6750, 3.1.
+ * still learns that its key is wrong. RFC 6750, 3.1.
  */
 const refusedKeyChallenge = 'Bearer error="invalid_token"';
 

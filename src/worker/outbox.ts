@@ -11,7 +11,7 @@ export interface OutboxEntry extends WireLease {
   json: string;
   /**
    * Sent after the coordinator has answered the first one. A `release` carries no usage, so an `aborted` after it
-   * reports what a released run cost: refused as late, and recorded on the attempt all the same.
+   * reports what a released run cost: refused as late, but still recorded on the attempt.
    */
   afterwards: string | null;
   /** The frame only reports the usage of a stopped run. */

@@ -153,7 +153,7 @@ export class Supervisor {
   #announce(type: 'work.arrived' | 'slot.freed'): void {
     if (this.#isAnnounced) return;
     this.#isAnnounced = true;
-    // While a pass is under way, its end tells that there is more.
+    // While a pass is under way, its end reports that there is more.
     if (this.#actor.getSnapshot().value.assigning !== 'passing') queueMicrotask(() => this.#send({ type }));
   }
 

@@ -133,7 +133,7 @@ function withVersion(url: string, isPreset: boolean): string {
 }
 
 /**
- * LM Studio lists the models on disk under /v1/models; its own API tells which are loaded. It loads others on request
+ * LM Studio lists the models on disk under /v1/models; its own API reports which are loaded. It loads others on request
  * (unless that is disabled), so all can be requested; only the loaded ones are advertised, so that a job goes to a
  * worker with its model in memory. Sources: https://lmstudio.ai/docs/developer/rest: /api/v1/models since 0.4.0,
  * /api/v0/models before.

@@ -95,7 +95,7 @@ function CodeBlock({ text }: { text: string }): JSX.Element {
   );
 }
 
-/** A picture is not fetched: that would tell its server about the reader. */
+/** Images are not loaded: a request would reveal the reader to their server. */
 function Picture({ token, isInLink }: { token: Token; isInLink: boolean }): JSX.Element {
   const href = safeAddress(token.attrGet('src'));
   const text = `Picture: ${token.content || href || 'no name'}`;

@@ -87,7 +87,7 @@ export const cancelJob = defineRoute({
   tag: 'Jobs',
   summary: 'Cancel a pending or running job',
   description:
-    'A pending job never runs. A running one ends at once, its worker is told to stop, and what the attempt still costs is recorded. A job that has ended returns 409.',
+    'A pending job never runs. A running one ends at once, its worker is asked to stop, and what the attempt still costs is recorded. A job that has ended returns 409.',
 
   params: { id: jobId },
   answers: {

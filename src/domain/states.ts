@@ -104,3 +104,12 @@ export function statusOf(state: JobState): JobStatus {
 export function isTerminal(state: JobState): boolean {
   return state === 'completed' || state === 'failed' || state === 'cancelled';
 }
+
+/**
+ * - `running`    its jobs are handed out, or it has none yet.
+ * - `paused`     none of its waiting jobs starts; running ones continue. An operator did that, or one of its limits.
+ * - `completed`  every job has ended, however it ended. More jobs, or a retry, start it again.
+ * - `cancelled`  its jobs were cancelled and it takes no more. Final.
+ */
+export const runStatuses = ['running', 'paused', 'completed', 'cancelled'] as const;
+export type RunStatus = (typeof runStatuses)[number];

@@ -83,7 +83,7 @@ const faults: [title: string, over: Record<string, Answer>, detail: RegExp, fix:
     'no worker',
     { '/api/workers': { json: { workers: [], total: 0 } } },
     /Workers +none is connected/,
-    /svc worker --provider echo/,
+    /svc\.ts worker --provider echo/,
   ],
   [
     'a draining coordinator',
@@ -101,7 +101,7 @@ const faults: [title: string, over: Record<string, Answer>, detail: RegExp, fix:
     'something else at the address',
     { '/health': (response) => response.end('<html>') },
     /is this its address/,
-    /svc doctor --url/,
+    /svc\.ts doctor --url/,
   ],
 ];
 

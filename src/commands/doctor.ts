@@ -34,7 +34,7 @@ export function doctorCommand(io: Io = processIo()): Command {
       const own = ownCommand(io);
       const findings = (await checkup(flags, io)).map((finding) => ({
         ...finding,
-        fix: finding.fix?.replace(/^svc(?= )/, own) ?? null,
+        fix: finding.fix?.replace(/^((?:\w+=\S+ )*)svc(?= )/, `$1${own}`) ?? null,
       }));
       const faults = findings.filter(({ level }) => level === 'fault').length;
       if (flags.json) io.out.line(safeJson({ ok: faults === 0, findings }));

@@ -43,8 +43,9 @@ const allowed: Record<string, readonly string[]> = {
     'domain',
     'lib',
   ],
+  backup: ['store', 'config', 'domain', 'lib'],
   service: ['assemble', 'http', 'worker', 'inspect', 'coordinator', 'auth', 'config', 'domain', 'lib'],
-  commands: ['service', 'client', 'worker', 'config', 'domain', 'lib'],
+  commands: ['service', 'backup', 'client', 'worker', 'config', 'domain', 'lib'],
   svc: ['commands', 'lib'],
 };
 

@@ -1,4 +1,5 @@
 import { auditCommand } from './audit.ts';
+import { backupCommand } from './backup.ts';
 import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
 import { coordinatorCommand } from './coordinator.ts';
@@ -11,6 +12,7 @@ import { keysCommand } from './keys.ts';
 import { createProgram, runProgram } from './program.ts';
 import { providersCommand } from './providers.ts';
 import { pauseCommand, resumeCommand } from './queue.ts';
+import { restoreCommand } from './restore.ts';
 import { runCommand } from './run.ts';
 import { workerCommand } from './worker.ts';
 import { workersCommand } from './workers.ts';
@@ -36,6 +38,8 @@ export async function main(args: readonly string[]): Promise<number> {
     costCommand(),
     doctorCommand(),
     configCommand(),
+    backupCommand(),
+    restoreCommand(),
     completionCommand(),
   ]);
   // `svc jobs list | head` closes the pipe early: not a failure.

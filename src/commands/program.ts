@@ -15,7 +15,7 @@ On the coordinator's own machine you need neither address nor key: svc finds the
 admin.key file in its data folder. There is no option for the key itself, because other users could read it there.
 
 Examples:
-  npm start                                 start a coordinator with an echo worker to try things out
+  svc coordinator --with-echo-worker        start a coordinator with an echo worker to try things out
   svc run "Say hello" --provider echo       run one job and print its answer
   svc jobs list --status failed
   svc doctor                                find problems and how to fix them

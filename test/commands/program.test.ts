@@ -138,7 +138,7 @@ test('a coordinator that is not there ends the command with 3 and what to do', a
   const url = await deadUrl();
   const { code, stderr } = await svc(t, ['--url', url, 'jobs', 'list']);
   t.is(code, 3);
-  t.regex(stderr, /cannot reach the coordinator at .*ECONNREFUSED.*start it with npm start/);
+  t.regex(stderr, /cannot reach the coordinator at .*ECONNREFUSED.*start it with svc coordinator/);
 });
 
 test('a pipe that is closed early is no failure', async (t) => {

@@ -162,7 +162,7 @@ test('an address that begins with https where nobody speaks TLS is told as that,
   const list = startSvc(t, ['jobs', 'list', '--url', url]);
   t.is((await list.exited).code, 3);
   const advice = 'it does not use TLS: should the address begin with http://';
-  t.true(list.err.includes(advice) && !list.err.includes('npm start'), list.said());
+  t.true(list.err.includes(advice) && !list.err.includes('svc coordinator'), list.said());
   const worker = startWorker(t, { url });
   await worker.says(
     /cannot be reached: it does not use TLS: should the address begin with http:\/\/ \(EPROTO\)/,

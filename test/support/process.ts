@@ -14,7 +14,8 @@ const root = join(import.meta.dirname, '..', '..');
 const entry = join(root, 'src', 'svc.ts');
 /** Far more than anything takes on a busy machine with two cores. */
 const patienceMs = 30_000;
-const pollMs = 20;
+/** The first looks follow each other quickly; each look costs a coordinator some milliseconds. */
+const pollMs = { first: 10, last: 80 };
 
 /**
  * Ask again and again until the answer is neither undefined, null nor false.
@@ -26,14 +27,14 @@ export async function until<T>(
   timeoutMs = patienceMs,
 ): Promise<Exclude<T, undefined | null | false>> {
   const end = performance.now() + timeoutMs;
-  for (;;) {
+  for (let pauseMs = pollMs.first; ; pauseMs = Math.min(pauseMs * 1.3, pollMs.last)) {
     const seen = await look();
     if (seen !== undefined && seen !== null && seen !== false) {
       return seen as Exclude<T, undefined | null | false>;
     }
     if (performance.now() > end)
       throw new Error(`not within ${timeoutMs} ms: ${typeof what === 'string' ? what : what()}`);
-    await delay(pollMs);
+    await delay(pauseMs);
   }
 }
 

@@ -5,6 +5,7 @@ import { creation } from '../store/jobs.ts';
 import { type Bundle, request, setup, someUsage } from '../support/coordinator.ts';
 import { depth } from '../support/depth.ts';
 
+/** Days are passed by `stall`, in which a timer runs once: every second of a month is some seconds of processor time. */
 const day = 86_400_000;
 
 /** Turn the clock on, a second at a time, until so many jobs are left in the hot set. ava's timeout ends what never comes. */
@@ -39,9 +40,9 @@ test('ended jobs leave after retention.keep_days and are still found by id', asy
   const id = await completed(bundle);
   const pending = (await coordinator.dispatch(request())).job.id;
   const before = await coordinator.job(id);
-  clock.advance(29 * day);
+  clock.stall(29 * day);
   await sweepNothing(bundle);
-  clock.advance(day);
+  clock.stall(day);
   await sweepTo(bundle, 1);
   t.deepEqual(await coordinator.job(id), before);
   t.is((await coordinator.jobAtEnd(id, 1_000, new AbortController().signal)).job.id, id);
@@ -107,17 +108,17 @@ test('a job that is retried by hand is not swept away for its first end, and sta
   );
   await bundle.jobAs(job.id, 'failed');
   hand.drop();
-  clock.advance(1.5 * day);
+  clock.stall(1.5 * day);
   await coordinator.retry(job.id);
-  clock.advance(day);
+  clock.stall(day);
   await sweepNothing(bundle);
   const again = await bundle.worker();
   await again.complete(await again.job());
   await bundle.jobAs(job.id, 'completed');
   again.drop();
-  clock.advance(1.5 * day);
+  clock.stall(1.5 * day);
   await sweepNothing(bundle);
-  clock.advance(0.5 * day);
+  clock.stall(0.5 * day);
   await sweepTo(bundle, 0);
   t.is((await coordinator.job(job.id)).job.state, 'completed');
 });
@@ -163,7 +164,7 @@ test('a job whose worker may still tell what it cost stays for a day', async (t)
   await coordinator.cancel(job.id);
   hand.drop();
   await sweepNothing(bundle);
-  clock.advance(day);
+  clock.stall(day);
   await sweepTo(bundle, 0);
   t.is((await coordinator.job(job.id)).job.state, 'cancelled');
 });

@@ -12,7 +12,14 @@ import {
   problemOf,
 } from '../support/e2eHttp.ts';
 import { completeFrame, hello, WorkerSocket } from '../support/e2eWorker.ts';
-import { adminKey, type Running, sharedCoordinator, startCoordinator, within } from '../support/process.ts';
+import {
+  adminKey,
+  calmed,
+  type Running,
+  sharedCoordinator,
+  startCoordinator,
+  within,
+} from '../support/process.ts';
 
 /** Nobody beats here, and nobody is missed. */
 const config = { jobs: { heartbeat_interval_seconds: 60, reap_stale_after_seconds: 0 } };
@@ -33,8 +40,7 @@ async function totalOf(port: number): Promise<number> {
 
 /** The coordinator of the file, in which no job waits or runs. */
 async function calm(): Promise<Calm> {
-  const running = shared();
-  await running.client.cancelMany({ filter: { status: ['pending', 'running'] } });
+  const running = await calmed(shared());
   return { ...running, jobsBefore: await totalOf(running.port) };
 }
 

@@ -213,7 +213,13 @@ export function sharedCoordinator(options: CoordinatorOptions = {}): () => Runni
   };
 }
 
-/** The same without waiting: for starts that are refused or cut short. */
+/** A coordinator that has been used, in which nothing waits or runs any more. */
+export async function calmed(running: Running): Promise<Running> {
+  await running.client.cancelMany({ filter: { status: ['pending', 'running'] } });
+  return running;
+}
+
+/** `startCoordinator` without waiting: for starts that are refused or cut short. */
 export function spawnCoordinator(
   t: Owner,
   {

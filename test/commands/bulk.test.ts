@@ -13,7 +13,8 @@ import {
   serve,
   wireJob,
 } from '../client/server.ts';
-import { adminKey, startCoordinator, startWorker } from '../support/process.ts';
+import { adminKey } from '../support/process.ts';
+import { startHere } from '../support/service.ts';
 import { emptyFolder, svc } from './cli.ts';
 
 const idOf = (index: number) => `01990000-0000-7000-8000-${String(index).padStart(12, '0')}`;
@@ -136,7 +137,7 @@ test('what the coordinator refuses is told with the lines of the file', async (t
 });
 
 test('a batch whose answer is lost is sent again, and makes no second jobs', async (t) => {
-  const { url } = await startCoordinator(t);
+  const { url } = await startHere(t);
   let asked = 0;
   /** Passes everything on, but gives nothing back of the first two batches, the second of which never arrives. */
   const lossy = await serve(t, async ({ method, path, headers, body }): Promise<Answer> => {
@@ -193,8 +194,7 @@ test('a full queue is waited for, and a coordinator that is not there is not', a
 });
 
 test('a file runs on a real coordinator and worker', async (t) => {
-  const { url } = await startCoordinator(t);
-  startWorker(t, { url }, ['--concurrency', '50']);
+  const { url } = await startHere(t, { workers: 50 });
   const input = Array.from({ length: 300 }, (_, index) => `{"prompt": "p", "input": "text ${index}"}`).join(
     '\n',
   );

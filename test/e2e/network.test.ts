@@ -71,7 +71,10 @@ test.serial(
     const id = await slowJob(coordinator, 4_000);
     await jobWhen(coordinator, id, isRunning);
     proxy.swallow('up');
+    // Else it may be back before anybody has looked.
+    proxy.refuses = true;
     await jobWhen(coordinator, id, ({ stuck }) => stuck);
+    proxy.refuses = false;
     const job = await jobWhen(coordinator, id, isCompleted);
     t.like(job, { attempt_count: 1, reap_count: 0, stuck: false });
     t.true(proxy.count >= 2, `${proxy.count} connections`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { tarEnd, tarHeader, tarPadding } from '../../src/lib/tar.ts';
-import { type Ended, svc } from '../commands/cli.ts';
+import { type Ended, svc, svcProcess } from '../commands/cli.ts';
 import { openStore } from '../store/folders.ts';
 import { creation, queryOf } from '../store/jobs.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -54,7 +54,7 @@ test('svc backup and svc restore: an ordinary archive that only its owner can re
   t.is(nothing.code, 5);
   t.regex(nothing.stderr, /has no data of a coordinator/);
   const json = await svc(t, ['backup', '--data-dir', data, '--json', folder]);
-  t.like(JSON.parse(json.stdout), { backup: 1, seq: 1, format: 5 });
+  t.like(JSON.parse(json.stdout), { backup: 1, seq: 1, format: formatVersion });
 });
 
 test('svc restore replaces nothing unless it is told to, and then keeps what was there', async (t) => {
@@ -144,7 +144,7 @@ test('a backup that is killed leaves no file of its name, and does not disturb t
   );
   await store.close();
   const file = join(folder, 'two.tar.gz');
-  const killed = await svc(t, ['backup', '--data-dir', data, file], {
+  const killed = await svcProcess(t, ['backup', '--data-dir', data, file], {
     onStart: (kill) => {
       const seen = setInterval(() => {
         if (!readdirSync(folder).some((name) => name.endsWith('.tmp'))) return;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { tarEnd, tarHeader, tarPadding } from '../../src/lib/tar.ts';
+import { formatVersion } from '../../src/store/json/layout.ts';
 import { type Ended, svc, svcProcess } from '../commands/cli.ts';
 import { openStore } from '../store/folders.ts';
 import { creation, queryOf } from '../store/jobs.ts';

@@ -4,6 +4,7 @@ import { healthMachine } from './healthMachine.ts';
 import { jobMachine } from './jobMachine.ts';
 import { leaseMachine } from './leaseMachine.ts';
 import { providerMachine } from './providerMachine.ts';
+import { runMachine } from './runMachine.ts';
 import { supervisorMachine } from './supervisorMachine.ts';
 import { workerMachine } from './workerMachine.ts';
 
@@ -14,5 +15,6 @@ export const machines: Readonly<Record<MachineName, AnyStateMachine>> = {
   worker: workerMachine,
   health: healthMachine,
   provider: providerMachine,
+  run: runMachine,
   supervisor: supervisorMachine,
 };

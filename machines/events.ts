@@ -1,7 +1,8 @@
 import type { Failure, FailureRules, Fault, Others } from '../src/domain/failure.ts';
 import type { JobResult, LeaseRef, RouteStep, StrategyName, Target } from '../src/domain/job.ts';
-import type { Cost } from '../src/domain/money.ts';
+import type { Cost, NanoDollars } from '../src/domain/money.ts';
 import type { ProviderRules } from '../src/domain/provider.ts';
+import type { RunLimits, RunPause } from '../src/domain/run.ts';
 import type { Usage } from '../src/domain/usage.ts';
 import type { WorkerHello, WorkerOwner } from '../src/domain/worker.ts';
 import type { AttemptEnd } from './attemptWindow.ts';
@@ -40,6 +41,8 @@ export type JobEvent =
       why: string;
       /** Candidates that were passed over, with the reason. */
       skipped?: RouteStep[];
+      /** What the attempt may cost, for the budget of the job's run. */
+      estimate?: NanoDollars;
     } & At)
   /** A client ends the job. */
   | ({ type: 'job.cancelled' } & At & Unreported)
@@ -167,6 +170,17 @@ export type ProviderEvent =
   /** An attempt has ended, maybe without the provider's word; it began then, monotonic ms. */
   | ({ type: 'provider.probeReturned'; began: number } & At)
   | ({ type: 'provider.reset' } & At);
+
+export type RunEvent =
+  /** Its last job has ended. */
+  | ({ type: 'run.ended' } & At)
+  /** It has jobs again that have not ended: new ones, or a retry. */
+  | { type: 'run.refilled' }
+  /** Somebody pauses it, or one of its limits is reached. */
+  | ({ type: 'run.paused' } & RunPause)
+  /** Somebody resumes it, or changes its limits. */
+  | { type: 'run.resumed'; limits: RunLimits }
+  | ({ type: 'run.cancelled' } & At);
 
 export type SupervisorEvent =
   | { type: 'supervisor.open' }

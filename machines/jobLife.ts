@@ -175,7 +175,7 @@ export function becomeReady(life: JobLife, { at }: Of<'job.due'>): JobLife {
 /** Leased to a worker: a new attempt under the next lease. */
 export function beginAttempt(
   life: JobLife,
-  { at, workerId, provider, model, why, skipped = [] }: Of<'job.assigned'>,
+  { at, workerId, provider, model, why, skipped = [], estimate }: Of<'job.assigned'>,
 ): JobLife {
   const lease = life.lease + 1;
   const last = lastAttempt(life);
@@ -193,6 +193,7 @@ export function beginAttempt(
     error: null,
     usage: null,
     cost: noCost,
+    ...(estimate === undefined ? {} : { estimate }),
   };
   return {
     ...life,

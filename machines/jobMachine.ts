@@ -4,7 +4,7 @@ import type { JobState } from '../src/domain/states.ts';
 import type { JobEvent } from './events.ts';
 import type { JobInput, Of } from './jobLife.ts';
 import * as life from './jobLife.ts';
-import { Runner } from './run.ts';
+import { Runner } from './runner.ts';
 
 /** Why a worker has to stop. */
 type AbortReason = 'cancelled' | 'timed_out';

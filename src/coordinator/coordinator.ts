@@ -20,6 +20,7 @@ import { servedBy, type WorkerConnection, type WorkerLink } from './fleet/index.
 import { findJob, type PlannedRequest, planOrRefuse } from './jobs/index.ts';
 import { costBreakdown, costSummary, countMachines, takeStats } from './observe/index.ts';
 import { type CoordinatorOptions, createParts, type Parts } from './parts.ts';
+import type { Runs } from './runs/index.ts';
 
 /** After a restart a worker has this many heartbeat intervals to come back before its jobs count as stuck. */
 const returnIntervals = 2.5;
@@ -41,6 +42,7 @@ export class Coordinator {
   readonly bus: EventBus;
   /** Who did what. */
   readonly audit: Audit;
+  readonly runs: Runs;
   /** Sees every actor; null unless the coordinator was started for it. */
   readonly inspector: Inspector | null;
   readonly #config: () => Config;
@@ -56,6 +58,7 @@ export class Coordinator {
     this.#parts = createParts(options);
     this.bus = this.#parts.bus;
     this.audit = this.#parts.audit;
+    this.runs = this.#parts.runDoor;
     this.inspector = this.#parts.inspector;
   }
 
@@ -76,6 +79,7 @@ export class Coordinator {
     await this.#parts.registration.open();
     await this.#parts.providers.open(this.#returnMs());
     await this.#parts.pending.open(this.#store);
+    await this.#parts.runs.open(this.#store);
     const running = await this.#store.runningJobs();
     for (const job of running) {
       this.#parts.host.adopt(job);
@@ -88,6 +92,7 @@ export class Coordinator {
     this.#parts.course.start();
     const { paused } = this.queue;
     supervisor.recovered(paused);
+    this.#parts.runWatch.open();
     this.#logger.info(
       { running: running.length, pending: this.#parts.pending.total, paused },
       'coordinator accepts jobs',
@@ -129,6 +134,7 @@ export class Coordinator {
   /** Let go of everything. */
   async close(): Promise<void> {
     this.dismiss();
+    this.#parts.runWatch.close();
     this.#parts.retention.close();
     this.#parts.workerRetention.close();
     this.#parts.course.close();
@@ -203,12 +209,12 @@ export class Coordinator {
 
   /** @param signal ends a long search when nobody waits for it any more. */
   async jobs(query: JobQuery, signal?: AbortSignal): Promise<JobPage> {
-    return this.#store.jobs(query, signal);
+    return this.#store.jobs(this.runs.inFilter(query), signal);
   }
 
   /** Every job that the filter takes, in batches, see `Store.scan`. @throws StoreUnavailable, also half way. */
   scan(filter: JobFilter, isArchivedToo: boolean): AsyncGenerator<JobRecord[]> {
-    return this.#store.scan(filter, isArchivedToo);
+    return this.#store.scan(this.runs.inFilter(filter), isArchivedToo);
   }
 
   /** @throws CoordinatorError job_not_found; InvalidTransition when it has ended; StoreUnavailable. */

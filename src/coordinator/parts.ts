@@ -31,6 +31,7 @@ import {
 import { ProviderHolds, Providers } from './limits/index.ts';
 import { Activity, Course } from './observe/index.ts';
 import { QueueSwitch } from './queueSwitch.ts';
+import { RunBook, RunBudget, RunCommands, RunHost, RunIntake, Runs, RunWatch } from './runs/index.ts';
 
 /** What a coordinator is made with. */
 export interface CoordinatorOptions {
@@ -84,6 +85,7 @@ function createCore({ inspects, store, clock, logger }: CoordinatorOptions) {
     queue: new QueueSwitch({ store, audit, clock, logger, supervisor, bus }),
     activity: new Activity(clock),
     pending: new Pending(),
+    runs: new RunBook(clock),
     refusedWorkers: new RefusedWorkers(clock),
   };
 }
@@ -91,7 +93,7 @@ function createCore({ inspects, store, clock, logger }: CoordinatorOptions) {
 /** The rooms, from what knows no other to what knows them all: fleet and limits, jobs, leases, dispatch. */
 function createRooms(options: CoordinatorOptions, core: Core) {
   const { config, store, clock, random, logger, pricing } = options;
-  const { inspector, bus, supervisor, deadlines, audit, changes } = core;
+  const { inspector, bus, supervisor, deadlines, audit, changes, runs } = core;
   const leases = new Leases(({ jobId, lease, phase }, before, event) =>
     bus.handled('lease', `${jobId} ${lease}`, { before, after: phase, event, at: clock.now() }),
   );
@@ -133,7 +135,13 @@ function createRooms(options: CoordinatorOptions, core: Core) {
   const leaseParts = { config, clock, deadlines, leases, host, workers, signals, providers, costs };
   const keeper = new LeaseKeeper({ ...leaseParts, logger, supervisor });
   const candidates = new Candidates({ leases, providers, workers, priceOf: pricing.comparablePrice });
-  const dispatchParts = { clock, store, host, candidates, keeper, workers, providers, supervisor };
+  const commands = new JobCommands({ config, clock, store, host, costs });
+  const runHost = new RunHost({ clock, store, book: runs, bus, inspector });
+  const runParts = { clock, deadlines, supervisor, store, book: runs, host: runHost, logger };
+  const runWatch = new RunWatch({ ...runParts, commands });
+  const exhausted = runWatch.exhausted.bind(runWatch);
+  const budget = new RunBudget({ clock, book: runs, pricing, isFree, exhausted });
+  const dispatchParts = { clock, store, host, candidates, keeper, workers, providers, supervisor, budget };
   return {
     leases,
     ...fleet,
@@ -145,17 +153,22 @@ function createRooms(options: CoordinatorOptions, core: Core) {
     candidates,
     dispatcher: new Dispatcher(dispatchParts),
     delays: new Delays({ clock, deadlines, host, logger }),
+    commands,
+    runHost,
+    runWatch,
+    budget,
   };
 }
 
 /** What happens after a commit, and after a change in the fleet: the lists of followers, in their order. */
 function followChanges(
   { changes, supervisor, activity, bus, pending }: Core,
-  { fleetChanges, leases, keeper, delays, providers }: Rooms,
+  { fleetChanges, leases, keeper, delays, providers, runWatch }: Rooms,
 ): void {
   changes.followedBy({
     core: [
       (change) => pending.follow(change),
+      (change) => runWatch.follow(change),
       (change) => keeper.follow(change),
       ({ after }) => delays.follow(after),
       ({ after: { id, state } }) => {
@@ -176,8 +189,8 @@ function followChanges(
 /** What those outside come in by: jobs, commands, connections of workers, figures; and the duties that run by themselves. */
 function createDoors(options: CoordinatorOptions, core: Core, rooms: Rooms) {
   const { config, store, clock, random, logger, vitals, idempotencyKeysMax } = options;
-  const { bus, supervisor, deadlines, pending, activity } = core;
-  const { host, costs, keeper, candidates, dispatcher, workerAdmin, signals } = rooms;
+  const { bus, supervisor, deadlines, pending, activity, audit, runs: book } = core;
+  const { host, keeper, candidates, dispatcher, workerAdmin, signals, commands, runHost, runWatch } = rooms;
   const isAccepting = () => supervisor.isAccepting;
   const hasRoom = options.hasRoom ?? (() => true);
   const admission = new Admission({ config, pending, isDispatching: isAccepting, hasRoom });
@@ -190,10 +203,26 @@ function createDoors(options: CoordinatorOptions, core: Core, rooms: Rooms) {
     letGo: (ref, workerId) => keeper.letGo(ref, workerId),
   });
   const liveness = new Liveness({ clock, deadlines, signals });
+  const intake = new Intake({
+    config,
+    clock,
+    random,
+    store,
+    host,
+    dispatcher,
+    admission,
+    idempotencyKeysMax,
+  });
+  const runParts = { clock, random, store, audit, supervisor, book, host: runHost, watch: runWatch };
   return {
-    intake: new Intake({ config, clock, random, store, host, dispatcher, admission, idempotencyKeysMax }),
+    intake,
     outcomes,
-    commands: new JobCommands({ config, clock, store, host, costs }),
+    runDoor: new Runs({
+      store,
+      book,
+      runIntake: new RunIntake({ clock, store, book, host: runHost, intake }),
+      runCommands: new RunCommands({ ...runParts, commands }),
+    }),
     waits: new JobWaits({ clock, bus }),
     connections: new Connections({ config, clock, logger, ...core, ...rooms, outcomes, liveness }),
     waiting: new WaitingReasons({ ...core, ...rooms }),

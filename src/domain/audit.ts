@@ -18,6 +18,10 @@ export const auditActions = [
   'jobs.bulk_retried',
   'queue.paused',
   'queue.resumed',
+  'run.paused',
+  'run.resumed',
+  'run.cancelled',
+  'run.retried',
   'role.refused',
   'worker.refused',
 ] as const;
@@ -42,9 +46,9 @@ export interface Doer {
 export const nobody: Doer = { actor: null, address: null };
 
 export interface AuditTarget {
-  kind: 'key' | 'session' | 'worker' | 'provider' | 'config' | 'jobs' | 'queue' | 'route';
+  kind: 'key' | 'session' | 'worker' | 'provider' | 'config' | 'jobs' | 'queue' | 'run' | 'route';
   /**
-   * Id of the key, session or worker, name of the provider, `GET /api/keys`; null when there is only one, or several.
+   * Id of the key, session, worker or run, name of the provider, `GET /api/keys`; null when there is only one, or several.
    */
   id: string | null;
   name: string | null;

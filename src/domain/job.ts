@@ -1,5 +1,6 @@
 import type { Failure, ProviderTally } from './failure.ts';
-import type { Cost } from './money.ts';
+import type { Cost, NanoDollars } from './money.ts';
+import type { RunLine } from './run.ts';
 import type { JobState } from './states.ts';
 import type { Usage } from './usage.ts';
 
@@ -72,6 +73,8 @@ export interface Attempt {
   error: Failure | null;
   usage: Usage | null;
   cost: Cost;
+  /** What it was expected to cost at most, for the budget of its run. Absent outside of runs and where that is unknown. */
+  estimate?: NanoDollars;
 }
 
 /** One routing decision, with its reason. */
@@ -170,6 +173,8 @@ export interface JobRecord {
   createdAt: number;
   /** null for a job created before this was recorded. */
   createdBy: JobCreator | null;
+  /** Absent outside of runs. */
+  run?: RunLine;
   request: JobRequest;
   state: JobState;
   life: JobLife;
@@ -213,8 +218,20 @@ export function candidatesOf({ target, chain }: Pick<JobLife, 'target' | 'chain'
   return [target, ...chain];
 }
 
-/** The lane a job waits in: equal strings, same candidates and same strategy. */
-export function laneOf(life: Pick<JobLife, 'strategy' | 'target' | 'chain'>): string {
-  if (life.chain.length === 0) return laneKey(life.target);
-  return `${life.strategy} ${candidatesOf(life).map(laneKey).join(' ')}`;
+/**
+ * The lane a job waits in: equal strings, same candidates, same strategy, same run. A run has lanes of its own, so that one
+ * that is paused is passed over in one step, however many of its jobs wait.
+ */
+export function laneOf({ life, run }: LaneMember): string {
+  const key =
+    life.chain.length === 0
+      ? laneKey(life.target)
+      : `${life.strategy} ${candidatesOf(life).map(laneKey).join(' ')}`;
+  return run === undefined ? key : `${run.runId} ${key}`;
+}
+
+/** What decides on the lane of a job. */
+export interface LaneMember {
+  life: Pick<JobLife, 'strategy' | 'target' | 'chain'>;
+  run?: RunLine | undefined;
 }

@@ -10,6 +10,8 @@
  * - `provider_full`     `max_concurrent` of the provider is reached.
  * - `delayed`           `not_before` or a back-off; until `until`.
  * - `queue_paused`      an operator has paused the queue.
+ * - `run_paused`        the job's run is paused, by an operator or by one of its limits.
+ * - `run_budget`        the rest of its run's budget is set aside for jobs that run.
  * - `draining`          the coordinator is shutting down.
  */
 export type WaitingReason =
@@ -23,6 +25,8 @@ export type WaitingReason =
   | 'provider_full'
   | 'delayed'
   | 'queue_paused'
+  | 'run_paused'
+  | 'run_budget'
   | 'draining';
 
 export interface Waiting {

@@ -28,6 +28,7 @@ import { openapiRoutes } from './routes/openapi/routes.ts';
 import { providerRoutes } from './routes/providers/routes.ts';
 import { queueRoutes } from './routes/queue/routes.ts';
 import { routingRoutes } from './routes/routing/routes.ts';
+import { runRoutes } from './routes/runs/routes.ts';
 import { sessionRoutes } from './routes/sessions/routes.ts';
 import { socketRoutes } from './routes/sockets/routes.ts';
 import { statsRoutes } from './routes/stats/routes.ts';
@@ -38,6 +39,7 @@ import type { JsonSchema } from './shape/shape.ts';
 /** Every route of the API, one room a thing. A new one is a line here. */
 export const routes: readonly Route[] = [
   ...jobRoutes,
+  ...runRoutes,
   ...workerRoutes,
   ...queueRoutes,
   ...providerRoutes,

@@ -15,6 +15,7 @@ import type { AnyShape, JsonSchema, Shape } from './shape/shape.ts';
 /** The groups of the document, in its order. */
 export const tags = {
   Jobs: 'Dispatch, read, cancel, retry.',
+  Runs: 'Jobs that belong together under a name, with a budget.',
   Queue: 'Whether waiting jobs are handed out.',
   Routing: 'Which provider a job goes to, and why.',
   Workers: 'The processes that run jobs.',

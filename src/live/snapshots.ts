@@ -14,6 +14,7 @@ import { presentProvider } from '../present/provider.ts';
 import { presentQueue } from '../present/queue.ts';
 import { presentStats } from '../present/stats.ts';
 import { presentWorker } from '../present/worker.ts';
+import { noFilter } from '../store/store.ts';
 import { afterGap, type Message } from './encoding.ts';
 import type { Feed } from './feed.ts';
 import type { Outputs } from './outputs.ts';
@@ -115,7 +116,7 @@ export class Snapshots {
   async #jobs(): Promise<JobsSnapshot> {
     const coordinator = this.#coordinator;
     const { byStatus } = await coordinator.counts();
-    const { jobs } = await coordinator.jobs({ ...everyJob, limit: latestMax });
+    const { jobs } = await coordinator.jobs({ ...noFilter, limit: latestMax, offset: 0 });
     const latest = jobs.map((job) => presentListed(coordinator.view(job)));
     return { counts: byStatus, latest };
   }
@@ -126,21 +127,3 @@ export class Snapshots {
     return new Snapshot(topic, seq, data, isTerminal(view.job.state));
   }
 }
-
-const everyJob = {
-  statuses: [],
-  states: [],
-  provider: null,
-  model: null,
-  worker: null,
-  createdBy: null,
-  tags: [],
-  priority: null,
-  tier: null,
-  metadata: [],
-  createdAfter: null,
-  createdBefore: null,
-  newest: null,
-  text: null,
-  offset: 0,
-};

@@ -10,6 +10,7 @@ import type { JobRecord } from '../domain/job.ts';
 import type { KeyRecord } from '../domain/key.ts';
 import type { ProviderHold } from '../domain/provider.ts';
 import type { QueueState } from '../domain/queue.ts';
+import type { RunRecord } from '../domain/run.ts';
 import type { WorkerRecord } from '../domain/worker.ts';
 import type { CostMonth } from './changes/costMonth.ts';
 import type { Change, IdempotencyRecord, JobChange } from './store.ts';
@@ -146,6 +147,7 @@ export interface RegistryRecords {
   queue: QueueState;
   /** Holds on providers. */
   providers: ProviderHold[];
+  runs: RunRecord[];
 }
 
 /** A change as stored by logs. One of an existing job has its ordinal, by which a log finds its place. */

@@ -1,23 +1,19 @@
 /* The port: the store as the coordinator sees it. It owns the vocabulary of that contract (changes, queries, pages,
    errors) and no data. `Store` documents what every store promises, and what a crash leaves of a commit. */
 
-import type { AuditAction, AuditEntry, AuditRecord } from '../domain/audit.ts';
-import type { CostAmounts, CostBucket, CostDimension } from '../domain/cost.ts';
-import type {
-  AttemptOutcome,
-  JobCreator,
-  JobLife,
-  JobRecord,
-  JobRequest,
-  StrategyName,
-  Target,
-} from '../domain/job.ts';
+import type { AuditAction, AuditEntry } from '../domain/audit.ts';
+import type { CostBucket, CostDimension } from '../domain/cost.ts';
+import type { JobRecord, StrategyName, Target } from '../domain/job.ts';
 import type { KeyRecord } from '../domain/key.ts';
 import type { ProviderHold } from '../domain/provider.ts';
 import type { QueueState } from '../domain/queue.ts';
+import type { RunRecord } from '../domain/run.ts';
 import type { JobState, JobStatus } from '../domain/states.ts';
 import type { StoreStatus } from '../domain/wire/health.ts';
-import type { WorkerLife, WorkerRecord } from '../domain/worker.ts';
+import type { WorkerRecord } from '../domain/worker.ts';
+import type { Change, IdempotencyRecord, JobChange } from './change.ts';
+
+export type * from './change.ts';
 
 /**
  * Persistence. Every implementation passes `test/conformance/store.ts`.
@@ -63,6 +59,10 @@ export interface Store {
   runningJobs(): Promise<JobRecord[]>;
   /** Pending jobs that wait for a time. */
   delayedJobs(): Promise<JobRecord[]>;
+  /** Jobs of a run that are not archived, in the order in which they were created. */
+  jobsOfRun(runId: string, page: RunPage): Promise<JobRecord[]>;
+  /** How many jobs of a run are not archived. */
+  countOfRun(runId: string): Promise<number>;
   counts(): Promise<JobCounts>;
   /** How many pending jobs each key has, by key id; without jobs of unknown keys. Walks through all of them. */
   pendingByKey(): Promise<Map<string, number>>;
@@ -113,6 +113,8 @@ export interface Store {
   queue(): Promise<QueueState>;
   /** The holds on providers, one a provider. */
   providers(): Promise<ProviderHold[]>;
+  /** The runs, in order of creation, with the totals of their jobs, archived ones included. */
+  runs(): Promise<RunRecord[]>;
   /** Entries of the audit log, newest first. @throws StoreUnavailable when they cannot be read. */
   audit(query: AuditQuery): Promise<AuditPage>;
   /** The job of an idempotency key, while it is remembered. */
@@ -136,108 +138,6 @@ export interface ArchiveRule {
   limit: number;
 }
 
-/** Every kind of change. */
-export type Change =
-  | JobChange
-  | WorkerChange
-  | WorkerRemoval
-  | KeyChange
-  | KeyRemoval
-  | AuditChange
-  | QueueChange
-  | ProviderChange
-  | ProviderRemoval;
-
-export interface JobChange {
-  kind: 'job';
-  id: string;
-  /** 0 for a new job. The stored version becomes this plus one. */
-  expectedVersion: number;
-  /** Only with a new job. */
-  created?:
-    | {
-        at: number;
-        request: JobRequest;
-        /** Absent when the key is unknown. */
-        by?: JobCreator | undefined;
-        idempotency?: IdempotencyRecord | undefined;
-      }
-    | undefined;
-  state: JobState;
-  life: JobLife;
-  /** The differences that this change makes to the sums of cost, jobs and attempts. */
-  ledger?: LedgerEntry[] | undefined;
-}
-
-export interface WorkerChange {
-  kind: 'worker';
-  life: WorkerLife;
-}
-
-export interface WorkerRemoval {
-  kind: 'workerRemoved';
-  id: string;
-}
-
-export interface KeyChange {
-  kind: 'key';
-  key: KeyRecord;
-}
-
-export interface KeyRemoval {
-  kind: 'keyRemoved';
-  id: string;
-}
-
-/** Adds an entry to the audit log; entries are neither changed nor removed before they expire. */
-export interface AuditChange {
-  kind: 'audit';
-  record: AuditRecord;
-}
-
-/** Pauses or resumes the queue. */
-export interface QueueChange {
-  kind: 'queue';
-  queue: QueueState;
-}
-
-export interface ProviderChange {
-  kind: 'provider';
-  hold: ProviderHold;
-}
-
-/** Removes the hold on a provider. */
-export interface ProviderRemoval {
-  kind: 'providerRemoved';
-  name: string;
-}
-
-export interface IdempotencyRecord {
-  /** Made by `ownIdempotencyKey`; in records of older versions only what the client sent, without an owner. */
-  key: string;
-  /** The job created with it; for a batch the first, see `batchId`. */
-  jobId: string;
-  /** SHA-256 of the request, or of those of a batch, hex. */
-  bodyHash: string;
-  /** Epoch ms at which it expires. */
-  expiresAt: number;
-}
-
-/** One line of the ledger: a difference, so that the sum of all lines is the total of the attempts and jobs. */
-export interface LedgerEntry {
-  /** Epoch ms: the quarter-hour it counts in. */
-  at: number;
-  provider: string;
-  model: string | null;
-  workerId: string;
-  /** The attempt's outcome as counted for its worker. */
-  outcome: AttemptOutcome | null;
-  tier: string | null;
-  tags: string[];
-  /** Negative for a correction. */
-  amounts: CostAmounts;
-}
-
 export interface StoreHealth {
   /**
    * `failing`: writes are refused now, or wait for an unknown outcome; reads work; it recovers by itself. `failed`:
@@ -250,7 +150,7 @@ export interface StoreHealth {
   replayBytes: number;
 }
 
-/** Filters are joined by and; null or empty means no filter. */
+/** Filters are joined by and; null or empty means no filter, see `noFilter`. */
 export interface JobFilter {
   statuses: JobStatus[];
   states: JobState[];
@@ -265,6 +165,8 @@ export interface JobFilter {
   tags: string[];
   priority: string | null;
   tier: string | null;
+  /** Id of the run it belongs to. */
+  run: string | null;
   /** Names and values that the job's metadata has, all of them. */
   metadata: (readonly [name: string, value: string])[];
   /** Epoch ms, inclusive. */
@@ -277,10 +179,37 @@ export interface JobFilter {
   newest: string | null;
 }
 
+/** Every job. */
+export const noFilter: JobFilter = Object.freeze({
+  statuses: [],
+  states: [],
+  provider: null,
+  model: null,
+  worker: null,
+  createdBy: null,
+  tags: [],
+  priority: null,
+  tier: null,
+  run: null,
+  metadata: [],
+  createdAfter: null,
+  createdBefore: null,
+  text: null,
+  newest: null,
+});
+
 export interface JobQuery extends JobFilter {
   /** 1..1000. */
   limit: number;
   offset: number;
+}
+
+export interface RunPage {
+  /** null for all. */
+  state: JobState | null;
+  /** The ordinal of the last job of the page before; 0 for the first page. */
+  after: number;
+  limit: number;
 }
 
 export interface JobPage {
@@ -336,6 +265,8 @@ export interface LaneSummary {
   ready: number;
   /** `enqueuedAt` of the job at its head, epoch ms. */
   headEnqueuedAt: number;
+  /** Id of the run that all of them belong to; null outside of runs. */
+  run: string | null;
 }
 
 export interface Demand {

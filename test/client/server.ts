@@ -89,6 +89,7 @@ export function wireJob(over: Partial<WireJob> = {}): WireJob {
     model: null,
     priority: 'normal',
     tier: null,
+    run: null,
     tags: [],
     params: {},
     metadata: {},

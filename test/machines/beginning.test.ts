@@ -2,7 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { type AnyMachineSnapshot, createActor, type InspectionEvent, isMachineSnapshot, setup } from 'xstate';
 import { jobMachine, jobRunner } from '../../machines/jobMachine.ts';
-import { type Resting, Runner } from '../../machines/run.ts';
+import { type Resting, Runner } from '../../machines/runner.ts';
 import { inputOf } from './jobs.ts';
 import { pathOf } from './stateTable.ts';
 

@@ -3,6 +3,7 @@ import { healthMachine } from '../../machines/healthMachine.ts';
 import { jobMachine } from '../../machines/jobMachine.ts';
 import { leaseMachine } from '../../machines/leaseMachine.ts';
 import { providerMachine } from '../../machines/providerMachine.ts';
+import { runMachine } from '../../machines/runMachine.ts';
 import { supervisorMachine } from '../../machines/supervisorMachine.ts';
 import { workerMachine } from '../../machines/workerMachine.ts';
 import type { JobLife } from '../../src/domain/job.ts';
@@ -12,6 +13,7 @@ import {
   jobStatuses,
   leasePhases,
   providerStatuses,
+  runStatuses,
   workerStatuses,
 } from '../../src/domain/states.ts';
 import {
@@ -32,6 +34,7 @@ import {
   workersInEveryState,
 } from './fleet.ts';
 import { jobsInEveryState, make, newJob, targetOf } from './jobs.ts';
+import { newRun, run, runsInEveryState } from './runs.ts';
 
 /** A machine with what is needed to walk through all of it. */
 export interface Walk {
@@ -110,6 +113,14 @@ export const walks: Record<MachineName, Walk> = {
     initial: newProvider(),
     situations: providersInEveryState(),
     events: () => Object.values(provider).map((event) => (typeof event === 'function' ? event() : event)),
+  },
+  run: {
+    machine: runMachine,
+    statuses: runStatuses,
+    ends: ['cancelled'],
+    initial: newRun(),
+    situations: runsInEveryState(),
+    events: () => Object.values(run),
   },
   supervisor: {
     machine: supervisorMachine,

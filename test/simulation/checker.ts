@@ -246,7 +246,7 @@ export class Checker {
     }
     this.jobs.set(job.id, job);
     if (job.version >= (this.#untold.get(job.id) ?? 0)) this.#untold.delete(job.id);
-    if (job.state === 'pending.ready') this.#ready.set(job, laneOf(job.life));
+    if (job.state === 'pending.ready') this.#ready.set(job, laneOf(job));
     if (statusOf(job.state) === 'running') this.#running.add(job);
     for (const fault of faultsOfJob(job, (lease) => this.#runs.of(job.id, lease), this.#knobs.bounds))
       this.breach(`job ${job.id} ${fault}`);

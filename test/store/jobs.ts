@@ -2,7 +2,13 @@ import { type CostAmounts, noAmounts } from '../../src/domain/cost.ts';
 import type { JobCreator, JobLife, JobRecord, JobRequest, Target } from '../../src/domain/job.ts';
 import type { JobState } from '../../src/domain/states.ts';
 import type { WorkerLife } from '../../src/domain/worker.ts';
-import type { JobChange, JobFilter, JobQuery, LedgerEntry } from '../../src/store/store.ts';
+import {
+  type JobChange,
+  type JobFilter,
+  type JobQuery,
+  type LedgerEntry,
+  noFilter,
+} from '../../src/store/store.ts';
 
 /** When the test's jobs begin, epoch ms. */
 export const epoch = 1_700_000_000_000;
@@ -143,22 +149,7 @@ export function workerLife(id: string, overrides: Partial<WorkerLife> = {}): Wor
 }
 
 /** No filter at all. */
-export const everything: JobFilter = {
-  statuses: [],
-  states: [],
-  provider: null,
-  model: null,
-  worker: null,
-  createdBy: null,
-  tags: [],
-  priority: null,
-  tier: null,
-  metadata: [],
-  createdAfter: null,
-  createdBefore: null,
-  newest: null,
-  text: null,
-};
+export const everything: JobFilter = noFilter;
 
 /** A query without filters. */
 export function queryOf(overrides: Partial<JobQuery> = {}): JobQuery {

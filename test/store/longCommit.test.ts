@@ -28,7 +28,7 @@ test('jobs of a long commit can be claimed and changed while it is being taken i
   const committed = store.commit(changes).finally(() => {
     isOver = true;
   });
-  const lane = laneOf(lifeOf());
+  const lane = laneOf({ life: lifeOf() });
   const claimed: string[] = [];
   for (let last = 0; claimed.length < jobs; last = claimed.length) {
     const got = await store.claim({ lanes: [lane], limit: 100 }, (job) => transition(job, 'running.active'));

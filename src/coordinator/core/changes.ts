@@ -9,7 +9,7 @@ import type { JobEvent } from '../../../machines/events.ts';
 import type { JobEffect } from '../../../machines/jobMachine.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { LedgerEntry } from '../../store/store.ts';
+import type { LedgerEntry, RunDifference } from '../../store/store.ts';
 
 /** A change of a job that is durable. */
 export interface Committed {
@@ -20,6 +20,8 @@ export interface Committed {
   effects: JobEffect[];
   /** What attempts that ended with this change used and cost. */
   ledger: readonly LedgerEntry[];
+  /** The differences it makes to the totals of the job's run; undefined outside of runs. */
+  runTotals?: RunDifference | undefined;
 }
 
 /** @param seq of the change: 1 is the first of this process, and none is left out. */

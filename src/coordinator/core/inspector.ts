@@ -17,6 +17,7 @@ const eventsMax: Record<MachineName, number> = {
   worker: 60,
   health: 60,
   provider: 60,
+  run: 60,
   supervisor: 60,
 };
 const actorsMax = 200;
@@ -47,6 +48,7 @@ export class Inspector {
     worker: [],
     health: [],
     provider: [],
+    run: [],
     supervisor: [],
   };
   #number = 0;

@@ -6,6 +6,7 @@ import type { Supervisor } from '../core/index.ts';
 import type { Lease, LeaseKeeper, Workers } from '../fleet/index.ts';
 import { type Creation, draftOf, type JobHost, type NewJob, type Step } from '../jobs/index.ts';
 import type { Providers } from '../limits/index.ts';
+import type { Reservation, RunBudget } from '../runs/index.ts';
 import { type Candidates, triedAt } from './candidates.ts';
 
 /** Jobs claimed in one commit at most: bounds the work of one turn of the event loop to some 10 ms. */
@@ -20,6 +21,8 @@ interface Claim {
   lease: Lease;
   /** Lets the job's other events go on. */
   release: () => void;
+  /** The budget of its run. */
+  reservation: Reservation;
   model: string | null;
 }
 
@@ -37,6 +40,7 @@ export class Dispatcher {
   readonly #workers: Workers;
   readonly #providers: Providers;
   readonly #supervisor: Supervisor;
+  readonly #budget: RunBudget;
   /** Jobs that are left alone, each with the list by which it was spared last. */
   readonly #spared = new Map<string, readonly string[]>();
   /** Ends of events in flight after which another pass is due. */
@@ -53,6 +57,7 @@ export class Dispatcher {
     workers: Workers;
     providers: Providers;
     supervisor: Supervisor;
+    budget: RunBudget;
   }) {
     this.#clock = options.clock;
     this.#store = options.store;
@@ -62,6 +67,7 @@ export class Dispatcher {
     this.#workers = options.workers;
     this.#providers = options.providers;
     this.#supervisor = options.supervisor;
+    this.#budget = options.budget;
   }
 
   /**
@@ -106,6 +112,7 @@ export class Dispatcher {
     if (slots === 0) return;
     const open: string[] = [];
     for (const lane of await this.#store.lanes()) {
+      if (!this.#budget.isOpen(lane.run)) continue;
       const [target, ...chain] = lane.candidates;
       const picked = this.#candidates.pick(lane, lane.key, this.#candidates.of({ target, chain }));
       if (picked?.state === 'ready') open.push(lane.key);
@@ -136,7 +143,7 @@ export class Dispatcher {
     if (!this.#supervisor.isAssigning) return null;
     const draft = draftOf(creation);
     if (draft.state !== 'pending.ready') return null;
-    const claim = this.#claim(draft, laneOf(draft.life));
+    const claim = this.#claim(draft, laneOf(draft));
     return typeof claim === 'string' ? null : claim;
   }
 
@@ -175,6 +182,8 @@ export class Dispatcher {
     if (picked === null || worker === null) return 'close';
     const { model } = picked;
     const { provider } = picked.target;
+    const reservation = this.#budget.reserve(job, { workerId: worker.id, provider, model });
+    if (reservation === null) return 'close';
     const at = this.#clock.now();
     const skipped = candidates
       .filter((candidate) => candidate.state === 'skipped')
@@ -197,16 +206,21 @@ export class Dispatcher {
       model,
       why,
       skipped,
+      ...(reservation.estimate === null ? {} : { estimate: reservation.estimate }),
     });
-    if (step === null) return 'skip';
+    if (step === null) {
+      reservation.release();
+      return 'skip';
+    }
     const lease = this.#keeper.reserve(job, { workerId: worker.id, provider, model });
     this.#providers.sent(provider);
     this.#candidates.took(lane);
-    return { step, lease, model, release: this.#host.hold(job.id) };
+    return { step, lease, model, release: this.#host.hold(job.id), reservation };
   }
 
   /** Its commit has failed. */
-  #abandon({ step, lease, release }: Claim): void {
+  #abandon({ step, lease, release, reservation }: Claim): void {
+    reservation.release();
     this.#host.abandon(step);
     this.#keeper.unreserve(lease);
     release();
@@ -229,7 +243,8 @@ export class Dispatcher {
   }
 
   /** The claim is durable: out with the assignment. */
-  #hand({ step, lease, release, model }: Claim): void {
+  #hand({ step, lease, release, model, reservation }: Claim): void {
+    reservation.release();
     const { after, effects } = this.#host.settle(step);
     release();
     if (!effects.some(({ type }) => type === 'handToWorker')) return;

@@ -15,6 +15,6 @@ export interface RouteExplanation {
 export function explainRoute(candidates: Candidates, plan: Plan): RouteExplanation {
   const [target, ...chain] = plan.candidates;
   const members = candidates.of({ target, chain });
-  const lane = laneOf({ strategy: plan.strategy, target, chain });
+  const lane = laneOf({ life: { strategy: plan.strategy, target, chain } });
   return { plan, members, picked: candidates.pick(plan, lane, members) };
 }

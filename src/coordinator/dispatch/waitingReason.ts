@@ -5,6 +5,7 @@ import type { Waiting } from '../../domain/waiting.ts';
 import type { Supervisor } from '../core/index.ts';
 import { type FleetMember, isOpen, type Leases, type RefusedWorkers, type Workers } from '../fleet/index.ts';
 import type { Providers } from '../limits/index.ts';
+import type { RunBook, RunBudget } from '../runs/index.ts';
 import { type Candidate, type Candidates, firstTrial } from './candidates.ts';
 
 type Reason = Omit<Waiting, 'position'>;
@@ -21,6 +22,8 @@ export class WaitingReasons {
   readonly #refusedWorkers: RefusedWorkers;
   readonly #queue: { readonly state: QueueState };
   readonly #supervisor: Supervisor;
+  readonly #runs: RunBook;
+  readonly #budget: RunBudget;
 
   constructor(options: {
     candidates: Candidates;
@@ -30,6 +33,8 @@ export class WaitingReasons {
     refusedWorkers: RefusedWorkers;
     queue: { readonly state: QueueState };
     supervisor: Supervisor;
+    runs: RunBook;
+    budget: RunBudget;
   }) {
     this.#candidates = options.candidates;
     this.#leases = options.leases;
@@ -38,6 +43,8 @@ export class WaitingReasons {
     this.#refusedWorkers = options.refusedWorkers;
     this.#queue = options.queue;
     this.#supervisor = options.supervisor;
+    this.#runs = options.runs;
+    this.#budget = options.budget;
   }
 
   /** The first obstacle; what an operator can fix comes before what only time resolves. */
@@ -54,8 +61,23 @@ export class WaitingReasons {
     if (queue.paused) return reason('queue_paused', pausedText(queue));
     if (!this.#supervisor.isAssigning)
       return reason('draining', 'The coordinator is not handing out jobs now');
+    const ofRun = this.#ofRun(job);
+    if (ofRun !== null) return ofRun;
     const candidates = this.#candidates.of(life);
     return this.#ofCandidate(this.#candidates.pick(life, '', candidates) ?? firstBack(candidates));
+  }
+
+  /** What its run holds back. */
+  #ofRun(job: JobRecord): Reason | null {
+    const run = job.run === undefined ? undefined : this.#runs.find(job.run.runId);
+    if (run === undefined) return null;
+    if (run.state === 'cancelled')
+      return reason('run_paused', `Run ${run.name} is cancelled; this job will be, too`);
+    if (run.life.pause !== null)
+      return reason('run_paused', `Run ${run.name} is paused: ${run.life.pause.detail}`);
+    const { provider, model } = job.life.target;
+    const budget = this.#budget.waitText(job, { provider, model });
+    return budget === null ? null : reason('run_budget', budget);
   }
 
   #ofCandidate({ target, model, fitting, unwell, until }: Candidate): Reason {

@@ -51,16 +51,21 @@ export function formerBatchId(first: string, place: number): string {
   return place === 0 ? first : idOfBatch(first, place);
 }
 
+/** The millisecond of an id since the epoch. */
+export function millisecondOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
 function idOfBatch(first: string, place: number, shard?: number): string {
-  const millisecond = Number.parseInt(first.slice(0, 8) + first.slice(9, 13), 16);
-  return idOf(millisecond, hash('sha256', `${first}/${place}`, 'buffer').subarray(0, 10), shard);
+  return idOf(millisecondOf(first), hash('sha256', `${first}/${place}`, 'buffer').subarray(0, 10), shard);
 }
 
 /**
+ * A UUIDv7.
  * @param millisecond since the epoch. @param rest 10 bytes, 6 bits of which are left out, and 10 more when there is a shard.
  * @param shard takes the place of the first 10 bits of what is not left out.
  */
-function idOf(millisecond: number, rest: Uint8Array, shard?: number): string {
+export function idOf(millisecond: number, rest: Uint8Array, shard?: number): string {
   bytes.writeUIntBE(millisecond, 0, 6);
   bytes.set(rest, 6);
   if (shard !== undefined) {

@@ -8,7 +8,7 @@ export { Admission } from './admission.ts';
 export { AttemptCosts } from './attemptCosts.ts';
 export { Delays } from './delays.ts';
 export { findJob } from './findJob.ts';
-export { uuidv7 } from './ids.ts';
+export { idOf, millisecondOf, shardOf, uuidv7 } from './ids.ts';
 export { Intake, type PlannedRequest, planOrRefuse } from './intake.ts';
 export { JobCommands } from './jobCommands.ts';
 export { type Creation, draftOf, JobHost, type NewJob, type Step } from './jobHost.ts';

@@ -6,6 +6,7 @@ import { CoordinatorError } from '../../domain/errors.ts';
 import { partsOfIdempotencyKey } from '../../domain/idempotency.ts';
 import type { JobCreator, JobRecord, JobRequest } from '../../domain/job.ts';
 import type { Principal } from '../../domain/key.ts';
+import type { RunLine } from '../../domain/run.ts';
 import { canonicalJson } from '../../lib/canonicalJson.ts';
 import { KeyedQueue } from '../../lib/keyedQueue.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
@@ -31,6 +32,15 @@ const keysMaxDefault = 1_000_000;
 export interface PlannedRequest {
   request: JobRequest;
   plan: Plan;
+}
+
+/** A new job whose id its run decides. */
+export interface JobOfRun {
+  id: string;
+  planned: PlannedRequest;
+  /** Epoch ms. */
+  createdAt: number;
+  run: RunLine;
 }
 
 /** Makes a single job durable, with its first assignment when a worker is free for it. */
@@ -144,6 +154,15 @@ export class Intake {
   }
 
   /**
+   * Accept jobs of a run, all in one commit or none.
+   * @param jobs are asked for one by one as they are written. @param count how many they are.
+   * @throws CoordinatorError and StoreUnavailable as `accept`.
+   */
+  acceptOfRun(jobs: Iterable<JobOfRun>, count: number, by: Principal | null): Promise<JobRecord[]> {
+    return this.#createAll(newJobs(jobs, creatorOf(by)), count, by);
+  }
+
+  /**
    * Answer with the job that a key stands for, or make it, after all calls with that key that came before. When somebody else
    * was faster to use it, look again: then it stands for theirs.
    */
@@ -236,6 +255,13 @@ export class Intake {
       const input = inputOf(request, plan, this.#clock.now());
       return this.#dispatcher.create({ id, request, createdBy: creatorOf(by), input, idempotency });
     });
+  }
+}
+
+function* newJobs(jobs: Iterable<JobOfRun>, createdBy: JobCreator | null): Generator<NewJob> {
+  for (const { id, planned, createdAt, run } of jobs) {
+    const { request, plan } = planned;
+    yield { id, request, createdBy, input: inputOf(request, plan, createdAt), run };
   }
 }
 

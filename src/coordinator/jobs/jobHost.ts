@@ -1,10 +1,11 @@
 import type { JobEvent } from '../../../machines/events.ts';
 import type { JobInput } from '../../../machines/jobLife.ts';
 import { type JobEffect, jobRunner } from '../../../machines/jobMachine.ts';
-import type { LiveActor } from '../../../machines/run.ts';
+import type { LiveActor } from '../../../machines/runner.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
 import type { JobCreator, JobRecord, JobRequest } from '../../domain/job.ts';
+import type { RunLine } from '../../domain/run.ts';
 import { type JobState, statusOf } from '../../domain/states.ts';
 import type { Logger } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
@@ -14,6 +15,7 @@ import type { Changes, Committed } from '../core/index.ts';
 import { type Inspector, inspectOption } from '../core/index.ts';
 import { afterConflict } from './conflict.ts';
 import { ledgerOf } from './ledger.ts';
+import { newJobTotals, runTotalsOf } from './runTotals.ts';
 
 /** One event accepted by one job, not yet durable. */
 export interface Step {
@@ -31,6 +33,8 @@ export interface NewJob {
   createdBy: JobCreator | null;
   input: JobInput;
   idempotency?: IdempotencyRecord | undefined;
+  /** Absent outside of runs. */
+  run?: RunLine | undefined;
 }
 
 /** The change that creates a job. */
@@ -49,7 +53,7 @@ const publishedPerTurn = 500;
 
 /**
  * Hosts the actors of jobs. A running job is a live actor; any other job is its snapshot in the store and becomes an actor
- * for the moment of an event (`machines/run.ts`).
+ * for the moment of an event (`machines/runner.ts`).
  *
  * The commit pipeline: an event goes to the actor; when it accepts, its new snapshot is committed, and only then
  * the feed of changes lets anything leave. When the commit fails, the actor is dropped and the last committed snapshot is valid.
@@ -96,13 +100,18 @@ export class JobHost {
   }
 
   /** Begin a job: nothing is durable yet. One who begins a job commits it with `create` or `createWith`. */
-  begin({ id, request, createdBy, input, idempotency }: NewJob): Creation {
+  begin({ id, request, createdBy, input, idempotency, run }: NewJob): Creation {
     const at = input.createdAt;
     const created: Creation['created'] =
       createdBy === null ? { at, request } : { at, request, by: createdBy };
     if (idempotency !== undefined) created.idempotency = idempotency;
     const { state, context } = jobRunner.begin(input, inspectOption(this.#inspector, 'job', id, true));
-    return { kind: 'job', id, expectedVersion: 0, created, state, life: context };
+    const creation: Creation = { kind: 'job', id, expectedVersion: 0, created, state, life: context };
+    if (run !== undefined) {
+      created.run = run;
+      creation.runTotals = newJobTotals(run);
+    }
+    return creation;
   }
 
   /**
@@ -212,6 +221,7 @@ export class JobHost {
     if (taken === null) return null;
     const { to: state, context: life, effects } = taken;
     const ledger = ledgerOf(before, life);
+    const runTotals = runTotalsOf(before, state, life);
     if (statusOf(state) === 'running') this.#live.set(before.id, { actor, version: before.version + 1 });
     return {
       before,
@@ -224,6 +234,7 @@ export class JobHost {
         state,
         life,
         ...(ledger.length > 0 ? { ledger } : {}),
+        ...(runTotals === undefined ? {} : { runTotals }),
       },
     };
   }
@@ -264,7 +275,8 @@ export class JobHost {
       life: change.life,
     };
     const { event, effects } = step;
-    const committed = { before, after, event, effects, ledger: change.ledger ?? [] };
+    const { ledger = [], runTotals } = change;
+    const committed = { before, after, event, effects, ledger, runTotals };
     this.#changes.publish(committed);
     return committed;
   }
@@ -287,7 +299,8 @@ export class JobHost {
   /** Publish a job that is durable now. */
   #publishCreated(id: string, record: JobRecord | undefined): JobRecord {
     if (record?.id !== id) throw new Error(`job ${id} was committed and is not in the store`);
-    this.#changes.publish({ before: null, after: record, event: null, effects: [], ledger: [] });
+    const runTotals = record.run === undefined ? undefined : newJobTotals(record.run);
+    this.#changes.publish({ before: null, after: record, event: null, effects: [], ledger: [], runTotals });
     return record;
   }
 

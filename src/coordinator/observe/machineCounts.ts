@@ -9,8 +9,12 @@ export async function countMachines({
   leases,
   workers,
   providers,
+  runs,
   supervisor,
-}: Pick<StatsParts, 'store' | 'leases' | 'workers' | 'providers' | 'supervisor'>): Promise<MachineCounts> {
+}: Pick<
+  StatsParts,
+  'store' | 'leases' | 'workers' | 'providers' | 'runs' | 'supervisor'
+>): Promise<MachineCounts> {
   const { byState } = await store.counts();
   // One that has met no job yet has no actor and counts as available.
   const statuses = providers.views(servedBy(workers.fleet())).map(({ status }) => status);
@@ -22,6 +26,7 @@ export async function countMachines({
     worker: countStates('worker', workers.states()),
     health: countStates('health', workers.healthStates()),
     provider: countStates('provider', statuses),
+    run: countStates('run', runs.states()),
     supervisor: countStates('supervisor', supervisor.states),
   };
 }

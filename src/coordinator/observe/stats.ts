@@ -22,6 +22,7 @@ export interface StatsParts {
   activity: Activity;
   refusedWorkers: RefusedWorkers;
   queue: { readonly state: QueueState };
+  runs: { states(): readonly string[] };
   supervisor: Pick<Supervisor, 'status' | 'states'>;
   /** Monotonic ms of the start. */
   startedAt: number;

@@ -5,6 +5,7 @@ import type { JobState, JobStatus } from '../states.ts';
 import type { WireUsage } from '../usage.ts';
 import type { WaitingReason } from '../waiting.ts';
 import type { Iso } from './iso.ts';
+import type { WireRunLine } from './runLine.ts';
 
 /**
  * A job. Lists and live events shorten long fields, and mark them with `…_truncated`; `GET /api/jobs/:id` has
@@ -25,6 +26,8 @@ export interface WireJob {
   model: string | null;
   priority: string;
   tier: string | null;
+  /** The run that it belongs to, and its line there. */
+  run: WireRunLine | null;
   tags: string[];
   tags_truncated?: true;
   params: Record<string, unknown>;

@@ -138,10 +138,3 @@ export interface WireRunResult {
   attempts: number;
   finished_at: Iso | null;
 }
-
-/** The run that a job belongs to. */
-export interface WireRunLine {
-  /** Of the run. */
-  name: string;
-  line_id: string;
-}

@@ -75,6 +75,15 @@ const problems = {
     codes: ['worker_not_found'],
     description: '`worker_not_found`: there is no worker with this id.',
   },
+  RunNotFound: {
+    codes: ['run_not_found'],
+    description: '`run_not_found`: there is no run with this name.',
+  },
+  RunRefuses: {
+    codes: ['run_conflict'],
+    description:
+      '`run_conflict`: the run is in a state that does not allow it, or one of its limits is still reached; `detail` says which.',
+  },
   MethodNotAllowed: {
     codes: ['method_not_allowed'],
     description:

@@ -28,7 +28,7 @@ export const jobStateShape: Shape<JobState> = named(
   oneOf(jobStates, "A state of the job's machine; its first word is the status."),
 );
 
-const errorClassShape: Shape<ErrorClass> = named(
+export const errorClassShape: Shape<ErrorClass> = named(
   'ErrorClass',
   oneOf(errorClasses, 'Decides what happens next; docs/api.md has the table.'),
 );

@@ -7,10 +7,11 @@ import type { JobRecord } from '../../domain/job.ts';
 import type { KeyRecord } from '../../domain/key.ts';
 import type { ProviderHold } from '../../domain/provider.ts';
 import { type QueueState, untouchedQueue } from '../../domain/queue.ts';
+import { addToTotals, noTotals, type RunRecord } from '../../domain/run.ts';
 import { isTerminal } from '../../domain/states.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
 import type { RegistryRecords, StoredChange, StoredJobChange } from '../durableLog.ts';
-import type { LedgerEntry } from '../store.ts';
+import type { LedgerEntry, RunDifference } from '../store.ts';
 import type { CostSink } from './costMonth.ts';
 
 /** Receives the entries of the audit log. */
@@ -25,6 +26,8 @@ export interface Registry {
   queue: QueueState;
   /** By name. */
   providers: Map<string, ProviderHold>;
+  /** By id, in order of creation. */
+  runs: Map<string, RunRecord>;
   /** Receives the ledger. */
   costs: CostSink;
   /** Receives the audit log. */
@@ -32,25 +35,33 @@ export interface Registry {
 }
 
 /** The records to store. */
-export function recordsOf({ workers, keys, queue, providers }: Registry): RegistryRecords {
+export function recordsOf({ workers, keys, queue, providers, runs }: Registry): RegistryRecords {
   return {
     workers: [...workers.values()],
     keys: [...keys.values()],
     queue,
     providers: [...providers.values()],
+    runs: [...runs.values()],
   };
 }
 
 /** An empty one, or one with the stored records of a log. */
 export function createRegistry(
   { costs, audit }: Pick<Registry, 'costs' | 'audit'>,
-  { workers = [], keys = [], queue = untouchedQueue, providers = [] }: Partial<RegistryRecords> = {},
+  {
+    workers = [],
+    keys = [],
+    queue = untouchedQueue,
+    providers = [],
+    runs = [],
+  }: Partial<RegistryRecords> = {},
 ): Registry {
   return {
     workers: new Map(workers.map((worker) => [worker.life.id, worker])),
     keys: new Map(keys.map((key) => [key.id, key])),
     queue,
     providers: new Map(providers.map((hold) => [hold.name, hold])),
+    runs: new Map(runs.map((run) => [run.id, run])),
     costs,
     audit,
   };
@@ -64,6 +75,7 @@ export function applyToRegistry(registry: Registry, change: StoredChange): void 
         registry.costs.add(entry);
         tally(registry, entry);
       }
+      if (change.runTotals !== undefined) addUp(registry, change.runTotals);
       return;
     case 'archived':
       return;
@@ -93,7 +105,21 @@ export function applyToRegistry(registry: Registry, change: StoredChange): void 
     case 'providerRemoved':
       registry.providers.delete(change.name);
       return;
+    case 'run': {
+      const totals = registry.runs.get(change.run.id)?.totals ?? noTotals;
+      registry.runs.set(change.run.id, { ...change.run, totals });
+      return;
+    }
+    case 'runRemoved':
+      registry.runs.delete(change.id);
+      return;
   }
+}
+
+/** Count a job's change for its run, unless that was removed since. */
+function addUp({ runs }: Registry, { runId, delta }: RunDifference): void {
+  const run = runs.get(runId);
+  if (run !== undefined) runs.set(runId, { ...run, totals: addToTotals(run.totals, delta) });
 }
 
 /** Count attempts for their worker, unless it was removed since. */
@@ -125,12 +151,14 @@ export function nextJob(
       `a change of job ${change.id} expects version ${change.expectedVersion}, it is at ${version}`,
     );
   }
+  const run = previous?.run ?? change.created?.run;
   return {
     ordinal,
     id: change.id,
     version: version + 1,
     createdAt,
     createdBy: previous?.createdBy ?? change.created?.by ?? null,
+    ...(run === undefined ? {} : { run }),
     request,
     state: change.state,
     life: change.life,

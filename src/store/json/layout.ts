@@ -7,9 +7,9 @@ import { join } from 'node:path';
  * Of `coordinator.json` and the files it names. A higher number is refused: a newer version wrote it. 2: jobs leave for
  * the archive, so that ordinals have gaps; cost has its own files, and the ledger is differences. 3: a record of the
  * journal names its group. 4: the audit log, in its own files; jobs name the key that created them. 5: whether the
- * queue is paused; holds on providers.
+ * queue is paused; holds on providers. 6: runs, with the totals of their jobs; jobs name their run.
  */
-export const formatVersion = 5;
+export const formatVersion = 6;
 
 /** Jobs of a segment file: at some 2.5 KB each 25 MB, rewritten in a quarter of a second when one of them changes. */
 export const segmentJobsMax = 10_000;

@@ -8,6 +8,7 @@ import type { JobRecord } from '../../domain/job.ts';
 import type { KeyRecord } from '../../domain/key.ts';
 import type { ProviderHold } from '../../domain/provider.ts';
 import type { QueueState } from '../../domain/queue.ts';
+import type { RunRecord } from '../../domain/run.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
 import { type Logger, silent } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
@@ -27,6 +28,7 @@ import type {
   JobPage,
   JobQuery,
   LaneSummary,
+  RunPage,
   Store,
   StoreHealth,
 } from '../store.ts';
@@ -173,6 +175,14 @@ export class MemoryStore implements Store {
     return this.#memory.jobs.in('pending.delayed');
   }
 
+  async jobsOfRun(runId: string, { state, after, limit }: RunPage): Promise<JobRecord[]> {
+    return this.#memory.jobs.ofRun(runId, state, after, limit);
+  }
+
+  async countOfRun(runId: string): Promise<number> {
+    return this.#memory.jobs.countOfRun(runId);
+  }
+
   async counts(): Promise<JobCounts> {
     return this.#memory.jobs.counts();
   }
@@ -229,6 +239,10 @@ export class MemoryStore implements Store {
 
   async providers(): Promise<ProviderHold[]> {
     return [...this.#memory.records.providers.values()];
+  }
+
+  async runs(): Promise<RunRecord[]> {
+    return [...this.#memory.records.runs.values()];
   }
 
   audit(query: AuditQuery): Promise<AuditPage> {

@@ -16,6 +16,7 @@ interface Reason {
 }
 
 const workersLink = { text: 'Workers', to: '/workers' };
+const runsLink = { text: 'Runs', to: '/runs' };
 const providersLink = { text: 'Providers', to: '/providers' };
 
 /** The meaning of each reason, with a link to act on it. */
@@ -65,6 +66,16 @@ const reasons: Record<WaitingReason, Reason> = {
     title: 'The queue is paused',
     advice: 'Running jobs continue.',
     link: { text: 'Overview', to: '/' },
+  },
+  run_paused: {
+    title: 'Its run is paused',
+    advice: 'Running jobs of the run continue.',
+    link: runsLink,
+  },
+  run_budget: {
+    title: 'Running jobs may need the rest of the budget of its run',
+    advice: 'It starts when one of them ends and has cost less.',
+    link: runsLink,
   },
   draining: {
     title: 'The coordinator assigns no jobs now',

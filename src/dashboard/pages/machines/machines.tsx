@@ -11,6 +11,7 @@ import { healthChart } from '../../statechart/charts/health.ts';
 import { jobChart } from '../../statechart/charts/job.ts';
 import { leaseChart } from '../../statechart/charts/lease.ts';
 import { providerChart } from '../../statechart/charts/provider.ts';
+import { runChart } from '../../statechart/charts/run.ts';
 import { supervisorChart } from '../../statechart/charts/supervisor.ts';
 import { workerChart } from '../../statechart/charts/worker.ts';
 import { Statechart } from '../../statechart/statechart.tsx';
@@ -41,6 +42,7 @@ const looks: Record<MachineName, Look> = {
   worker: { chart: workerChart, title: 'Worker', actor: 'worker', hrefOf: () => href('/workers') },
   health: { chart: healthChart, title: 'Health', actor: 'fault of a worker', hrefOf: () => href('/workers') },
   provider: { chart: providerChart, title: 'Provider', actor: 'provider', hrefOf: () => href('/providers') },
+  run: { chart: runChart, title: 'Run', actor: 'run', hrefOf: (state) => href('/runs', { status: state }) },
   supervisor: { chart: supervisorChart, title: 'Coordinator', actor: null, hrefOf: () => null },
 };
 

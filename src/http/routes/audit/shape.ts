@@ -35,7 +35,7 @@ const auditEntryShape = named(
     action: auditActionShape,
     target: object(
       {
-        kind: oneOf(['key', 'session', 'worker', 'provider', 'config', 'jobs', 'queue', 'route']),
+        kind: oneOf(['key', 'session', 'worker', 'provider', 'config', 'jobs', 'queue', 'run', 'route']),
         id: nullable(text()),
         name: nullable(text()),
       },

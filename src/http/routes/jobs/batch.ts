@@ -1,13 +1,12 @@
 import type { Config } from '../../../config/config.ts';
 import { CoordinatorError, type FieldError } from '../../../domain/errors.ts';
-import type { JobRequest } from '../../../domain/job.ts';
+import { type Fields, isFields } from '../../../lib/fields.ts';
 import { type Item, jsonItems, lines } from '../../../lib/jsonItems.ts';
 import { hasPrototypeKey, shapeFault } from '../../../lib/jsonShape.ts';
 import type { Turns } from '../../../lib/turns.ts';
 import type { BatchBody } from '../../middleware/batchBody.ts';
 import { faultsMax } from '../../validate.ts';
 import { batchMax } from './limits.ts';
-import { parseDispatch } from './schema.ts';
 
 /** Values in all jobs of a batch: parsed, each takes 10 to 60 bytes until the batch is durable. */
 const valuesMax = 1_000_000;
@@ -20,8 +19,8 @@ const sliceMs = 5;
 const longBytes = 256 * 1024;
 
 /**
- * The jobs of POST /api/jobs/batch, in order.
- * @param plan makes what is returned of each job that is well formed. @throws CoordinatorError invalid_request, as a single
+ * The jobs of a batch, in order.
+ * @param take makes what is returned of the members of each job. @throws CoordinatorError invalid_request, as a single
  * dispatch does.
  * @throws CoordinatorError invalid_request with every fault, at most 100.
  */
@@ -29,10 +28,10 @@ export async function parseBatch<T>(
   body: BatchBody,
   config: Config,
   turns: Turns,
-  plan: (request: JobRequest) => T,
+  take: (job: Fields) => T,
 ): Promise<T[]> {
   const bytes = withoutMark(body.bytes);
-  const planned: T[] = [];
+  const taken: T[] = [];
   const faults: FieldError[] = [];
   const items = body.form === 'json' ? jsonItems(bytes, 'jobs') : lines(bytes);
   let sliceBegan = performance.now();
@@ -55,7 +54,7 @@ export async function parseBatch<T>(
       count += 1;
       values += item.values;
       try {
-        planned.push(plan(parseDispatch(parseItem(bytes, item, config.http.maxBodyBytes), config)));
+        taken.push(take(parseItem(bytes, item, config.http.maxBodyBytes)));
       } catch (error) {
         faults.push(...faultsOf(error, `jobs[${item.index}]`));
       }
@@ -72,7 +71,7 @@ export async function parseBatch<T>(
     faults.push({ field: 'jobs', message: `must have at most ${batchMax} items` });
   else if (step.done) faults.push(...faultsAround(step.value, count));
   if (faults.length > 0) throw refusal(faults);
-  return planned;
+  return taken;
 }
 
 /** Editors and shells of Windows begin a file with U+FEFF; a reader may pass over it (RFC 8259, 8.1). */
@@ -81,7 +80,7 @@ function withoutMark(bytes: Buffer): Buffer {
 }
 
 /** @throws CoordinatorError invalid_request. */
-function parseItem(bytes: Buffer, item: Item, maxBytes: number): unknown {
+function parseItem(bytes: Buffer, item: Item, maxBytes: number): Fields {
   const { start, end } = item;
   if (end - start > maxBytes) {
     throw fault(`is larger than the ${maxBytes} bytes that http.max_body_bytes allows`);
@@ -95,7 +94,7 @@ function parseItem(bytes: Buffer, item: Item, maxBytes: number): unknown {
   } catch {
     throw fault('is not JSON');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw fault('must be an object');
+  if (!isFields(value)) throw fault('must be an object');
   if (hasPrototypeKey(value)) throw fault('must not have a member called __proto__');
   return value;
 }

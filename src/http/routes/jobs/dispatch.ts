@@ -131,8 +131,12 @@ const batch: Body<ReturnType<Coordinator['plan']>[], HttpParts> = {
     },
   },
   reader: ({ uploads, config }) => batchBody(uploads, () => config().http.maxBatchBytes),
-  parse: (body, { coordinator, config, uploads }) =>
-    parseBatch(body as BatchBody, config(), uploads.turns, (request) => coordinator.plan(request)),
+  parse: (body, { coordinator, config, uploads }) => {
+    const now = config();
+    return parseBatch(body as BatchBody, now, uploads.turns, (job) =>
+      coordinator.plan(parseDispatch(job, now)),
+    );
+  },
 };
 
 export const dispatchBatch = defineRoute({

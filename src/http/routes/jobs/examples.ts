@@ -11,6 +11,7 @@ const pending: WireWholeJob = {
   model: 'gpt-5-mini',
   priority: 'high',
   tier: null,
+  run: null,
   tags: ['nightly'],
   params: {},
   metadata: {},

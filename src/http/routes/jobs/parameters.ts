@@ -30,6 +30,7 @@ export const filterParameters = {
   tag: texts(filterTagsMax, { description: 'Repeat it for jobs that have all of several tags.' }),
   priority: text(),
   tier: text(),
+  run: text({ description: 'Name of the run that it belongs to.' }),
   metadata: pairs(filterTagsMax, {
     description: "`name=value` of the job's metadata. Repeat it for jobs that have all of several entries.",
     example: ['customer=acme'],
@@ -58,6 +59,7 @@ export function filterOf(values: FilterValues, newest: string | null = null): Jo
     tags: values.tag,
     priority: values.priority,
     tier: values.tier,
+    run: values.run,
     metadata: values.metadata,
     createdAfter: values.created_after,
     createdBefore: values.created_before,

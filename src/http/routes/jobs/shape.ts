@@ -14,6 +14,7 @@ import type {
   WireTokens,
   WireWholeJob,
 } from '../../../domain/wire/job.ts';
+import type { WireRunLine } from '../../../domain/wire/runLine.ts';
 import { pageMax } from '../../query.ts';
 import { failureShape, jobStateShape, jobStatusShape, timeShape } from '../../shape/common.ts';
 import {
@@ -111,7 +112,7 @@ const resultShape = named(
   }),
 );
 
-const costStatusShape: Shape<CostStatus> = named(
+export const costStatusShape: Shape<CostStatus> = named(
   'CostStatus',
   oneOf(
     ['none', 'known', 'unknown', 'partial'],
@@ -134,9 +135,11 @@ const waitingShape = named(
         'provider_full',
         'delayed',
         'queue_paused',
+        'run_paused',
+        'run_budget',
         'draining',
       ],
-      '`no_worker`: no connected worker fits. `workers_paused`, `concurrency_zero`, `workers_busy`: those that fit accept none now. `workers_unhealthy`: those that fit cannot reach their provider now, or wait until it has loaded the model; one job is sent to try again at `until`. `provider_limited`: the provider returned 429. `provider_open`: too many of its attempts failed. `provider_full`: its `max_concurrent` is reached. `delayed`: `not_before`, or a pause before the next attempt. `queue_paused`: an operator has paused the queue. `draining`: the coordinator is shutting down.',
+      '`no_worker`: no connected worker fits. `workers_paused`, `concurrency_zero`, `workers_busy`: those that fit accept none now. `workers_unhealthy`: those that fit cannot reach their provider now, or wait until it has loaded the model; one job is sent to try again at `until`. `provider_limited`: the provider returned 429. `provider_open`: too many of its attempts failed. `provider_full`: its `max_concurrent` is reached. `delayed`: `not_before`, or a pause before the next attempt. `queue_paused`: an operator has paused the queue. `run_paused`: the run of the job is paused. `run_budget`: running jobs of the run may need the rest of its budget. `draining`: the coordinator is shutting down.',
     ),
     detail: text(
       'What would end the wait; for `queue_paused` who paused it and why; for `provider_open` and `workers_unhealthy` also the failure that led to it.',
@@ -223,6 +226,10 @@ const jobMembers: Members<Omit<WireWholeJob, 'input' | 'result'>> = {
   model: nullable(text(), 'What was asked for.'),
   priority: text(),
   tier: nullable(text()),
+  run: nullable(
+    named('RunLine', object<WireRunLine>({ name: text(), line_id: text() })),
+    'The run that it belongs to, and its line there.',
+  ),
   tags: list(text()),
   params: fields(),
   metadata: record(text()),

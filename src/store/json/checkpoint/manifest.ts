@@ -82,6 +82,7 @@ export const emptyManifest: Manifest = signManifest({
   audit: { seq: 0, files: [] },
   queue: untouchedQueue,
   providers: [],
+  runs: [],
 });
 
 /** Add format and checksum to the contents of a manifest. */
@@ -96,8 +97,9 @@ function sumOf(unsigned: Omit<Manifest, 'sum'>): string {
 }
 
 function inOrder(unsigned: Omit<Manifest, 'sum'>): Omit<Manifest, 'sum'> {
-  const { format, seq, workers, keys, lastOrdinal, segments, costs, audit, queue, providers } = unsigned;
-  return { format, seq, workers, keys, lastOrdinal, segments, costs, audit, queue, providers };
+  const { format, seq, workers, keys, lastOrdinal, segments, costs, audit, queue, providers, runs } =
+    unsigned;
+  return { format, seq, workers, keys, lastOrdinal, segments, costs, audit, queue, providers, runs };
 }
 
 /**
@@ -135,8 +137,8 @@ function decodeManifest(path: string, text: string): Manifest {
 
 /** A manifest with the members added since its format; the format stays the old one until it is signed. */
 function completed(manifest: Manifest): Manifest {
-  const { audit, queue, providers } = { ...emptyManifest, ...manifest };
-  return { ...(manifest.format === 1 ? withArchive(manifest) : manifest), audit, queue, providers };
+  const { audit, queue, providers, runs } = { ...emptyManifest, ...manifest };
+  return { ...(manifest.format === 1 ? withArchive(manifest) : manifest), audit, queue, providers, runs };
 }
 
 function withArchive(manifest: Manifest): Manifest {

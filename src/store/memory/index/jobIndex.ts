@@ -1,4 +1,4 @@
-/* Jobs by id, by order of creation, by state and provider, and by the time of their end. Owns the counts for lists: no
+/* Jobs by id, by order of creation, by state, provider and run, and by the time of their end. Owns the counts for lists: no
    total is ever counted. Only in memory, rebuilt at each start. */
 
 import type { JobRecord } from '../../../domain/job.ts';
@@ -22,6 +22,46 @@ function createByState(): ByState {
   };
 }
 
+/** Ordinals of the jobs that have a provider or a run in common. */
+interface Group {
+  all: SortedList;
+  byState: ByState;
+}
+
+/** The groups of one kind, by name; those without jobs are dropped. */
+class Groups {
+  readonly #groups = new Map<string, Group>();
+
+  get(name: string): Group | undefined {
+    return this.#groups.get(name);
+  }
+
+  enter(name: string | null | undefined, { ordinal, state }: JobRecord): void {
+    if (name === null || name === undefined) return;
+    let group = this.#groups.get(name);
+    if (group === undefined) {
+      group = { all: new SortedList(), byState: createByState() };
+      this.#groups.set(name, group);
+    }
+    group.all.insert(ordinal, 0);
+    group.byState[state].insert(ordinal, 0);
+  }
+
+  move(name: string | null | undefined, { ordinal }: JobRecord, from: JobState, to: JobState): void {
+    const group = name === null || name === undefined ? undefined : this.#groups.get(name);
+    group?.byState[from].remove(ordinal, 0);
+    group?.byState[to].insert(ordinal, 0);
+  }
+
+  leave(name: string | null | undefined, { ordinal, state }: JobRecord): void {
+    const group = name === null || name === undefined ? undefined : this.#groups.get(name);
+    if (name === null || name === undefined || group === undefined) return;
+    group.all.remove(ordinal, 0);
+    group.byState[state].remove(ordinal, 0);
+    if (group.all.size === 0) this.#groups.delete(name);
+  }
+}
+
 /** Whether the filter includes a job in this state. */
 export function isInState(
   state: JobState,
@@ -32,6 +72,9 @@ export function isInState(
     (states.length === 0 || states.includes(state))
   );
 }
+
+/** The filters that sets answer; of provider and run together only the run. */
+type SetFilter = Pick<JobFilter, 'statuses' | 'states' | 'provider' | 'run'>;
 
 /** Ordinals of jobs with something in common; lists show them newest first. */
 export interface OrdinalSet {
@@ -64,7 +107,7 @@ class SortedOrdinals implements OrdinalSet {
 
 /**
  * All jobs by id and by order of creation, with the sets that lists and counts are made of: by state, by requested
- * provider, by both; and the ended ones by the time of their end. A change of state costs four inserts or removals,
+ * provider and by run, each alone and with the state; and the ended ones by the time of their end. A change of state costs four inserts or removals,
  * some 2 µs; no total is ever counted.
  */
 export class JobIndex {
@@ -72,7 +115,8 @@ export class JobIndex {
   readonly #jobs = new PagedList<JobRecord>();
   readonly #ordinals = new Map<string, number>();
   readonly #byState = createByState();
-  readonly #byProvider = new Map<string, { all: SortedList; byState: ByState }>();
+  readonly #byProvider = new Groups();
+  readonly #byRun = new Groups();
   readonly #ended = new EndedJobs();
   #lastOrdinal = 0;
   #isIndexed = false;
@@ -123,12 +167,8 @@ export class JobIndex {
     if (!this.#isIndexed) return;
     this.#byState[job.state].remove(ordinal, 0);
     this.#ended.remove(job);
-    const { provider } = job.request;
-    const lists = provider === null ? undefined : this.#byProvider.get(provider);
-    if (provider === null || lists === undefined) return;
-    lists.all.remove(ordinal, 0);
-    lists.byState[job.state].remove(ordinal, 0);
-    if (lists.all.size === 0) this.#byProvider.delete(provider);
+    this.#byProvider.leave(job.request.provider, job);
+    this.#byRun.leave(job.run?.runId, job);
   }
 
   /** How many jobs have ended. */
@@ -177,6 +217,25 @@ export class JobIndex {
     return { total: this.#jobs.size, byStatus, byState };
   }
 
+  /**
+   * Jobs of a run, oldest first, in memory only. @param after ordinal of the last job that was returned before; 0 for
+   * the first page.
+   */
+  ofRun(runId: string, state: JobState | null, after: number, limit: number): JobRecord[] {
+    const group = this.#byRun.get(runId);
+    const list = state === null ? group?.all : group?.byState[state];
+    const jobs: JobRecord[] = [];
+    for (let entry = list?.after(after, 0); entry !== undefined; entry = list?.after(entry.major, 0)) {
+      jobs.push(this.at(entry.major));
+      if (jobs.length === limit) break;
+    }
+    return jobs;
+  }
+
+  countOfRun(runId: string): number {
+    return this.#byRun.get(runId)?.all.size ?? 0;
+  }
+
   /** The jobs in one of these states, state by state, each oldest first. */
   in(...states: readonly JobState[]): JobRecord[] {
     const jobs: JobRecord[] = [];
@@ -198,8 +257,10 @@ export class JobIndex {
   }
 
   /** Disjoint sets that together contain the jobs of these filters. Their sizes are the total. */
-  setsOf({ statuses, states, provider }: Pick<JobFilter, 'statuses' | 'states' | 'provider'>): OrdinalSet[] {
-    const lists = provider === null ? null : this.#byProvider.get(provider);
+  setsOf({ statuses, states, provider, run }: SetFilter): OrdinalSet[] {
+    // Of both, the run: it has fewer jobs, and the provider is tested one by one.
+    const lists =
+      run !== null ? this.#byRun.get(run) : provider === null ? null : this.#byProvider.get(provider);
     if (lists === undefined) return [];
     if (lists !== null && statuses.length === 0 && states.length === 0)
       return [new SortedOrdinals(lists.all)];
@@ -213,15 +274,8 @@ export class JobIndex {
     const { ordinal } = job;
     this.#byState[job.state].insert(ordinal, 0);
     if (isTerminal(job.state)) this.#ended.add(job);
-    const { provider } = job.request;
-    if (provider === null) return;
-    let lists = this.#byProvider.get(provider);
-    if (lists === undefined) {
-      lists = { all: new SortedList(), byState: createByState() };
-      this.#byProvider.set(provider, lists);
-    }
-    lists.all.insert(ordinal, 0);
-    lists.byState[job.state].insert(ordinal, 0);
+    this.#byProvider.enter(job.request.provider, job);
+    this.#byRun.enter(job.run?.runId, job);
   }
 
   #move(previous: JobRecord, job: JobRecord): void {
@@ -231,8 +285,7 @@ export class JobIndex {
     if (previous.state === job.state) return;
     this.#byState[previous.state].remove(ordinal, 0);
     this.#byState[job.state].insert(ordinal, 0);
-    const lists = job.request.provider === null ? undefined : this.#byProvider.get(job.request.provider);
-    lists?.byState[previous.state].remove(ordinal, 0);
-    lists?.byState[job.state].insert(ordinal, 0);
+    this.#byProvider.move(job.request.provider, job, previous.state, job.state);
+    this.#byRun.move(job.run?.runId, job, previous.state, job.state);
   }
 }

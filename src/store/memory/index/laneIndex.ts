@@ -8,8 +8,9 @@ import type { LaneSummary } from '../../store.ts';
 
 interface Lane {
   key: string;
-  /** Of the first job in it: all jobs of a lane have the same strategy, target and chain. */
+  /** Of the first job in it: all jobs of a lane have the same strategy, target, chain and run. */
   life: JobLife;
+  run: string | null;
   /** major: `enqueuedAt − headStart`, ms; minor: the job's ordinal. */
   ready: SortedList;
 }
@@ -36,10 +37,10 @@ export class LaneIndex {
 
   /** Add a ready job. */
   add(job: JobRecord): void {
-    const key = laneOf(job.life);
+    const key = laneOf(job);
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
-      lane = { key, life: job.life, ready: new SortedList() };
+      lane = { key, life: job.life, run: job.run?.runId ?? null, ready: new SortedList() };
       this.#lanes.set(key, lane);
     }
     lane.ready.insert(this.#place(job), job.ordinal);
@@ -47,7 +48,7 @@ export class LaneIndex {
 
   /** Remove a job, if it is there. */
   remove(job: JobRecord): void {
-    const lane = this.#lanes.get(laneOf(job.life));
+    const lane = this.#lanes.get(laneOf(job));
     if (lane === undefined) return;
     lane.ready.remove(this.#place(job), job.ordinal);
     if (lane.ready.size === 0) this.#lanes.delete(lane.key);
@@ -55,19 +56,20 @@ export class LaneIndex {
 
   /** 1 for the first job in its lane. The job itself may be absent, because of a running commit. */
   position(job: JobRecord): number {
-    const lane = this.#lanes.get(laneOf(job.life));
+    const lane = this.#lanes.get(laneOf(job));
     return lane === undefined ? 1 : lane.ready.rank(this.#place(job), job.ordinal) + 1;
   }
 
   /** @param jobAt the job of an ordinal. */
   summaries(jobAt: (ordinal: number) => JobRecord): LaneSummary[] {
     const summaries: LaneSummary[] = [];
-    for (const { key, life, ready } of this.#lanes.values()) {
+    for (const { key, life, run, ready } of this.#lanes.values()) {
       const head = ready.first();
       if (head === undefined) continue;
       const headEnqueuedAt = jobAt(head.minor).life.enqueuedAt;
       const { strategy } = life;
-      summaries.push({ key, strategy, candidates: candidatesOf(life), ready: ready.size, headEnqueuedAt });
+      const candidates = candidatesOf(life);
+      summaries.push({ key, strategy, candidates, run, ready: ready.size, headEnqueuedAt });
     }
     return summaries;
   }

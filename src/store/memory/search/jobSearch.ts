@@ -179,7 +179,7 @@ function endOf(index: JobIndex, { newest }: JobFilter): number {
 
 /** The test of jobs outside the sets: the whole filter. */
 export function wholeTestOf(index: JobIndex, filter: JobFilter): JobTest {
-  const { provider } = filter;
+  const { provider, run } = filter;
   const end = filter.newest === null ? Number.POSITIVE_INFINITY : endOf(index, filter);
   const test = testOf(filter) ?? everyJob;
   return {
@@ -188,6 +188,7 @@ export function wholeTestOf(index: JobIndex, filter: JobFilter): JobTest {
       job.ordinal < end &&
       isInState(job.state, filter) &&
       (provider === null || job.request.provider === provider) &&
+      (run === null || job.run?.runId === run) &&
       test.passes(job),
   };
 }
@@ -212,7 +213,19 @@ function testOf(filter: JobFilter): JobTest | null {
 }
 
 function plainTestsOf(filter: JobFilter): ((job: JobRecord) => boolean)[] {
-  const { model, worker, createdBy, tags, priority, tier, metadata, createdAfter, createdBefore } = filter;
+  const {
+    provider,
+    model,
+    worker,
+    createdBy,
+    tags,
+    priority,
+    tier,
+    run,
+    metadata,
+    createdAfter,
+    createdBefore,
+  } = filter;
   const tests: ((job: JobRecord) => boolean)[] = [];
   if (model !== null) tests.push((job) => job.request.model === model);
   if (worker !== null) tests.push((job) => lastAttempt(job.life)?.workerId === worker);
@@ -220,6 +233,8 @@ function plainTestsOf(filter: JobFilter): ((job: JobRecord) => boolean)[] {
   if (tags.length > 0) tests.push((job) => tags.every((tag) => job.request.tags.includes(tag)));
   if (priority !== null) tests.push((job) => job.request.priority === priority);
   if (tier !== null) tests.push((job) => job.request.tier === tier);
+  // A set answers one of the two.
+  if (run !== null && provider !== null) tests.push((job) => job.request.provider === provider);
   for (const [name, value] of metadata) tests.push((job) => own(job.request.metadata, name) === value);
   if (createdAfter !== null) tests.push((job) => job.createdAt >= createdAfter);
   if (createdBefore !== null) tests.push((job) => job.createdAt < createdBefore);

@@ -1,0 +1,115 @@
+import type { Clock } from '../../domain/clock.ts';
+import { CoordinatorError } from '../../domain/errors.ts';
+import { addToTotals, noTotals, type RunRecord, type RunTotals, runsMax } from '../../domain/run.ts';
+import { isTerminal, type RunStatus } from '../../domain/states.ts';
+import type { Store } from '../../store/store.ts';
+import type { Committed } from '../core/index.ts';
+import { RunPace } from './runPace.ts';
+
+/** A run as it is now. */
+export interface RunView {
+  run: RunRecord;
+  /** Jobs that ended a minute. */
+  ratePerMinute: number;
+}
+
+/** A run in memory: the record and how fast it goes. */
+interface Entry {
+  run: RunRecord;
+  pace: RunPace;
+}
+
+/** Every run as it was committed last, with the totals of its jobs; kept up to date by every commit. */
+export class RunBook {
+  readonly #clock: Clock;
+  /** By id, in order of creation. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #ids = new Map<string, string>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Take up the runs of an open store. */
+  async open(store: Pick<Store, 'runs'>): Promise<void> {
+    for (const run of await store.runs()) this.#put(run);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** A run by its id or its name. */
+  find(idOrName: string): RunRecord | undefined {
+    return this.#entries.get(this.#ids.get(idOrName) ?? idOrName.toLowerCase())?.run;
+  }
+
+  /** @throws CoordinatorError run_not_found. */
+  get(idOrName: string): RunRecord {
+    const run = this.find(idOrName);
+    if (run !== undefined) return run;
+    throw new CoordinatorError('run_not_found', `There is no run ${idOrName}`);
+  }
+
+  view(run: RunRecord): RunView {
+    const pace = this.#entries.get(run.id)?.pace;
+    return { run, ratePerMinute: pace?.perMinute(this.#clock.monotonic()) ?? 0 };
+  }
+
+  /** The runs, newest first. @param statuses empty for all. */
+  list(statuses: readonly RunStatus[]): RunRecord[] {
+    const runs = [...this.#entries.values()].map(({ run }) => run).reverse();
+    return statuses.length === 0 ? runs : runs.filter(({ state }) => statuses.includes(state));
+  }
+
+  /** How many runs are in each state. */
+  states(): RunStatus[] {
+    return [...this.#entries.values()].map(({ run }) => run.state);
+  }
+
+  /** A new run, or a change of one, is durable. */
+  put(run: Omit<RunRecord, 'totals'>): RunRecord {
+    return this.#put({ ...run, totals: this.#entries.get(run.id)?.run.totals ?? noTotals });
+  }
+
+  /** Runs to forget so that there is room for a new one: the oldest that have ended. */
+  surplus(): RunRecord[] {
+    const more = this.#entries.size + 1 - runsMax;
+    if (more <= 0) return [];
+    const ended = [...this.#entries.values()].map(({ run }) => run).filter(isOver);
+    return ended.slice(0, more);
+  }
+
+  /** A run is removed; durable. */
+  forget({ id, name }: RunRecord): void {
+    this.#entries.delete(id);
+    this.#ids.delete(name);
+  }
+
+  /** A change of a job is durable. @returns the job's run with the new totals; undefined when they are as before. */
+  follow({ before, after, runTotals }: Committed): RunRecord | undefined {
+    const entry = runTotals === undefined ? undefined : this.#entries.get(runTotals.runId);
+    if (entry === undefined || runTotals === undefined) return undefined;
+    entry.run = { ...entry.run, totals: addToTotals(entry.run.totals, runTotals.delta) };
+    if (isTerminal(after.state) && before !== null && !isTerminal(before.state))
+      entry.pace.count(this.#clock.monotonic());
+    return entry.run;
+  }
+
+  #put(run: RunRecord): RunRecord {
+    const known = this.#entries.get(run.id);
+    if (known === undefined) this.#entries.set(run.id, { run, pace: new RunPace() });
+    else known.run = run;
+    this.#ids.set(run.name, run.id);
+    return run;
+  }
+}
+
+function isOver({ state, totals }: RunRecord): boolean {
+  return (state === 'completed' || state === 'cancelled') && openJobsOf(totals) === 0;
+}
+
+/** Jobs that have not ended. */
+export function openJobsOf({ pending, running }: RunTotals): number {
+  return pending + running;
+}

@@ -1,0 +1,95 @@
+import type { RunEvent } from '../../../machines/events.ts';
+import { runRunner } from '../../../machines/runMachine.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { RunLimits, RunRecord } from '../../domain/run.ts';
+import { KeyedQueue } from '../../lib/keyedQueue.ts';
+import type { Change, Store } from '../../store/store.ts';
+import { type EventBus, type Inspector, inspectOption } from '../core/index.ts';
+import type { RunBook } from './runBook.ts';
+
+/** What a run is created from. */
+export type NewRun = Pick<RunRecord, 'id' | 'name' | 'createdAt' | 'createdBy' | 'defaults'> & {
+  limits: RunLimits;
+};
+
+/**
+ * Hosts the actors of runs: one event of a run at a time becomes a committed change, and only then the book shows it. A run at
+ * rest is its record; its actor lives for the moment of an event.
+ */
+export class RunHost {
+  readonly #clock: Clock;
+  readonly #store: Store;
+  readonly #book: RunBook;
+  readonly #bus: EventBus;
+  readonly #inspector: Inspector | null;
+  readonly #queue = new KeyedQueue();
+
+  constructor(options: {
+    clock: Clock;
+    store: Store;
+    book: RunBook;
+    bus: EventBus;
+    inspector: Inspector | null;
+  }) {
+    this.#clock = options.clock;
+    this.#store = options.store;
+    this.#book = options.book;
+    this.#bus = options.bus;
+    this.#inspector = options.inspector;
+  }
+
+  /** Run a task after everything of this run, or of a name, that is in flight. */
+  alone<T>(key: string, task: () => Promise<T>): Promise<T> {
+    return this.#queue.run(key, task);
+  }
+
+  /**
+   * Make a run durable; the oldest of too many that have ended are forgotten with the same commit.
+   * @param others to commit together with it. @throws StoreUnavailable; there is no such run then.
+   */
+  async create({ limits, ...identity }: NewRun, others: readonly Change[]): Promise<RunRecord> {
+    const { state, context } = runRunner.begin(
+      limits,
+      inspectOption(this.#inspector, 'run', identity.id, true),
+    );
+    const run = { ...identity, state, life: context };
+    const surplus = this.#book.surplus();
+    await this.#store.commit([
+      { kind: 'run', run },
+      ...surplus.map(({ id }): Change => ({ kind: 'runRemoved', id })),
+      ...others,
+    ]);
+    for (const old of surplus) this.#book.forget(old);
+    this.#bus.handled('run', run.id, { before: null, after: state, event: 'run.created', at: run.createdAt });
+    return this.#book.put(run);
+  }
+
+  /**
+   * Send an event to a run, and commit what it changes.
+   * @param choose the event for the run as it is when its turn has come; null for none.
+   * @param others to commit together with the change.
+   * @returns the run after the event; null when its state does not accept that, or there was none.
+   * @throws StoreUnavailable when the change could not be made durable; the run is then as it was.
+   */
+  apply(
+    id: string,
+    choose: (run: RunRecord) => RunEvent | null,
+    others: readonly Change[] = [],
+  ): Promise<RunRecord | null> {
+    return this.alone(id, async () => {
+      const before = this.#book.find(id);
+      const event = before === undefined ? null : choose(before);
+      if (before === undefined || event === null) return null;
+      const resting = { state: before.state, context: before.life };
+      const actor = runRunner.restore(resting, inspectOption(this.#inspector, 'run', id));
+      const step = runRunner.step(actor, event);
+      if (step === null) return null;
+      const { totals: _, ...stored } = before;
+      const run = { ...stored, state: step.to, life: step.context };
+      await this.#store.commit([{ kind: 'run', run }, ...others]);
+      const { type } = event;
+      this.#bus.handled('run', id, { before: step.from, after: step.to, event: type, at: this.#clock.now() });
+      return this.#book.put(run);
+    });
+  }
+}

@@ -24,6 +24,8 @@ const allowed: Record<string, readonly string[]> = {
   charts: ['machines', 'dashboard', 'lib'],
   // Shows the actors elsewhere, for maintainers.
   inspect: ['machines', 'coordinator', 'domain', 'lib'],
+  // Files of prompts and of answers: what the command line reads and writes in bulk.
+  bulk: ['domain', 'lib'],
   client: ['config', 'domain', 'lib'],
   worker: ['config', 'domain', 'lib'],
   // Runs in a browser and knows the coordinator by its API alone.
@@ -42,7 +44,7 @@ const allowed: Record<string, readonly string[]> = {
     'lib',
   ],
   service: ['assemble', 'http', 'worker', 'inspect', 'coordinator', 'auth', 'config', 'domain', 'lib'],
-  commands: ['service', 'client', 'worker', 'config', 'domain', 'lib'],
+  commands: ['service', 'bulk', 'client', 'worker', 'cost', 'config', 'domain', 'lib'],
   svc: ['commands', 'lib'],
 };
 

@@ -8,6 +8,8 @@ const askedMax = 1_000;
 /** How many are asked for first: most of them may not have ended. */
 const askedFirst = 8;
 const askedGrowth = 4;
+/** The request has 64 KiB at most, and a character of an id may take six bytes of it. */
+const askedBytesMax = 56 * 1024;
 /** Characters of jobs that are held at once. */
 const heldMax = 8 * 1024 ** 2;
 
@@ -71,7 +73,7 @@ export class AnswerLines {
         held += weightOf(next.value);
       }
     }
-    return this.#ahead.slice(0, this.#window);
+    return this.#ahead.slice(0, Math.min(this.#window, countThatFits(this.#ahead)));
   }
 }
 
@@ -79,4 +81,14 @@ function weightOf({ body, cells }: FileJob): number {
   return (
     (body.prompt?.length ?? 0) + (body.input?.length ?? 0) + cells.reduce((sum, one) => sum + one.length, 0)
   );
+}
+
+/** How many ids fit into one request, at least one. */
+function countThatFits(jobs: readonly FileJob[]): number {
+  let bytes = 0;
+  for (const [index, { id }] of jobs.entries()) {
+    bytes += Buffer.byteLength(JSON.stringify(id)) + 1;
+    if (bytes > askedBytesMax) return Math.max(1, index);
+  }
+  return jobs.length;
 }

@@ -12,6 +12,7 @@ import { createProgram, runProgram } from './program.ts';
 import { providersCommand } from './providers.ts';
 import { pauseCommand, resumeCommand } from './queue.ts';
 import { runCommand } from './run.ts';
+import { runsCommand } from './runs/runs.ts';
 import { workerCommand } from './worker.ts';
 import { workersCommand } from './workers.ts';
 
@@ -26,6 +27,7 @@ export async function main(args: readonly string[]): Promise<number> {
     workerCommand(),
     demoCommand(),
     runCommand(),
+    runsCommand(),
     jobsCommand(),
     workersCommand(),
     providersCommand(),

@@ -1,5 +1,5 @@
 import { AnswerLines } from '../../bulk/answerLines.ts';
-import type { AnswerFile, AnswerFormat } from '../../bulk/answers/answer.ts';
+import type { AnswerFormat } from '../../bulk/answers/answer.ts';
 import type { JobFile } from '../../bulk/jobFile.ts';
 import type { Client } from '../../client/client.ts';
 import type { GrowingFile } from '../../lib/replacedFile.ts';
@@ -20,7 +20,6 @@ export interface AnswersOptions {
   run: string;
   file: JobFile;
   format: AnswerFormat;
-  idColumn: string | null;
   destination: Destination;
 }
 
@@ -29,13 +28,11 @@ export class Answers {
   readonly tally: Tally = { completed: 0, failed: 0, cancelled: 0, others: 0 };
   readonly #options: AnswersOptions;
   readonly #lines: AnswerLines;
-  readonly #file: AnswerFile;
   #target: GrowingFile | null = null;
 
   constructor(options: AnswersOptions, patience: Patience) {
-    const { client, run, file, format, idColumn } = options;
+    const { client, run, file, format } = options;
     this.#options = options;
-    this.#file = { header: file.header, idColumn };
     this.#lines = new AnswerLines(
       file.jobs(),
       (ids) => patience.ask((signal) => client.runResults(run, ids, { signal })),
@@ -43,7 +40,7 @@ export class Answers {
         const { status } = answer.result;
         const isEnd = status === 'completed' || status === 'failed' || status === 'cancelled';
         this.tally[isEnd ? status : 'others'] += 1;
-        await this.#target?.write(format.line(answer, this.#file));
+        await this.#target?.write(format.line(answer, file.header));
       },
     );
   }
@@ -73,7 +70,8 @@ export class Answers {
   async #open(): Promise<void> {
     if (this.#target !== null) return;
     this.#target = await this.#options.destination.open();
-    const head = this.#options.format.head(this.#file);
+    const { format, file } = this.#options;
+    const head = format.head(file.header);
     if (head !== '') await this.#target.write(head);
   }
 }

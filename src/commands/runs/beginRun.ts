@@ -95,7 +95,7 @@ function differing(wanted: DispatchBody, had: DispatchBody): DispatchBody {
   return Object.fromEntries(entries);
 }
 
-/** Resume a run whose limit the flags raise. */
+/** Change the limits of a run to those of the flags, and let it go on when one of them paused it. */
 async function withLimits(
   client: Client,
   run: WireRun,
@@ -103,25 +103,34 @@ async function withLimits(
   patience: Patience,
   say: (text: string) => void,
 ): Promise<WireRun> {
-  const limits = limitsBody(flags);
-  if (run.paused === null) {
-    const { max_cost_usd: cost = run.max_cost_usd, max_failures: failures = run.max_failures } = limits;
-    if (cost !== run.max_cost_usd || failures !== run.max_failures)
-      say(`Run ${run.name} keeps the limits it was made with; svc runs status ${run.name} shows them.`);
+  const changes = run.paused === null ? isChanged(run, flags) : isRaised(run, flags);
+  if (!changes) {
+    for (const line of pauseLines(run)) say(line);
     return run;
   }
-  if (isRaised(run, flags)) {
-    try {
-      const resumed = await patience.ask((signal) => client.resumeRun(run.name, limits, { signal }));
-      say(`Run ${run.name} goes on with the new limit.`);
-      return resumed;
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 409) throw error;
-      say(error.detail);
-    }
+  try {
+    const limits = limitsBody({ ...flags, deadline: keepsDeadline(run) ? undefined : flags.deadline });
+    const changed = await patience.ask((signal) => client.resumeRun(run.name, limits, { signal }));
+    say(`Run ${run.name} ${run.paused === null ? 'has' : 'goes on with'} the new limits.`);
+    return changed;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 409) throw error;
+    say(error.detail);
+    return run;
   }
-  for (const line of pauseLines(run)) say(line);
-  return run;
+}
+
+/** `--deadline 6h` of the same command again counts from the first time, until the deadline has come. */
+function keepsDeadline({ deadline, paused }: WireRun): boolean {
+  return deadline !== null && paused?.reason !== 'deadline';
+}
+
+function isChanged(run: WireRun, { maxCost, maxFailures, deadline }: LimitFlags): boolean {
+  return (
+    (maxCost !== undefined && maxCost !== run.max_cost_usd) ||
+    (maxFailures !== undefined && maxFailures !== run.max_failures) ||
+    (deadline !== undefined && run.deadline === null)
+  );
 }
 
 function isRaised(

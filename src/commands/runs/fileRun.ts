@@ -183,8 +183,7 @@ class FileRun {
     const { client, options, file, format, progress, destination } = this.#parts;
     const signal = AbortSignal.any([this.#signal, stop]);
     const patience = this.#patience(true, signal);
-    const idColumn = options.read.idColumn ?? null;
-    const answers = new Answers({ client, run: this.#name, file, format, idColumn, destination }, patience);
+    const answers = new Answers({ client, run: this.#name, file, format, destination }, patience);
     try {
       const run = await followRun(
         client,
@@ -226,7 +225,7 @@ class FileRun {
       ...(tally.others > 0 ? [`${countText(tally.others)} not ended`] : []),
     ];
     const sum = parts.join(', ') + (options.output === undefined ? '' : `; answers in ${options.output}`);
-    for (const line of pauseLines(run)) io.err.line(line);
+    if (run.counts.pending > 0) io.err.lines(pauseLines(run));
     if (tally.failed > 0) io.err.lines(['Failures, and how to send them again:', ...failureLines(run)]);
     if (run.status === 'cancelled') io.err.line(`Run ${run.name} was cancelled.`);
     if (tally.completed < all) throw new CommandFailure(exitCodes.failed, sum);

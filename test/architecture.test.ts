@@ -100,8 +100,9 @@ const roomsBelow: Record<string, readonly string[]> = {
   core: [],
   limits: ['core'],
   jobs: ['core', 'limits'],
+  runs: ['core', 'jobs'],
   fleet: ['core', 'limits', 'jobs'],
-  dispatch: ['core', 'limits', 'jobs', 'fleet'],
+  dispatch: ['core', 'limits', 'jobs', 'runs', 'fleet'],
   duties: ['core', 'jobs', 'fleet'],
   observe: ['core', 'limits', 'fleet'],
 };

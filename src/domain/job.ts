@@ -1,6 +1,5 @@
 import type { Failure, ProviderTally } from './failure.ts';
 import type { Cost, NanoDollars } from './money.ts';
-import type { RunLine } from './run.ts';
 import type { JobState } from './states.ts';
 import type { Usage } from './usage.ts';
 
@@ -35,6 +34,15 @@ export interface JobRequest {
 export interface JobCreator {
   keyId: string;
   name: string | null;
+}
+
+/** The place of a job in its run. */
+export interface RunLine {
+  runId: string;
+  /** The run's name, for people; it never changes. */
+  name: string;
+  /** Unique in the run. */
+  lineId: string;
 }
 
 /** Where a job may run: restricts the workers that may take it. Jobs with equal targets share a lane. */

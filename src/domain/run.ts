@@ -17,15 +17,6 @@ export const runsMax = 1_000;
 /** Letters that need no quotes in shells, paths and addresses. */
 export const runNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** The place of a job in its run. */
-export interface RunLine {
-  runId: string;
-  /** The run's name, for people; it never changes. */
-  name: string;
-  /** Unique in the run. */
-  lineId: string;
-}
-
 /** Why a run pauses: one of its limits, or somebody did it. */
 export const pauseReasons = ['max_cost', 'max_failures', 'deadline', 'operator'] as const;
 export type PauseReason = (typeof pauseReasons)[number];

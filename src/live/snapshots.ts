@@ -1,5 +1,6 @@
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { nothingInspected } from '../coordinator/core/index.ts';
+import { noFilter } from '../domain/jobFilter.ts';
 import {
   type JobSnapshot,
   type JobsSnapshot,
@@ -14,7 +15,6 @@ import { presentProvider } from '../present/provider.ts';
 import { presentQueue } from '../present/queue.ts';
 import { presentStats } from '../present/stats.ts';
 import { presentWorker } from '../present/worker.ts';
-import { noFilter } from '../store/store.ts';
 import { afterGap, type Message } from './encoding.ts';
 import type { Feed } from './feed.ts';
 import type { Outputs } from './outputs.ts';

@@ -3,11 +3,11 @@
 
 import type { AuditRecord } from '../domain/audit.ts';
 import type { CostAmounts } from '../domain/cost.ts';
-import type { AttemptOutcome, JobCreator, JobLife, JobRequest } from '../domain/job.ts';
+import type { AttemptOutcome, JobCreator, JobLife, JobRequest, RunLine } from '../domain/job.ts';
 import type { KeyRecord } from '../domain/key.ts';
 import type { ProviderHold } from '../domain/provider.ts';
 import type { QueueState } from '../domain/queue.ts';
-import type { RunDelta, RunLine, RunRecord } from '../domain/run.ts';
+import type { RunDelta, RunRecord } from '../domain/run.ts';
 import type { JobState } from '../domain/states.ts';
 import type { WorkerLife } from '../domain/worker.ts';
 

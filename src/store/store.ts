@@ -4,6 +4,7 @@
 import type { AuditAction, AuditEntry } from '../domain/audit.ts';
 import type { CostBucket, CostDimension } from '../domain/cost.ts';
 import type { JobRecord, StrategyName, Target } from '../domain/job.ts';
+import type { JobFilter } from '../domain/jobFilter.ts';
 import type { KeyRecord } from '../domain/key.ts';
 import type { ProviderHold } from '../domain/provider.ts';
 import type { QueueState } from '../domain/queue.ts';
@@ -13,6 +14,7 @@ import type { StoreStatus } from '../domain/wire/health.ts';
 import type { WorkerRecord } from '../domain/worker.ts';
 import type { Change, IdempotencyRecord, JobChange } from './change.ts';
 
+export type { JobFilter } from '../domain/jobFilter.ts';
 export type * from './change.ts';
 
 /**
@@ -149,54 +151,6 @@ export interface StoreHealth {
   /** How much the next start has to replay, bytes. */
   replayBytes: number;
 }
-
-/** Filters are joined by and; null or empty means no filter, see `noFilter`. */
-export interface JobFilter {
-  statuses: JobStatus[];
-  states: JobState[];
-  /** The requested provider, not the one that ran it. */
-  provider: string | null;
-  model: string | null;
-  /** Id of the worker of the last attempt. */
-  worker: string | null;
-  /** Id of the key that created it. */
-  createdBy: string | null;
-  /** All of them. */
-  tags: string[];
-  priority: string | null;
-  tier: string | null;
-  /** Id of the run it belongs to. */
-  run: string | null;
-  /** Names and values that the job's metadata has, all of them. */
-  metadata: (readonly [name: string, value: string])[];
-  /** Epoch ms, inclusive. */
-  createdAfter: number | null;
-  /** Epoch ms, exclusive. */
-  createdBefore: number | null;
-  /** Text in prompt or id, without regard to case. */
-  text: string | null;
-  /** Id of a job in the lists: jobs created after it are omitted, so that pages stay stable. */
-  newest: string | null;
-}
-
-/** Every job. */
-export const noFilter: JobFilter = Object.freeze({
-  statuses: [],
-  states: [],
-  provider: null,
-  model: null,
-  worker: null,
-  createdBy: null,
-  tags: [],
-  priority: null,
-  tier: null,
-  run: null,
-  metadata: [],
-  createdAfter: null,
-  createdBefore: null,
-  text: null,
-  newest: null,
-});
 
 export interface JobQuery extends JobFilter {
   /** 1..1000. */

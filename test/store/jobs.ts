@@ -1,14 +1,9 @@
 import { type CostAmounts, noAmounts } from '../../src/domain/cost.ts';
 import type { JobCreator, JobLife, JobRecord, JobRequest, Target } from '../../src/domain/job.ts';
+import { noFilter } from '../../src/domain/jobFilter.ts';
 import type { JobState } from '../../src/domain/states.ts';
 import type { WorkerLife } from '../../src/domain/worker.ts';
-import {
-  type JobChange,
-  type JobFilter,
-  type JobQuery,
-  type LedgerEntry,
-  noFilter,
-} from '../../src/store/store.ts';
+import type { JobChange, JobFilter, JobQuery, LedgerEntry } from '../../src/store/store.ts';
 
 /** When the test's jobs begin, epoch ms. */
 export const epoch = 1_700_000_000_000;

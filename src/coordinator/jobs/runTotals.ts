@@ -1,5 +1,5 @@
-import type { Attempt, JobLife, JobRecord } from '../../domain/job.ts';
-import type { FailureGroup, RunDelta, RunLine } from '../../domain/run.ts';
+import type { Attempt, JobLife, JobRecord, RunLine } from '../../domain/job.ts';
+import type { FailureGroup, RunDelta } from '../../domain/run.ts';
 import { type JobState, statusOf } from '../../domain/states.ts';
 import type { RunDifference } from '../../store/store.ts';
 

@@ -1,6 +1,7 @@
 import type { JobRecord } from '../../domain/job.ts';
+import { noFilter } from '../../domain/jobFilter.ts';
 import { jobsOf, type RunRecord } from '../../domain/run.ts';
-import { noFilter, type Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import { jobIdOf } from './lineId.ts';
 
 /** Jobs of a page: some 2 ms of work for those who present them. */

@@ -32,7 +32,7 @@ interface Group {
   counter: TokenCounter;
 }
 
-/** `svc run --file … --estimate`: figures to standard output, what they assume to standard error. Sends no job. */
+/** `svc run --file … --estimate`: figures to standard output, for people what they assume to standard error. Sends no job. */
 export async function estimateFile(
   client: Client,
   options: FileRunOptions,
@@ -42,9 +42,10 @@ export async function estimateFile(
   const { estimate, assumptions } = await withJobFile(options, io, (file) =>
     estimateJobs(client, file, options.defaults),
   );
-  if (isJson) io.out.line(safeJson(estimate));
-  else io.out.lines(factLines(facts(estimate), io.out));
-  io.err.lines(assumptions.map((text) => io.err.paint('dim', plainLine(text))));
+  io.out.lines(isJson ? [safeJson(estimate)] : factLines(facts(estimate), io.out));
+  // A program that reads both streams as one would stumble over it.
+  if (!isJson || io.err.isTerminal)
+    io.err.lines(assumptions.map((text) => io.err.paint('dim', plainLine(text))));
 }
 
 function facts({ lines, input_tokens, output_tokens, cost_usd, seconds }: Estimate): [string, string][] {

@@ -85,7 +85,7 @@ function at(iso: string, now: number): string {
 }
 
 function by({ created_by: key }: WireRun): string {
-  return key === null ? '' : plainLine(` by ${key.name ?? key.key_id}`);
+  return key === null ? '' : ` by ${plainLine(key.name ?? key.key_id)}`;
 }
 
 function costText(run: WireRun): string {

@@ -423,3 +423,36 @@ test('failures of more causes than are told apart are counted with the last one'
     50,
   );
 });
+
+test('an answer that does not match the schema of its run is asked for again, fails with its own class, and costs', async (t) => {
+  const bundle = await setup(t, { pricing });
+  const schema = { type: 'object', required: ['label'] };
+  await t.throwsAsync(
+    bundle.coordinator.runs.create(
+      { name: 'x', limits: noLimits, defaults: {}, check: { schema: { $ref: '#/none' }, retries: 1 } },
+      ann,
+    ),
+    { message: /output_schema cannot be used/ },
+  );
+  const check = { schema, retries: 1 };
+  await bundle.coordinator.runs.create({ name: 'nightly', limits: noLimits, defaults: {}, check }, ann);
+  await bundle.coordinator.runs.add('nightly', lines(bundle, 1, gold), ann);
+  const hand = await bundle.worker();
+  await hand.complete(await hand.job(1), 'good', aDollarsWorth);
+  bundle.clock.advance(1);
+  const again = await hand.job(2);
+  t.is(again.job_id, hand.jobs[0]?.job_id ?? '');
+  await hand.complete(again, '{"label": "good"}', aDollarsWorth);
+  await bundle.coordinator.runs.add('nightly', lines(bundle, 1, gold, 1), ann);
+  for (const count of [3, 4]) {
+    await hand.complete(await hand.job(count), '[]', aDollarsWorth);
+    bundle.clock.advance(1);
+  }
+  const { totals } = await runWhen(bundle, (run) => run.state === 'completed' && run.totals.failed === 1);
+  t.like(totals, { completed: 1, failed: 1, nanoDollars: 4 * dollar });
+  t.like(totals.failures[0], { class: 'invalid_output', code: 'invalid_output', count: 1 });
+  t.regex(totals.failures[0]?.message ?? '', /^The answer does not match the schema at #/);
+  t.is((await bundle.coordinator.runs.job('nightly', 'l0'))?.life.result?.output, '{"label": "good"}');
+  const { coordinator } = await bundle.restart();
+  t.deepEqual(coordinator.runs.get('nightly').run.check, check);
+});

@@ -26,6 +26,10 @@ export interface WireRun {
   deadline: Iso | null;
   /** Fields for jobs that do not set them. */
   defaults: DispatchBody;
+  /** JSON Schema of its answers; null: every answer will do. */
+  output_schema: boolean | Record<string, unknown> | null;
+  /** How often an answer that is not so is asked for again; null without a schema. */
+  output_retries: number | null;
   counts: WireRunCounts;
   /** Known costs of all attempts; without those of `unknown_cost_attempts`. */
   cost_usd: number;
@@ -91,6 +95,10 @@ export interface RunBody {
   deadline?: Iso | null;
   /** Fields for jobs that do not set them. */
   defaults?: DispatchBody;
+  /** JSON Schema that answers must match. */
+  output_schema?: boolean | Record<string, unknown> | null;
+  /** 0 to 10; 2 by default. */
+  output_retries?: number | null;
 }
 
 /** The body of POST /api/runs/:name/resume: limits to replace. */

@@ -10,6 +10,8 @@ export function wireRun(over: Partial<WireRun> = {}): WireRun {
     created_by: null,
     finished_at: null,
     max_cost_usd: null,
+    output_schema: null,
+    output_retries: null,
     max_failures: null,
     deadline: null,
     defaults: {},

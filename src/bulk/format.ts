@@ -1,5 +1,5 @@
 import type { DispatchBody } from '../domain/wire/job.ts';
-import type { Source } from './source.ts';
+import type { Sample, Source } from './source.ts';
 
 /** How the lines of a file become jobs. */
 export interface ReadOptions {
@@ -52,14 +52,4 @@ export interface Format {
   fits: (sample: Sample) => boolean;
   /** @throws FileFault when the options do not fit the file. */
   open: (source: Source, options: ReadOptions) => Promise<Opened>;
-}
-
-/** The beginning of a file, for guessing its format. */
-export interface Sample {
-  /** Of the file's name, in lower case and without the dot; '' when there is none. */
-  extension: string;
-  /** The first 64 KiB at most, without a byte order mark. */
-  text: string;
-  /** Whether `text` is the whole file. */
-  isWhole: boolean;
 }

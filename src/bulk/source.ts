@@ -7,7 +7,6 @@ import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../domain/errors.ts';
 import { LineTooLong, readLines } from '../lib/lines.ts';
 import { FileFault } from './fault.ts';
-import type { Sample } from './format.ts';
 
 /** A line or a cell that is longer cannot be one job of any coordinator: a batch has 64 MiB by default. */
 export const itemBytesMax = 64 * 1024 ** 2;
@@ -21,6 +20,16 @@ export interface TextLine {
   /** From 1. */
   line: number;
   text: string;
+}
+
+/** The beginning of a file, for guessing its format. */
+export interface Sample {
+  /** Of the file's name, in lower case and without the dot; '' when there is none. */
+  extension: string;
+  /** The first 64 KiB at most, without a byte order mark. */
+  text: string;
+  /** Whether `text` is the whole file. */
+  isWhole: boolean;
 }
 
 /** A file that can be read more than once, as a stream. */

@@ -1,5 +1,6 @@
 import { FileFault } from '../fault.ts';
-import type { Format, Sample } from '../format.ts';
+import type { Format } from '../format.ts';
+import type { Sample } from '../source.ts';
 import { jsonArray } from './jsonArray.ts';
 import { mixedLines, ndjson, plainText } from './lines.ts';
 import { openaiBatch } from './openai.ts';

@@ -1,5 +1,5 @@
-import type { Format, LineFault, Opened, RawJob, ReadOptions, Sample } from '../format.ts';
-import type { Source } from '../source.ts';
+import type { Format, LineFault, Opened, RawJob, ReadOptions } from '../format.ts';
+import type { Sample, Source } from '../source.ts';
 import { jobOf, parseJson, textJob } from './jobBody.ts';
 import { refuseTableOptions } from './tableOptions.ts';
 

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { FileFault } from '../fault.ts';
-import type { Format, LineFault, Opened, RawJob, ReadOptions, Sample } from '../format.ts';
-import { itemBytesMax, type Source } from '../source.ts';
+import type { Format, LineFault, Opened, RawJob, ReadOptions } from '../format.ts';
+import { itemBytesMax, type Sample, type Source } from '../source.ts';
 import { columnOf, compileTemplate, listing, type Template } from '../template.ts';
 
 /** Used when neither `--prompt-column` nor `--template` is given. */

@@ -42,6 +42,11 @@ export class AnswerLines {
   async takeAll(): Promise<void> {
     this.#window = askedMax;
     while (await this.#takeSome(true));
+    await this.close();
+  }
+
+  /** Close the file. */
+  async close(): Promise<void> {
     await this.#jobs.return?.();
   }
 

@@ -63,6 +63,7 @@ export class Answers {
 
   /** Give up. What was written as it came stays; a file that was to be replaced is unchanged. */
   async discard(): Promise<void> {
+    await this.#lines.close();
     await this.#target?.discard();
     this.#target = null;
   }

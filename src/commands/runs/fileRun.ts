@@ -7,7 +7,7 @@ import type { Client } from '../../client/client.ts';
 import type { DispatchBody } from '../../domain/wire/job.ts';
 import type { WireRun } from '../../domain/wire/run.ts';
 import { interruptSignal } from '../../lib/interrupt.ts';
-import { CommandFailure, exitCodes, jobContinues } from '../exit.ts';
+import { CommandFailure, exitCodeOf, exitCodes, jobContinues } from '../exit.ts';
 import type { Io } from '../io.ts';
 import { Answers, type Tally } from './answersOf.ts';
 import { type Begun, beginRun, checkRunName, type LimitFlags, runNameFor } from './beginRun.ts';
@@ -135,7 +135,7 @@ class FileRun {
       await this.#sendAndFollow(begun);
     } catch (error) {
       progress.clear();
-      if (jobContinues(error)) this.#sayHowToComeBack();
+      if (jobContinues(error) || exitCodeOf(error) === exitCodes.timedOut) this.#sayHowToComeBack();
       else if (this.#sent.lines > 0 && !this.#isSent)
         progress.say(`${countText(this.#sent.lines)} lines of the file were sent before this.`);
       throw error;
@@ -158,30 +158,35 @@ class FileRun {
         return progress.say('Nothing more was sent. The same command without --sample sends the rest.');
     }
     if (options.detach) {
-      await this.#send(begun);
+      await this.#send(begun, this.#patience(true));
       return io.out.line(this.#name);
     }
-    const stop = new AbortController();
-    const sending = this.#send(begun).catch((error: unknown) => {
-      stop.abort(error);
-      throw error;
+    const failed = new AbortController();
+    const stopped = new AbortController();
+    const patience = this.#patience(true, AbortSignal.any([this.#signal, stopped.signal]));
+    // Either of the two ends the other when it fails.
+    const sending = this.#send(begun, patience).catch((error: unknown) => {
+      if (!stopped.signal.aborted) failed.abort(error);
     });
-    // Its failure ends the following, which is awaited first.
-    sending.catch(() => {});
-    await this.#follow(stop.signal);
-    await sending;
+    try {
+      await this.#follow(failed.signal, patience);
+    } finally {
+      stopped.abort();
+      await sending;
+    }
   }
 
-  async #send({ fields }: Begun): Promise<void> {
+  async #send({ fields }: Begun, patience: Patience): Promise<void> {
     const { client, file } = this.#parts;
-    await sendJobs(client, file, { run: this.#name, fields }, this.#patience(true), this.#sent);
+    await sendJobs(client, file, { run: this.#name, fields }, patience, this.#sent);
     this.#lines = this.#sent.lines;
     this.#isSent = true;
   }
 
-  async #follow(stop: AbortSignal): Promise<void> {
+  /** @param failed aborts when the sending fails. @param sender what the sending waits with. */
+  async #follow(failed: AbortSignal, sender: Patience): Promise<void> {
     const { client, options, file, format, progress, destination } = this.#parts;
-    const signal = AbortSignal.any([this.#signal, stop]);
+    const signal = AbortSignal.any([this.#signal, failed]);
     const patience = this.#patience(true, signal);
     const answers = new Answers({ client, run: this.#name, file, format, destination }, patience);
     try {
@@ -194,6 +199,7 @@ class FileRun {
           progress,
           sending: {
             isOver: () => this.#isSent,
+            isBlocked: () => sender.isBlocked,
             lines: () => this.#lines,
             sent: () => this.#sent.lines,
           },
@@ -219,7 +225,7 @@ class FileRun {
     progress.clear();
     const all = tally.completed + tally.failed + tally.cancelled + tally.others;
     const parts = [
-      `${countText(tally.completed)} of ${countText(all)} jobs completed`,
+      `${countText(tally.completed)} of ${countText(all)} lines completed`,
       ...(tally.failed > 0 ? [`${countText(tally.failed)} failed`] : []),
       ...(tally.cancelled > 0 ? [`${countText(tally.cancelled)} cancelled`] : []),
       ...(tally.others > 0 ? [`${countText(tally.others)} not ended`] : []),

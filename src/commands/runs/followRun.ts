@@ -21,8 +21,13 @@ export interface FollowRunOptions {
   /** When to give up, on the clock of performance.now(). */
   deadline: number;
   progress: Progress;
-  /** What is sent in the meantime: the run is not over before `isOver`. */
-  sending?: { isOver: () => boolean; lines: () => number | null; sent: () => number };
+  /** What is sent in the meantime: the run is not over before that, unless it is paused and its jobs fill the queue. */
+  sending?: {
+    isOver: () => boolean;
+    isBlocked: () => boolean;
+    lines: () => number | null;
+    sent: () => number;
+  };
   /** Called after each look at the run, before the next. */
   onLook?: (() => Promise<void>) | undefined;
 }
@@ -39,13 +44,14 @@ export async function followRun(
   { name, signal, deadline, progress, sending, onLook }: FollowRunOptions,
   patience: Patience,
 ): Promise<WireRun | null> {
-  const reasons = new Reasons(client, name, progress);
+  const reasons = new Reasons(client, name, progress, signal);
   let everyMs = everyMsFirst;
   for (;;) {
     // First: what was sent before the look is in the run.
     const isSent = sending?.isOver() ?? true;
     const run = await patience.ask(() => client.run(name, { signal }));
-    if (isSent && isAtRest(run)) return run;
+    const isStuck = run.status === 'paused' && sending?.isBlocked() === true;
+    if ((isSent || isStuck) && isAtRest(run)) return run;
     const moment: Moment = {
       run,
       lines: sending?.lines() ?? null,
@@ -66,14 +72,16 @@ class Reasons {
   readonly #client: Client;
   readonly #name: string;
   readonly #progress: Progress;
+  readonly #signal: AbortSignal;
   #askedAt = Number.NEGATIVE_INFINITY;
   #detail: string | null = null;
   #said: string | null = null;
 
-  constructor(client: Client, name: string, progress: Progress) {
+  constructor(client: Client, name: string, progress: Progress, signal: AbortSignal) {
     this.#client = client;
     this.#name = name;
     this.#progress = progress;
+    this.#signal = signal;
   }
 
   async of(run: WireRun): Promise<string | null> {
@@ -91,7 +99,7 @@ class Reasons {
   /** It is an extra: its failure is that of the next look at the run. */
   async #ask(): Promise<WireJob['waiting']> {
     const list = await this.#client
-      .jobs({ run: this.#name, status: 'pending', limit: 1 })
+      .jobs({ run: this.#name, status: 'pending', limit: 1 }, this.#signal)
       .catch(() => ({ jobs: [] }));
     return list.jobs[0]?.waiting ?? null;
   }

@@ -10,6 +10,7 @@ export class Patience {
   readonly #signal: AbortSignal;
   readonly #say: (text: string) => void;
   #said = '';
+  #isBlocked = false;
 
   /**
    * @param hasAnswered whether to wait for a coordinator that is away at the first request too.
@@ -21,6 +22,11 @@ export class Patience {
     this.#say = say;
   }
 
+  /** Whether it waits because the queue is full. */
+  get isBlocked(): boolean {
+    return this.#isBlocked;
+  }
+
   /** @throws what the request throws, unless that is temporary; the signal's reason when that aborts. */
   async ask<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
     for (;;) {
@@ -29,9 +35,12 @@ export class Patience {
         const answer = await request(this.#signal);
         this.#outage.answered();
         this.#said = '';
+        this.#isBlocked = false;
         return answer;
       } catch (error) {
-        const ms = pauseForQueue(error) ?? this.#outage.pauseAfter(error);
+        const queueMs = pauseForQueue(error);
+        this.#isBlocked = queueMs !== null;
+        const ms = queueMs ?? this.#outage.pauseAfter(error);
         const why = plainLine(messageOf(error));
         if (why !== this.#said) this.#say(`${why}; retrying`);
         this.#said = why;

@@ -37,16 +37,22 @@ export async function sendJobs(
   patience: Patience,
   sent: Sent,
 ): Promise<void> {
-  for await (const batch of batchesOf(file, most)) {
+  const send = async (batch: readonly FileJob[]): Promise<void> => {
     const bodies = batch.map(({ id, body }): RunLineBody => ({ ...fields, ...body, line_id: id }));
     try {
       const { created } = await patience.ask((signal) => client.addRunJobs(run, bodies, { signal }));
       sent.created += created;
       sent.lines += batch.length;
     } catch (error) {
-      throw withLines(error, batch, file);
+      // The coordinator may take smaller batches than most do.
+      if (!(error instanceof ApiError) || error.status !== 413 || batch.length === 1)
+        throw withLines(error, batch, file);
+      const half = Math.ceil(batch.length / 2);
+      await send(batch.slice(0, half));
+      await send(batch.slice(half));
     }
-  }
+  };
+  for await (const batch of batchesOf(file, most)) await send(batch);
 }
 
 /** @throws FileFault at the first line that is no job, once those before it were yielded. */

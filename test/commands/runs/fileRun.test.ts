@@ -111,7 +111,7 @@ test('failures are said with the command that sends them again, and every comman
   const ran = await svc('run', '--file', 'f.jsonl', '--run', 'fails', '--provider', 'echo');
   t.is(ran.code, 1);
   t.regex(ran.err, /2 × invalid_request.*\n {4}svc runs retry fails --class invalid_request\n/);
-  t.regex(ran.err, /6 of 8 jobs completed, 2 failed/);
+  t.regex(ran.err, /6 of 8 lines completed, 2 failed/);
   t.deepEqual(
     ndjsonOf(ran.out).map(({ status }) => status),
     ['failed', 'completed', 'completed', 'completed', 'failed', 'completed', 'completed', 'completed'],
@@ -159,7 +159,7 @@ test('a budget pauses the run, says how to go on, and a higher one does', async 
   const first = await run('--max-cost', '5');
   t.is(first.code, 1);
   t.regex(first.err, /Run money is paused: .*\n {2}svc runs resume money --max-cost <USD> lets it go on/);
-  t.regex(first.err, /[1-5] of 12 jobs completed, \d+ not ended; answers in m\.csv/);
+  t.regex(first.err, /[1-5] of 12 lines completed, \d+ not ended; answers in m\.csv/);
   t.true((await running.client.run('money')).cost_usd <= 5);
   t.is(read('m.csv').trimEnd().split('\r\n').length, 13);
   const second = await run('--max-cost', '50');

@@ -234,7 +234,8 @@ class FileRun {
     if (run.counts.pending > 0) io.err.lines(pauseLines(run));
     if (tally.failed > 0) io.err.lines(['Failures, and how to send them again:', ...failureLines(run)]);
     if (run.status === 'cancelled') io.err.line(`Run ${run.name} was cancelled.`);
-    if (tally.completed < all) throw new CommandFailure(exitCodes.failed, sum);
+    if (!this.#isSent) io.err.line(`Only ${countText(this.#sent.lines)} lines were sent.`);
+    if (tally.completed < all || !this.#isSent) throw new CommandFailure(exitCodes.failed, sum);
     if (io.err.isTerminal) io.err.line(io.err.paint('dim', sum));
   }
 

@@ -26,6 +26,8 @@ const allowed: Record<string, readonly string[]> = {
   package: ['lib'],
   // Shows the actors elsewhere, for maintainers.
   inspect: ['machines', 'coordinator', 'domain', 'lib'],
+  // Files of prompts and of answers: what the command line reads and writes in bulk.
+  bulk: ['domain', 'lib'],
   client: ['config', 'domain', 'lib'],
   worker: ['config', 'domain', 'lib'],
   // Runs in a browser and knows the coordinator by its API alone.
@@ -45,7 +47,7 @@ const allowed: Record<string, readonly string[]> = {
   ],
   backup: ['store', 'config', 'domain', 'lib'],
   service: ['assemble', 'http', 'worker', 'inspect', 'coordinator', 'auth', 'config', 'domain', 'lib'],
-  commands: ['service', 'backup', 'client', 'worker', 'config', 'domain', 'lib'],
+  commands: ['service', 'backup', 'bulk', 'client', 'worker', 'cost', 'config', 'domain', 'lib'],
   svc: ['commands', 'lib'],
 };
 

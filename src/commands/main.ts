@@ -14,6 +14,7 @@ import { providersCommand } from './providers.ts';
 import { pauseCommand, resumeCommand } from './queue.ts';
 import { restoreCommand } from './restore.ts';
 import { runCommand } from './run.ts';
+import { runsCommand } from './runs/runs.ts';
 import { workerCommand } from './worker.ts';
 import { workersCommand } from './workers.ts';
 
@@ -28,6 +29,7 @@ export function runCommandLine(args: readonly string[], io: Io): Promise<number>
     workerCommand(),
     demoCommand(io),
     runCommand(io),
+    runsCommand(io),
     jobsCommand(io),
     workersCommand(io),
     providersCommand(io),

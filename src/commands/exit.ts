@@ -32,6 +32,7 @@ Exit codes:
   3    the coordinator cannot be reached
   4    the key was rejected, or its role does not allow this
   5    not found, or not possible in this state
+  65   the data folder, or a backup of it, is damaged
   124  the waiting time ran out; the job keeps running`;
 
 /** A command has failed. The message is for people. */

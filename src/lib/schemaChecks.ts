@@ -2,8 +2,9 @@ import { Worker } from 'node:worker_threads';
 import { messageOf } from '../domain/errors.ts';
 import { KeyedQueue } from './keyedQueue.ts';
 import type { CheckAnswer, CheckQuestion } from './schemaCheckThread.ts';
+import { threadFile } from './threadFile.ts';
 
-const threadFile = new URL('./schemaCheckThread.ts', import.meta.url);
+const file = threadFile('./schemaCheckThread.ts', import.meta.url);
 /** A check takes far less than a millisecond; a hostile expression in a schema would take for ever. */
 const answerMs = 5_000;
 
@@ -64,7 +65,7 @@ export class SchemaChecks {
   }
 
   #start(): Worker {
-    const thread = new Worker(threadFile, { resourceLimits: { maxOldGenerationSizeMb: 256 } });
+    const thread = new Worker(file, { resourceLimits: { maxOldGenerationSizeMb: 256 } });
     thread.unref();
     return thread;
   }

@@ -6,23 +6,16 @@ import { runCommand } from '../../../src/commands/run.ts';
 import { runsCommand } from '../../../src/commands/runs/runs.ts';
 import { deadUrl } from '../../client/server.ts';
 import { temporaryFolder } from '../../support/folder.ts';
-import {
-  adminKey,
-  type Running,
-  startCoordinator,
-  startSvc,
-  startWorker,
-  until,
-} from '../../support/process.ts';
+import { adminKey, startCoordinator, startSvc, startWorker, until } from '../../support/process.ts';
+import { type Here, startHere } from '../../support/service.ts';
 import { fakeIo } from '../screens.ts';
 
 // Every command of this process listens for Ctrl-C.
 process.setMaxListeners(0);
 
-/** A folder beside a coordinator, and `svc …` in it, in this process. */
+/** A folder beside a coordinator, and `svc …` in it, all in this process. */
 async function startAll(t: ExecutionContext, config: Record<string, unknown> = {}) {
-  const running = await startCoordinator(t, { config });
-  startWorker(t, running, ['--concurrency', '20']);
+  const running = await startHere(t, { config, workers: 20 });
   return { running, ...shellIn(temporaryFolder(t), running.url) };
 }
 
@@ -34,7 +27,7 @@ function shellIn(cwd: string, url: string) {
       streamed += bytes.toString();
     });
     const code = await runProgram(
-      createProgram([runCommand(io), runsCommand(io)]),
+      createProgram([runCommand(io), runsCommand(io)], io),
       [...args, '--url', url],
       io,
     );
@@ -51,7 +44,7 @@ const ndjsonOf = (text: string) =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-const total = async ({ client }: Running) => (await client.jobs({ limit: 1 })).total;
+const total = async ({ client }: Here) => (await client.jobs({ limit: 1 })).total;
 
 test('a table runs once, and again only with what is new', async (t) => {
   const { running, svc, write, read, cwd } = await startAll(t);
@@ -169,7 +162,9 @@ test('a budget pauses the run, says how to go on, and a higher one does', async 
 });
 
 test('Ctrl-C leaves the run going and no half file; after a kill of the coordinator the same command goes on', async (t) => {
-  const { running, svc, write, read, cwd } = await startAll(t);
+  const running = await startCoordinator(t);
+  startWorker(t, running, ['--concurrency', '20']);
+  const { svc, write, read, cwd } = shellIn(temporaryFolder(t), running.url);
   const line = (index: number) =>
     `{"custom_id": "n${index}", "prompt": "p${index}", "params": {"echo_delay_ms": 100}}`;
   write('n.ndjson', Array.from({ length: 120 }, (_, index) => line(index)).join('\n'));

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { bulkFilter } from '../../../src/client/client.ts';
 import { createProgram, runProgram } from '../../../src/commands/program.ts';
 import { runCommand } from '../../../src/commands/run.ts';
 import { runsCommand } from '../../../src/commands/runs/runs.ts';
@@ -192,6 +193,25 @@ test('Ctrl-C leaves the run going and no half file; after a kill of the coordina
     Array.from({ length: 120 }, (_, index) => [`n${index}`, 'completed']),
   );
   t.is(await total(back), 120);
+});
+
+test('that nobody serves the provider is said at once, and a wait that is over leaves the run going', async (t) => {
+  const { client, url } = await startHere(t);
+  const { svc, write } = shellIn(temporaryFolder(t), url);
+  write('a.txt', 'one\ntwo\n');
+  const { code, err, out } = await svc('run', '--file', 'a.txt', '--provider', 'echo', '--wait', '1');
+  t.is(code, 124);
+  t.is(out, '');
+  t.regex(err, /Jobs wait: No connected worker serves the provider echo/);
+  const name =
+    /^Run (a-\S+) goes on\. The same command with --run \1 waits for it again/m.exec(err)?.[1] ?? '';
+  t.is((await client.run(name)).counts.pending, 2);
+  const { changed } = await client.cancelMany({ filter: bulkFilter({ run: name }) });
+  t.is(changed, 2);
+  const again = await svc('run', '--file', 'a.txt', '--run', name, '--model', 'other');
+  t.is(again.code, 1);
+  t.regex(again.err, /lines that are new to it get your model/);
+  t.regex(again.err, /0 of 2 lines completed, 2 cancelled/);
 });
 
 test('nothing is sent of a file with faults, without a coordinator, or with options that do not fit', async (t) => {

@@ -34,6 +34,7 @@ import type { WireWorker, WireWorkerList } from '../domain/wire/worker.ts';
 import { type JobFilters, queryOf } from './filters.ts';
 import { type FollowOptions, followToEnd } from './follow.ts';
 import { ask, askEvents, askLines, type Call, type Connection } from './request.ts';
+import { createRunClient, type RunClient } from './runs.ts';
 import { type WaitOptions, waitForEnd } from './wait.ts';
 
 export { ApiError, Unreachable, WaitTimedOut } from './errors.ts';
@@ -86,7 +87,7 @@ export interface CostPeriod {
  * The public API as functions. All throw ApiError when the coordinator refuses and Unreachable without an answer;
  * nothing is retried, except by `waitFor` and `follow`.
  */
-export interface Client {
+export interface Client extends RunClient {
   readonly baseUrl: string;
   health(): Promise<WireHealth>;
   /** `waitSeconds`, 0..300: answer only when the job has ended or the time is over. */
@@ -198,6 +199,7 @@ export function createClient({
 
   return {
     baseUrl: connection.baseUrl,
+    ...createRunClient(connection, timeoutMs),
     health: () => get('/health'),
     dispatch: (body, { idempotencyKey, waitSeconds } = {}) =>
       post('/api/jobs', { ...wait(waitSeconds), body, headers: keyHeader(idempotencyKey) }),

@@ -9,6 +9,8 @@ export interface JobFilters {
   provider?: string | undefined;
   model?: string | undefined;
   worker?: string | undefined;
+  /** Name of the run that it belongs to. */
+  run?: string | undefined;
   /** Id of the key that created it. */
   createdBy?: string | undefined;
   /** All of them. */

@@ -69,6 +69,14 @@ export async function* askLines<T>(connection: Connection, call: Call): AsyncGen
   if (rest !== '') throw new Unreachable(connection.baseUrl, 'the answer broke off half way');
 }
 
+/**
+ * Request a text and yield its parts as they arrive, at the caller's pace.
+ * @throws as `ask`; Unreachable also when it is interrupted.
+ */
+export async function* askText(connection: Connection, call: Call): AsyncGenerator<string> {
+  for await (const { text } of askParts(connection, call)) yield text;
+}
+
 /** An event of an event stream. */
 export interface StreamEvent {
   /** For Last-Event-ID; null where the event has none. */

@@ -46,6 +46,9 @@ export interface WireRun {
   paused: WireRunPause | null;
 }
 
+/** A run in live events: its defaults, which may be long, never change. */
+export type WireLiveRun = Omit<WireRun, 'defaults'>;
+
 export interface WireRunCounts {
   total: number;
   pending: number;

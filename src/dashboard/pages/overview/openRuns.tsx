@@ -1,0 +1,40 @@
+import type { JSX } from 'preact';
+import type { WireLiveRun } from '../../../domain/wire/run.ts';
+import { Card } from '../../components/page.tsx';
+import { plural } from '../../components/text.ts';
+import { href } from '../../router.ts';
+import { Progress, RunBadge, TimeLeft } from '../runs/runCells.tsx';
+
+/** Runs shown here; the list has all. */
+const shownMax = 5;
+
+/** The running runs and then the paused ones, newest first; nothing when there are none. */
+export function OpenRuns({ runs }: { runs: readonly WireLiveRun[] }): JSX.Element | null {
+  if (runs.length === 0) return null;
+  const shown = runs
+    .toSorted((a, b) => Number(a.status === 'paused') - Number(b.status === 'paused') || newest(a, b))
+    .slice(0, shownMax);
+  const more = runs.length - shown.length;
+  return (
+    <Card
+      title="Runs"
+      beside={<a href={href('/runs')}>{more === 0 ? 'All' : `${plural(more, 'more', 'more')}`}</a>}
+    >
+      <ul class="run-list">
+        {shown.map((run) => (
+          <li key={run.id}>
+            <a href={href(`/runs/${run.name}`)} title={run.name}>
+              {run.name}
+            </a>
+            <Progress run={run} />
+            {run.status === 'paused' ? <RunBadge status="paused" /> : <TimeLeft run={run} />}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function newest(a: WireLiveRun, b: WireLiveRun): number {
+  return a.created_at < b.created_at ? 1 : -1;
+}

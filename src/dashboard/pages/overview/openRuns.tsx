@@ -27,11 +27,20 @@ export function OpenRuns({ runs }: { runs: readonly WireLiveRun[] }): JSX.Elemen
               {run.name}
             </a>
             <Progress run={run} />
-            {run.status === 'paused' ? <RunBadge status="paused" /> : <TimeLeft run={run} />}
+            {run.status === 'paused' ? <RunBadge status="paused" /> : <LeftOf run={run} />}
           </li>
         ))}
       </ul>
     </Card>
+  );
+}
+
+function LeftOf({ run }: { run: WireLiveRun }): JSX.Element {
+  return (
+    <span class="faint">
+      <TimeLeft run={run} />
+      {run.eta === null ? '' : ' left'}
+    </span>
   );
 }
 

@@ -6,7 +6,7 @@ import { Button } from '../../components/button.tsx';
 import { Icon } from '../../components/icons.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { Empty, Failure, Loading } from '../../components/states.tsx';
-import { count, dollars } from '../../components/text.ts';
+import { count, dollars, plural } from '../../components/text.ts';
 import { Time } from '../../components/time.tsx';
 import { go, href } from '../../router.ts';
 import { may } from '../../session.ts';
@@ -60,7 +60,6 @@ function KnownRun({ run, reload }: { run: WireRun; reload(): void }): JSX.Elemen
           <Answers run={run} />
         </div>
         <div class="job-column">
-          <Spending run={run} />
           <Limits run={run} reload={reload} />
           <Origin run={run} />
         </div>
@@ -84,7 +83,7 @@ function Paused({ paused }: { paused: WireRunPause }): JSX.Element {
       <div>
         <p class="notice-title">{pauseTitles[paused.reason]}</p>
         <p>
-          <span dir="auto">{paused.detail}.</span> Running jobs continue. <Time at={paused.at} />
+          <span dir="auto">{paused.detail}.</span> Running jobs continue. Paused <Time at={paused.at} />.
         </p>
       </div>
     </section>
@@ -97,7 +96,7 @@ function JobsCard({ run }: { run: WireRun }): JSX.Element {
   return (
     <Card
       title="Progress"
-      beside={<a href={href('/jobs', { run: name })}>{count(counts.total)} jobs</a>}
+      beside={<a href={href('/jobs', { run: name })}>{plural(counts.total, 'job')}</a>}
       class="run-jobs"
     >
       <RunBar run={run} />
@@ -138,41 +137,13 @@ function JobsCard({ run }: { run: WireRun }): JSX.Element {
   );
 }
 
-/** What it has cost, what is set aside, and what it will cost. */
-function Spending({ run }: { run: WireRun }): JSX.Element {
-  const { cost_reserved_usd: aside, cost_expected_usd: expected, unknown_cost_attempts: unknown } = run;
-  return (
-    <Card title="Cost">
-      <dl class="detail-list run-money">
-        <dt>So far</dt>
-        <dd>
-          <strong>{sumText(run.cost_usd, unknown)}</strong>
-          {unknown === 0 ? null : <span class="faint"> {count(unknown)} attempts without a known cost</span>}
-        </dd>
-        <dt title="Estimates of running attempts, and of those whose cost is unknown">Set aside</dt>
-        <dd>{dollars(aside)}</dd>
-        {isOpen(run) ? (
-          <>
-            <dt>Expected in all</dt>
-            <dd class={isOverBudget(run) ? 'run-over' : undefined}>
-              {expected === null ? '–' : dollars(expected)}
-              {isOverBudget(run) ? ', more than its budget' : ''}
-            </dd>
-          </>
-        ) : null}
-        <dt>Budget</dt>
-        <dd>{run.max_cost_usd === null ? 'no limit' : dollars(run.max_cost_usd)}</dd>
-      </dl>
-    </Card>
-  );
-}
-
+/** What it has cost and may cost, and its other limits. */
 function Limits({ run, reload }: { run: WireRun; reload(): void }): JSX.Element {
   const isChanging = useSignal(false);
   const { counts, max_failures: most, deadline } = run;
   return (
     <Card
-      title="Limits"
+      title="Cost and limits"
       beside={
         may('client') && isOpen(run) ? (
           <Button
@@ -181,16 +152,15 @@ function Limits({ run, reload }: { run: WireRun; reload(): void }): JSX.Element 
               isChanging.value = true;
             }}
           >
-            Change
+            Change limits
           </Button>
         ) : null
       }
     >
       <dl class="detail-list">
-        <dt>Budget</dt>
-        <dd>{run.max_cost_usd === null ? 'no limit' : dollars(run.max_cost_usd)}</dd>
+        <Spending run={run} />
         <dt>Failed jobs</dt>
-        <dd>{most === null ? 'no limit' : `${count(counts.failed)} of at most ${count(most)}`}</dd>
+        <dd>{most === null ? 'no limit' : `${count(counts.failed)}, limit ${count(most)}`}</dd>
         <dt>Deadline</dt>
         <dd>
           <Time at={deadline} none="none" />
@@ -200,6 +170,34 @@ function Limits({ run, reload }: { run: WireRun; reload(): void }): JSX.Element 
         <ChangeLimits run={run} reload={reload} onClose={() => (isChanging.value = false)} />
       ) : null}
     </Card>
+  );
+}
+
+function Spending({ run }: { run: WireRun }): JSX.Element {
+  const { cost_reserved_usd: aside, cost_expected_usd: expected, unknown_cost_attempts: unknown } = run;
+  return (
+    <>
+      <dt>Cost so far</dt>
+      <dd>
+        <strong>{sumText(run.cost_usd, unknown)}</strong>
+        {unknown === 0 ? null : (
+          <span class="faint"> the cost of {plural(unknown, 'attempt')} is unknown</span>
+        )}
+      </dd>
+      <dt title="Estimates of running attempts, and of those whose cost is unknown">Set aside</dt>
+      <dd>{dollars(aside)}</dd>
+      {isOpen(run) ? (
+        <>
+          <dt>Expected in all</dt>
+          <dd class={isOverBudget(run) ? 'run-over' : undefined}>
+            {expected === null ? '–' : dollars(expected)}
+            {isOverBudget(run) ? ', more than its budget' : ''}
+          </dd>
+        </>
+      ) : null}
+      <dt>Budget</dt>
+      <dd>{run.max_cost_usd === null ? 'no limit' : dollars(run.max_cost_usd)}</dd>
+    </>
   );
 }
 

@@ -98,7 +98,7 @@ export function RunCost({ run }: { run: Costs }): JSX.Element {
   const { cost_usd: cost, unknown_cost_attempts: unknown, cost_expected_usd: expected } = run;
   const isOpen = run.status === 'running' || run.status === 'paused';
   return (
-    <span class="run-cost">
+    <span class="run-two">
       <span class="number">
         {sumText(cost, unknown)}
         {run.max_cost_usd === null ? '' : ` of ${dollars(run.max_cost_usd)}`}

@@ -110,11 +110,9 @@ const columns = [
   { title: 'Run' },
   { title: 'Status' },
   { title: 'Progress' },
-  { title: 'Rate', isSpare: true },
   { title: 'Time left' },
   { title: 'Cost' },
-  { title: 'Sent by', isSpare: true },
-  { title: 'Created', isEnd: true },
+  { title: 'Created' },
 ];
 
 function RunTable({ runs }: { runs: readonly WireRun[] }): JSX.Element {
@@ -135,20 +133,22 @@ function RunTable({ runs }: { runs: readonly WireRun[] }): JSX.Element {
             <td data-label="Progress">
               <Progress run={run} />
             </td>
-            <td data-label="Rate" class="spare">
-              <Rate run={run} />
-            </td>
             <td data-label="Time left">
-              <TimeLeft run={run} />
+              <span class="run-two">
+                <TimeLeft run={run} />
+                {run.rate_per_minute === 0 ? null : <Rate run={run} />}
+              </span>
             </td>
             <td data-label="Cost">
               <RunCost run={run} />
             </td>
-            <td data-label="Sent by" class="spare run-by">
-              {run.created_by === null ? '–' : (run.created_by.name ?? run.created_by.key_id)}
-            </td>
-            <td data-label="Created" class="end">
-              <Time at={run.created_at} />
+            <td data-label="Created">
+              <span class="run-two">
+                <Time at={run.created_at} />
+                {run.created_by === null ? null : (
+                  <span dir="auto">by {run.created_by.name ?? run.created_by.key_id}</span>
+                )}
+              </span>
             </td>
           </tr>
         ))}

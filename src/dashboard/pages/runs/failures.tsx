@@ -6,17 +6,7 @@ import { count, plural } from '../../components/text.ts';
 import { href } from '../../router.ts';
 import { may } from '../../session.ts';
 import { retry } from './actions.tsx';
-
-/** Failures of one class, the most frequent first, as they are retried together. */
-export function byClass(
-  failures: readonly WireRunFailure[],
-): { errorClass: string; jobs: number; groups: WireRunFailure[] }[] {
-  return [...Map.groupBy(failures, (failure) => failure.class)]
-    .map(([errorClass, groups]) => {
-      return { errorClass, groups, jobs: groups.reduce((sum, group) => sum + group.count, 0) };
-    })
-    .sort((a, b) => b.jobs - a.jobs);
-}
+import { byClass } from './failureClasses.ts';
 
 /** Why jobs of the run failed, by cause, with a retry for each class; nothing without failures. */
 export function Failures({ run, reload }: { run: WireRun; reload(): void }): JSX.Element | null {
@@ -39,7 +29,7 @@ export function Failures({ run, reload }: { run: WireRun; reload(): void }): JSX
               <span class="number faint">{plural(jobs, 'job')}</span>
               {mayRetry ? (
                 <Button onClick={() => retry(run, errorClass, reload)}>
-                  Retry these<span class="visually-hidden">: {errorClass}</span>
+                  Retry these<span class="visually-hidden"> with {errorClass}</span>
                 </Button>
               ) : null}
             </p>
@@ -67,7 +57,7 @@ function Causes({ groups }: { groups: readonly WireRunFailure[] }): JSX.Element 
             {group.message}
           </span>
           <a href={href(`/jobs/${group.job_id}`)}>
-            One of them<span class="visually-hidden">: {group.code}</span>
+            One of them<span class="visually-hidden"> with {group.code}</span>
           </a>
         </li>
       ))}

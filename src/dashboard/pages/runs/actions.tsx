@@ -71,7 +71,7 @@ async function cancel({ name, counts }: WireRun, reload: () => void): Promise<vo
 }
 
 /** Resume a run. One that a limit has paused needs another limit first. */
-export function ResumeButton({ run, reload }: Props): JSX.Element {
+function ResumeButton({ run, reload }: Props): JSX.Element {
   const isAsking = useSignal(false);
   const isByLimit = run.paused !== null && run.paused.reason !== 'operator';
   const resume = async (): Promise<void> => {

@@ -26,6 +26,7 @@ import type { BoundFigures } from './lib/boundFigures.ts';
 import { clientAddress } from './lib/clientAddress.ts';
 import { Connections } from './lib/connections.ts';
 import type { Logger } from './lib/log.ts';
+import { SchemaChecks } from './lib/schemaChecks.ts';
 import { routeUpgrades, type UpgradeHandler } from './lib/upgrades.ts';
 import { EventStreams } from './live/eventStream.ts';
 import { Live } from './live/live.ts';
@@ -78,6 +79,7 @@ export function assembleCore({ watched = (store) => store, ...options }: CoreOpt
     ...options,
     store: watched(store),
     pricing: createPricing(config, clock),
+    checks: new SchemaChecks(),
   });
   const core: Core = { store, coordinator, onCommit: () => {} };
   return core;

@@ -40,7 +40,7 @@ export class Unreachable extends Error {
 
   /** @param why in words, or the system's code. */
   constructor(url: string, why: string, options: { cause?: unknown } = {}) {
-    const advice = settingAtFault(why) ?? 'is the coordinator running? start it with npm start';
+    const advice = settingAtFault(why) ?? 'is the coordinator running? start it with svc coordinator';
     super(`cannot reach the coordinator at ${url} (${why}): ${advice}`, options);
     this.name = 'Unreachable';
     this.url = url;

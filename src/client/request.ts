@@ -13,7 +13,10 @@ export interface Call {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   query?: Record<string, string | number | readonly string[] | undefined>;
+  /** Sent as JSON. */
   body?: unknown;
+  /** Sent as NDJSON, in place of `body`. */
+  lines?: string;
   headers?: Record<string, string>;
   /** Milliseconds for the whole answer; for each part of a streamed one. */
   timeoutMs: number;
@@ -33,9 +36,7 @@ export async function ask<T>(connection: Connection, call: Call): Promise<T> {
   let text: string;
   try {
     response = await connection.fetch(url, {
-      method: call.method ?? 'GET',
-      headers: headersOf(connection, call),
-      body: call.body === undefined ? null : JSON.stringify(call.body),
+      ...requestOf(connection, call),
       signal: signal ? AbortSignal.any([signal, late]) : late,
     });
     // The answer may also be interrupted.
@@ -71,7 +72,7 @@ export async function* askLines<T>(connection: Connection, call: Call): AsyncGen
 
 /**
  * Request a text and yield its parts as they arrive, at the caller's pace.
- * @throws as `ask`; Unreachable also when it is interrupted.
+ * @throws as `ask`; Unreachable also when the answer is interrupted.
  */
 export async function* askText(connection: Connection, call: Call): AsyncGenerator<string> {
   for await (const { text } of askParts(connection, call)) yield text;
@@ -134,7 +135,7 @@ async function* askParts(
   };
   const response = await inTime(
     connection.fetch(url, {
-      headers: headersOf(connection, call),
+      ...requestOf(connection, call),
       signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
     }),
   );
@@ -152,11 +153,17 @@ async function* askParts(
   }
 }
 
-function headersOf({ apiKey }: Connection, { body, headers }: Call): Record<string, string> {
+function requestOf(connection: Connection, call: Call): RequestInit {
+  const body = call.lines ?? (call.body === undefined ? null : JSON.stringify(call.body));
+  return { method: call.method ?? 'GET', headers: headersOf(connection, call), body };
+}
+
+function headersOf({ apiKey }: Connection, { body, lines, headers }: Call): Record<string, string> {
+  const type = lines === undefined ? 'application/json' : 'application/x-ndjson';
   return {
     accept: 'application/json',
     ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(body === undefined && lines === undefined ? {} : { 'content-type': type }),
     ...headers,
   };
 }

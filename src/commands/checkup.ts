@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import manifest from '../../package.json' with { type: 'json' };
 import { ApiError, type Client, createClient, Unreachable } from '../client/client.ts';
 import { adminKeyPath } from '../config/adminKey.ts';
 import { localProviders } from '../config/config.ts';
@@ -12,6 +11,7 @@ import { type Role, roles } from '../domain/key.ts';
 import { pausedQueueText } from '../domain/wire/queueText.ts';
 import type { WireStats } from '../domain/wire/stats.ts';
 import type { WireWorker } from '../domain/wire/worker.ts';
+import { isNodeTooOld, nodeNeeded } from '../lib/nodeVersion.ts';
 import { plainLine } from '../lib/plainText.ts';
 import { shellWord } from '../lib/shellWord.ts';
 import { version } from '../lib/version.ts';
@@ -41,16 +41,8 @@ export async function checkup(options: CheckupOptions, io: Io): Promise<Finding[
 }
 
 function checkNode(): Finding {
-  const needed = manifest.engines.node.replace('>=', '');
-  const [major = 0, minor = 0] = needed.split('.').map(Number);
-  const [ownMajor = 0, ownMinor = 0] = process.versions.node.split('.').map(Number);
-  const isEnough = ownMajor > major || (ownMajor === major && ownMinor >= minor);
-  if (isEnough) return ok('Node', process.version);
-  return fault(
-    'Node',
-    `${process.version} is older than ${needed}`,
-    'npm ci    (installs a newer Node for the npm scripts)',
-  );
+  if (!isNodeTooOld()) return ok('Node', process.version);
+  return fault('Node', `${process.version} is older than ${nodeNeeded}`, 'npm install node');
 }
 
 async function checkConfig(
@@ -138,7 +130,7 @@ async function checkHealth(client: Client): Promise<Finding[]> {
   try {
     const health = await client.health();
     const detail = `${client.baseUrl}, version ${health.version}, ${health.status}`;
-    const restart = 'stop it, npm ci, npm start';
+    const restart = 'stop it, install the new version, svc coordinator';
     const age =
       health.version === version
         ? []
@@ -146,12 +138,12 @@ async function checkHealth(client: Client): Promise<Finding[]> {
     if (health.status === 'ok') return [ok(title, detail), ...age];
     const fix =
       health.status === 'draining'
-        ? 'wait until it has stopped, then npm start'
+        ? 'wait until it has stopped, then svc coordinator'
         : 'check its log; usually the disk is full: df -h';
     return [fault(title, `${detail} (store: ${health.store})`, fix), ...age];
   } catch (error) {
     if (error instanceof Unreachable)
-      return [fault(title, error.message, 'npm start    (or --url, SVC_COORDINATOR_URL)')];
+      return [fault(title, error.message, 'svc coordinator    (or --url, SVC_COORDINATOR_URL)')];
     return [fault(title, messageOf(error), 'svc doctor --url http://<host>:<port>')];
   }
 }

@@ -48,6 +48,13 @@ export function count(min: number, max: number = Number.MAX_SAFE_INTEGER): (valu
   };
 }
 
+/** For options in dollars. */
+export function dollars(value: string): number {
+  const number = /^\$?\d*\.?\d+$/.test(value) ? Number(value.replace('$', '')) : 0;
+  if (number > 0) return number;
+  throw new InvalidArgumentError('It must be an amount of dollars above 0.');
+}
+
 /** Milliseconds of each unit of a span. */
 const spanUnits: Readonly<Record<string, number>> = {
   s: 1_000,

@@ -8,6 +8,7 @@ import { adminKeyPath } from '../config/adminKey.ts';
 import type { Config } from '../config/config.ts';
 import { aborted, interruptSignal } from '../lib/interrupt.ts';
 import type { Logger } from '../lib/log.ts';
+import { ownCommand } from '../lib/ownCommand.ts';
 import { count, createCommand } from './command.ts';
 import { runDemo } from './demoRun.ts';
 import { demoJobs } from './demoTexts.ts';
@@ -97,7 +98,7 @@ async function present({ folder, port, isOnce, start }: Setting, io: Io): Promis
       );
     }
     if (signal.aborted) return;
-    io.out.lines(directions(service, adminKeyPath(config.store.path), io.out.isTerminal));
+    io.out.lines(directions(service, adminKeyPath(config.store.path), io));
     io.out.line('Ctrl-C ends the demo and removes its folder.');
     await aborted(signal);
   } finally {
@@ -109,14 +110,14 @@ async function present({ folder, port, isOnce, start }: Setting, io: Io): Promis
 function directions(
   { url, adminKey }: { url: string; adminKey: string | null },
   keyFile: string,
-  isTerminal: boolean,
+  io: Io,
 ): string[] {
   return [
     '',
     `API        ${url}/api/jobs`,
-    `Dashboard  ${adminKey !== null && isTerminal ? signInLink(url, adminKey) : `${url}/`}`,
+    `Dashboard  ${adminKey !== null && io.out.isTerminal ? signInLink(url, adminKey) : `${url}/`}`,
     `Key file   ${keyFile}`,
-    `Try        npm run svc -- --url ${url} --key-file ${keyFile} jobs list`,
+    `Try        ${ownCommand(io)} --url ${url} --key-file ${keyFile} jobs list`,
     '',
   ];
 }

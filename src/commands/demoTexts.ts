@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { DispatchBody } from '../domain/wire/job.ts';
+import { projectFolder } from '../lib/projectFolder.ts';
 
 /** A text of the demonstration with its prompt. */
 export interface DemoText {
@@ -13,14 +15,14 @@ export interface DemoText {
   model?: string;
 }
 
-const folder = new URL('../../docs/texts/', import.meta.url);
+const folder = join(projectFolder, 'docs/texts');
 
 /** Long enough to see jobs wait for a slot, but not to wait for the demonstration, ms a word. */
 const delayMsPerWord = 4;
 
 /** The jobs of the demonstration, the least urgent first, to show that urgent ones overtake. */
 export async function demoJobs(): Promise<DispatchBody[]> {
-  const index: DemoText[] = JSON.parse(await readFile(new URL('index.json', folder), 'utf8'));
+  const index: DemoText[] = JSON.parse(await readFile(join(folder, 'index.json'), 'utf8'));
   return Promise.all(index.toReversed().map(jobOf));
 }
 
@@ -32,7 +34,7 @@ async function jobOf({
   tags,
   model = 'echo-small',
 }: DemoText): Promise<DispatchBody> {
-  const input = await readFile(new URL(file, folder), 'utf8');
+  const input = await readFile(join(folder, file), 'utf8');
   const words = input.split(/\s+/).length;
   return {
     prompt,

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { ownCommand } from '../lib/ownCommand.ts';
 import { plainText, safeJson } from '../lib/plainText.ts';
 import type { Colour, Screen } from '../lib/screen.ts';
 import type { CheckupOptions } from './checkup.ts';
@@ -30,7 +31,11 @@ export function doctorCommand(io: Io = processIo()): Command {
       const flags = command.optsWithGlobals<Flags>();
       // It also checks providers, with the adapters and their SDKs.
       const { checkup } = await import('./checkup.ts');
-      const findings = await checkup(flags, io);
+      const own = ownCommand(io);
+      const findings = (await checkup(flags, io)).map((finding) => ({
+        ...finding,
+        fix: finding.fix?.replace(/^((?:\w+=\S+ )*)svc(?= )/, `$1${own}`) ?? null,
+      }));
       const faults = findings.filter(({ level }) => level === 'fault').length;
       if (flags.json) io.out.line(safeJson({ ok: faults === 0, findings }));
       else io.out.lines(findings.flatMap((finding) => findingLines(finding, io.out)));

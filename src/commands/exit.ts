@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { FileFault } from '../bulk/fault.ts';
 import { ApiError, Unreachable, WaitTimedOut } from '../client/client.ts';
 import { ConfigError } from '../config/problem.ts';
 import { DataDamaged, messageOf } from '../domain/errors.ts';
@@ -31,6 +32,7 @@ Exit codes:
   3    the coordinator cannot be reached
   4    the key was rejected, or its role does not allow this
   5    not found, or not possible in this state
+  65   the data folder, or a backup of it, is damaged
   124  the waiting time ran out; the job keeps running`;
 
 /** A command has failed. The message is for people. */
@@ -47,7 +49,7 @@ export class CommandFailure extends Error {
 /** The exit code for any error of a command. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommandFailure || error instanceof Interrupted) return error.exitCode;
-  if (error instanceof ConfigError) return exitCodes.usage;
+  if (error instanceof ConfigError || error instanceof FileFault) return exitCodes.usage;
   if (error instanceof DataDamaged) return exitCodes.dataDamaged;
   if (error instanceof Unreachable) return exitCodes.unreachable;
   if (error instanceof WaitTimedOut) return exitCodes.timedOut;

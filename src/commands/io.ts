@@ -11,7 +11,8 @@ export interface Io {
   err: Screen;
   /** The stream of `out`, for large results: written no faster than it is read. */
   stdout: Writable;
-  stdin: AsyncIterable<Uint8Array | string>;
+  /** `isTTY`: a person can answer a question. */
+  stdin: AsyncIterable<Uint8Array | string> & { isTTY?: boolean | undefined };
 }
 
 /** This process. */

@@ -12,6 +12,7 @@ export interface FilterFlags {
   provider?: string;
   model?: string;
   worker?: string;
+  run?: string;
   createdBy?: string;
   tag?: string[];
   priority?: string;
@@ -30,6 +31,7 @@ export function withFilters(command: Command): Command {
     .option('--provider <name>', 'as the job asked for it')
     .option('--model <name>', 'as the job asked for it')
     .option('--worker <worker>', 'name or id of the worker that runs or ran it')
+    .option('--run <name>', 'name of the run that it belongs to')
     .option('--created-by <key>', 'id of the key that sent it, as svc keys list shows it')
     .option('--tag <label>', 'a tag of the job; repeatable', collect)
     .option('--priority <label>', 'priority of the job')
@@ -52,6 +54,7 @@ export async function filtersOf(flags: FilterFlags, client: Client): Promise<Job
     provider,
     model,
     worker,
+    run,
     createdBy,
     tag,
     priority,
@@ -63,7 +66,7 @@ export async function filtersOf(flags: FilterFlags, client: Client): Promise<Job
   } = flags;
   // A forgotten worker is in no list any more; its jobs are.
   const workerId = worker === undefined || isUuid(worker) ? worker : await findWorkerId(client, worker);
-  const plain = { status, state, provider, model, createdBy, priority, tier };
+  const plain = { status, state, provider, model, run, createdBy, priority, tier };
   const times = { createdAfter: since, createdBefore: until };
   return { ...plain, worker: workerId, tags: tag, metadata, q: query, ...times };
 }

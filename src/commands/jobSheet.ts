@@ -22,6 +22,7 @@ export function jobSheet(job: WireJob, screen: Screen, now: number): string[] {
     ['Status', screen.paint(statusColour(job), statusText(job))],
     ['Now', job.status === 'pending' || job.status === 'running' ? plainLine(nowText(job, now)) : null],
     ['Prompt', plainLine(promptText(job))],
+    ['Run', job.run ? plainLine(`${job.run.name}, line ${job.run.line_id}`) : null],
     ['Asked for', plainLine(`${job.provider ?? 'any provider'}, ${job.model ?? 'any model'}`)],
     ['Priority', plainLine(job.priority)],
     ['Tier', job.tier === null ? null : plainLine(job.tier)],

@@ -1,17 +1,20 @@
 import { auditCommand } from './audit.ts';
+import { backupCommand } from './backup.ts';
 import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
 import { coordinatorCommand } from './coordinator.ts';
 import { costCommand } from './cost.ts';
 import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
-import { processIo } from './io.ts';
+import { type Io, processIo } from './io.ts';
 import { jobsCommand } from './jobs.ts';
 import { keysCommand } from './keys.ts';
 import { createProgram, runProgram } from './program.ts';
 import { providersCommand } from './providers.ts';
 import { pauseCommand, resumeCommand } from './queue.ts';
+import { restoreCommand } from './restore.ts';
 import { runCommand } from './run.ts';
+import { runsCommand } from './runs/runs.ts';
 import { workerCommand } from './worker.ts';
 import { workersCommand } from './workers.ts';
 
@@ -20,24 +23,32 @@ import { workersCommand } from './workers.ts';
  * @param args without node and script.
  * @returns the exit code.
  */
-export async function main(args: readonly string[]): Promise<number> {
-  const program = createProgram([
+export function runCommandLine(args: readonly string[], io: Io): Promise<number> {
+  const commands = [
     coordinatorCommand(),
     workerCommand(),
-    demoCommand(),
-    runCommand(),
-    jobsCommand(),
-    workersCommand(),
-    providersCommand(),
-    pauseCommand(),
-    resumeCommand(),
-    keysCommand(),
-    auditCommand(),
-    costCommand(),
-    doctorCommand(),
-    configCommand(),
-    completionCommand(),
-  ]);
+    demoCommand(io),
+    runCommand(io),
+    runsCommand(io),
+    jobsCommand(io),
+    workersCommand(io),
+    providersCommand(io),
+    pauseCommand(io),
+    resumeCommand(io),
+    keysCommand(io),
+    auditCommand(io),
+    costCommand(io),
+    doctorCommand(io),
+    configCommand(io),
+    backupCommand(io),
+    restoreCommand(io),
+    completionCommand(io),
+  ];
+  return runProgram(createProgram(commands, io), args, io);
+}
+
+/** The same for this process. */
+export function main(args: readonly string[]): Promise<number> {
   // `svc jobs list | head` closes the pipe early: not a failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The terminal was closed: SIGHUP handles it.
@@ -45,5 +56,5 @@ export async function main(args: readonly string[]): Promise<number> {
     if (error.code !== 'EPIPE') throw error;
     process.exit();
   });
-  return runProgram(program, args, processIo());
+  return runCommandLine(args, processIo());
 }

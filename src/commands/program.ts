@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { nearest } from '../lib/nearest.ts';
 import { version } from '../lib/version.ts';
 import { exitCodeHelp, exitCodeOf, exitCodes, explain } from './exit.ts';
-import type { Io } from './io.ts';
+import { type Io, processIo } from './io.ts';
 
 const help = `
 Environment:
@@ -15,14 +15,14 @@ On the coordinator's own machine you need neither address nor key: svc finds the
 admin.key file in its data folder. There is no option for the key itself, because other users could read it there.
 
 Examples:
-  npm start                                 start a coordinator with an echo worker to try things out
+  svc coordinator --with-echo-worker        start a coordinator with an echo worker to try things out
   svc run "Say hello" --provider echo       run one job and print its answer
   svc jobs list --status failed
   svc doctor                                find problems and how to fix them
 ${exitCodeHelp}`;
 
-/** The whole command line from its commands. */
-export function createProgram(commands: readonly Command[]): Command {
+/** The whole command line from its commands. Help and errors of usage go where the commands print too. */
+export function createProgram(commands: readonly Command[], io: Io = processIo()): Command {
   const program = new Command('svc')
     .description('Job coordinator for language models')
     .version(version, '-V, --version', 'print the version')
@@ -31,15 +31,18 @@ export function createProgram(commands: readonly Command[]): Command {
     .helpOption('-h, --help', 'print help')
     .addHelpText('after', help);
   for (const command of commands) program.addCommand(command);
-  prepare(program, 'svc');
+  prepare(program, 'svc', io);
   return program;
 }
 
 /** Commander would end the process with 1 for wrong usage; and what was meant is in the help of the very command. */
-function prepare(command: Command, path: string): void {
-  command.exitOverride().showHelpAfterError(`(${path} --help shows how)`);
+function prepare(command: Command, path: string, io: Io): void {
+  command
+    .exitOverride()
+    .showHelpAfterError(`(${path} --help shows how)`)
+    .configureOutput({ writeOut: (text) => io.out.write(text), writeErr: (text) => io.err.write(text) });
   if (command.commands.length > 0) refuseUnknown(command);
-  for (const child of command.commands) prepare(child, `${path} ${child.name()}`);
+  for (const child of command.commands) prepare(child, `${path} ${child.name()}`, io);
 }
 
 /**

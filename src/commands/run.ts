@@ -5,28 +5,24 @@ import type { DispatchBody, WireJob } from '../domain/wire/job.ts';
 import { interruptSignal } from '../lib/interrupt.ts';
 import { plainLine, plainText, safeJson } from '../lib/plainText.ts';
 import { startSpinner } from '../lib/spinner.ts';
-import { runFile } from './bulk.ts';
 import { collect, createCommand, seconds } from './command.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { CommandFailure, exitCodes, jobContinues } from './exit.ts';
 import { type Io, processIo } from './io.ts';
 import { costText, nowText, ranBy, ranMs, spanText, statusText, tokensOf } from './jobText.ts';
 import { LiveOutput } from './liveOutput.ts';
+import { type FileFlags, fileOptions, runWithFile, withFileOptions } from './runs/fileFlags.ts';
 import { readTextFile } from './textFile.ts';
 
-interface Flags extends ConnectionOptions {
+interface Flags extends ConnectionOptions, FileFlags {
   provider?: string;
   model?: string;
   input?: string;
-  file?: string;
   priority?: string;
   tier?: string;
   tag?: string[];
   param?: string[];
   timeout?: number;
-  wait?: number;
-  json?: true;
-  detach?: true;
 }
 
 const examples = [
@@ -36,21 +32,23 @@ const examples = [
   'svc run "Name ten rivers" --param temperature=0.2 --param max_tokens=200 --json',
   'svc run "Translate the manual" --input @manual.txt --detach     prints the id and returns',
   'svc run --file prompts.txt --provider echo > answers.ndjson     one job per line, one JSON line per answer, in order',
-  'svc run "Summarise" --file jobs.ndjson --model llama3.2         lines may be JSON: {"input": "…", "tags": ["a"]}',
+  'svc run --file docs.csv --run docs --id-column id --template "Summarise {{title}}: {{body}}" --output answers.csv',
+  'svc run --file docs.csv --template "Summarise {{body}}" --model gpt-5-mini --estimate',
+  'svc run --file batch.jsonl --run nightly --max-cost 5 --deadline 6h --output answers.jsonl --output-format openai',
   'svc run "Be quick" --wait 30                                    exits with 124 if it takes longer; the job keeps running',
 ];
 
 /** `svc run`: one job from the prompt to the output, or one for each line of a file. */
 export function runCommand(io: Io = processIo()): Command {
-  return createCommand('run', 'Dispatch a job, wait for its end, print its output', examples)
+  const command = createCommand(
+    'run',
+    'Dispatch a job or a file of jobs, wait for the end, print the output',
+    examples,
+  )
     .argument('[prompt]', 'what the model should do; with --file, the prompt of every line without one')
     .option('--provider <name>', 'the provider that must run it (default: routing decides)')
     .option('--model <name>', 'a model of the provider')
     .option('--input <text>', 'what the prompt is about; @file reads a file, - reads standard input')
-    .option(
-      '--file <file>',
-      'a job for each line: text, or JSON with the fields of the API; - reads standard input',
-    )
     .option('--priority <label>', 'critical, high, normal, low, background, or as configured')
     .option('--tier <label>', 'a label for routing rules')
     .option('--tag <label>', 'a label for routing rules and lists; repeatable', collect)
@@ -61,27 +59,21 @@ export function runCommand(io: Io = processIo()): Command {
       'wait no longer than this; the job keeps running (default: until it ends)',
       seconds,
     )
-    .option('--json', 'print the whole job as JSON instead of the output')
-    .option('--detach', 'do not wait: print the id')
-    .action(async (prompt: string | undefined, _options: Flags, command: Command) => {
-      const flags = command.optsWithGlobals<Flags>();
-      const { file, wait, detach = false, json = false } = flags;
-      if (file !== undefined) {
-        if (flags.input !== undefined)
-          throw new CommandFailure(exitCodes.usage, '--input and --file cannot be used together');
-        const defaults = await bodyOf(flags, io);
-        const client = await connect(flags, io);
-        return runFile(client, { file, prompt, defaults, waitSeconds: wait, detach, json }, io);
-      }
-      if (prompt === undefined)
-        throw new CommandFailure(exitCodes.usage, 'give a prompt or --file; svc run --help shows how');
-      const body = { prompt, ...(await bodyOf(flags, io)) };
-      const client = await connect(flags, io);
-      // The key makes a repeated request harmless, in case a proxy sends it twice.
-      const job = await client.dispatch(body, { idempotencyKey: randomUUID() });
-      if (flags.detach) return io.out.line(flags.json ? safeJson(job) : job.id);
-      await follow(client, job, flags, io);
-    });
+    .option('--json', 'print the whole job as JSON instead of the output; with --estimate, its figures')
+    .option('--detach', 'do not wait: print the id, or with --file the name of the run');
+  return withFileOptions(command).action(async (prompt: string | undefined) => {
+    const flags = command.optsWithGlobals<Flags>();
+    const file = fileOptions(flags, command);
+    if (file !== null) return runWithFile(file, { prompt, flags, defaults: await bodyOf(flags, io) }, io);
+    if (prompt === undefined)
+      throw new CommandFailure(exitCodes.usage, 'give a prompt or --file; svc run --help shows how');
+    const body = { prompt, ...(await bodyOf(flags, io)) };
+    const client = await connect(flags, io);
+    // The key makes a repeated request harmless, in case a proxy sends it twice.
+    const job = await client.dispatch(body, { idempotencyKey: randomUUID() });
+    if (flags.detach) return io.out.line(flags.json ? safeJson(job) : job.id);
+    await follow(client, job, flags, io);
+  });
 }
 
 /** A job without its prompt. */

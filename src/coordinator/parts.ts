@@ -3,6 +3,7 @@ import type { Pricing } from '../cost/pricing.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import type { Vitals } from '../domain/stats.ts';
 import type { Logger } from '../lib/log.ts';
+import type { SchemaChecks } from '../lib/schemaChecks.ts';
 import type { Store } from '../store/store.ts';
 import { Audit, Changes, Deadlines, EventBus, Inspector, inspectOption, Supervisor } from './core/index.ts';
 import { Candidates, Dispatcher, WaitingReasons } from './dispatch/index.ts';
@@ -31,7 +32,16 @@ import {
 import { ProviderHolds, Providers } from './limits/index.ts';
 import { Activity, Course } from './observe/index.ts';
 import { QueueSwitch } from './queueSwitch.ts';
-import { RunBook, RunBudget, RunCommands, RunHost, RunIntake, Runs, RunWatch } from './runs/index.ts';
+import {
+  RunBook,
+  RunBudget,
+  RunChecks,
+  RunCommands,
+  RunHost,
+  RunIntake,
+  Runs,
+  RunWatch,
+} from './runs/index.ts';
 
 /** What a coordinator is made with. */
 export interface CoordinatorOptions {
@@ -41,6 +51,8 @@ export interface CoordinatorOptions {
   random: Random;
   logger: Logger;
   pricing: Pricing;
+  /** Hold the answers of runs against their schemas. */
+  checks: SchemaChecks;
   /** What the process says of itself; null in the figures without it. */
   vitals?: (() => Vitals) | undefined;
   /** Whether the process has memory for more jobs; it always has without it. */
@@ -194,12 +206,14 @@ function createDoors(options: CoordinatorOptions, core: Core, rooms: Rooms) {
   const isAccepting = () => supervisor.isAccepting;
   const hasRoom = options.hasRoom ?? (() => true);
   const admission = new Admission({ config, pending, isDispatching: isAccepting, hasRoom });
+  const runChecks = new RunChecks({ store, book, checks: options.checks });
   const outcomes = new Outcomes({
     config,
     clock,
     random,
     ...rooms,
     others: (life) => candidates.others(life),
+    outputFault: (jobId, output) => runChecks.faultIn(jobId, output),
     letGo: (ref, workerId) => keeper.letGo(ref, workerId),
   });
   const liveness = new Liveness({ clock, deadlines, signals });
@@ -213,7 +227,17 @@ function createDoors(options: CoordinatorOptions, core: Core, rooms: Rooms) {
     admission,
     idempotencyKeysMax,
   });
-  const runParts = { clock, random, store, audit, supervisor, book, host: runHost, watch: runWatch };
+  const runParts = {
+    clock,
+    random,
+    store,
+    audit,
+    supervisor,
+    book,
+    host: runHost,
+    watch: runWatch,
+    checks: runChecks,
+  };
   return {
     intake,
     outcomes,

@@ -5,10 +5,9 @@ import {
   type PriceCalculation,
   type Provider,
 } from '@pydantic/genai-prices';
-import type { Config } from '../config/config.ts';
 import type { Usage } from '../domain/usage.ts';
 import { own } from '../lib/own.ts';
-import type { PriceTable, Tariff } from './tariff.ts';
+import type { PriceSettings, PriceTable, Tariff } from './tariff.ts';
 
 /** Models are named by clients; at this many the cache is cleared. */
 const knownMax = 10_000;
@@ -28,7 +27,7 @@ const comparedUsage: Usage = {
  * searches all of a provider's, which costs up to 60 µs, once a model. After that a cost takes 4 to 12 µs, and a price
  * for comparison, which every assignment needs, half a microsecond.
  */
-export function bundledPrices(config: Config): PriceTable {
+export function bundledPrices(config: PriceSettings): PriceTable {
   const known = new Map<string, Tariff | null>();
   const tariffOf = (provider: string, model: string): Tariff | null => {
     const key = JSON.stringify([provider, model]);

@@ -1,10 +1,10 @@
-import { type Config, localProviders, type Price } from '../config/config.ts';
+import { localProviders, type Price } from '../config/config.ts';
 import { isOwnHost } from '../lib/hosts.ts';
 import { own } from '../lib/own.ts';
-import { freeTariff, type PriceTable, type Tariff } from './tariff.ts';
+import { freeTariff, type PriceSettings, type PriceTable, type Tariff } from './tariff.ts';
 
 /** The prices under `pricing:`, which have priority. */
-export function configuredPrices(config: Config): PriceTable {
+export function configuredPrices(config: PriceSettings): PriceTable {
   return ({ provider, models }) => {
     const prices = own(config.pricing, provider);
     if (prices === undefined) return null;
@@ -17,7 +17,7 @@ export function configuredPrices(config: Config): PriceTable {
 }
 
 /** Free: the built-in local providers, and those whose base_url is on the operator's machines. */
-export function ownMachines(config: Config): PriceTable {
+export function ownMachines(config: PriceSettings): PriceTable {
   return ({ provider }) => {
     const isOwn =
       localProviders.includes(provider) || isOwnAddress(own(config.providers, provider)?.baseUrl ?? null);

@@ -1,10 +1,9 @@
-import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type Cost, unknownCost } from '../domain/money.ts';
 import type { Usage } from '../domain/usage.ts';
 import { bundledPrices } from './bundledPrices.ts';
 import { configuredPrices, ownMachines } from './configuredPrices.ts';
-import type { PriceTable, Tariff } from './tariff.ts';
+import type { PriceSettings, PriceTable, Tariff } from './tariff.ts';
 
 /** The parts of an attempt that determine its price. */
 export interface Spent {
@@ -54,8 +53,8 @@ function plausibleReport({ toldNanoDollars: reported, totalTokens }: Usage): num
  * The prices of a configuration: its own, then free for the operator's machines, then the bundled price list. A new
  * configuration (a reload) starts with empty caches.
  */
-export function createPricing(config: () => Config, clock: Clock): Pricing {
-  let current: Config | null = null;
+export function createPricing(config: () => PriceSettings, clock: Clock): Pricing {
+  let current: PriceSettings | null = null;
   let tables: PriceTable[] = [];
   const tariffOf = (provider: string, models: readonly (string | null | undefined)[]): Found => {
     if (config() !== current) {

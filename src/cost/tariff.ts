@@ -1,4 +1,11 @@
+import type { Config, ProviderConfig } from '../config/config.ts';
 import type { Usage } from '../domain/usage.ts';
+
+/** The part of a configuration that prices depend on. */
+export interface PriceSettings {
+  pricing: Config['pricing'];
+  providers: Readonly<Record<string, Pick<ProviderConfig, 'baseUrl'>>>;
+}
 
 /** The price of one model at one provider. */
 export interface Tariff {

@@ -13,6 +13,10 @@ function fixBase(): URL {
 /** The address for the API client: the root without the slash. */
 export const baseUrl: string = root.href.replace(/\/$/, '');
 
+/** How a reader of this page starts the command line, as the coordinator's own installation has it. */
+export const commandLine: string =
+  document.querySelector('meta[name="svc-command"]')?.getAttribute('content') ?? 'svc';
+
 /** The WebSocket of live events. */
 export function liveUrl(): string {
   const url = new URL('ws', root);

@@ -11,6 +11,7 @@
  * - `timeout`           the provider did not answer in time, or the job's own deadline passed.
  * - `unknown`           anything else.
  * - `worker_lost`       the attempts' workers died too often.
+ * - `invalid_output`    the answer is not what the job's run demands; the coordinator says so, not the worker.
  */
 export const errorClasses = [
   'rate_limited',
@@ -27,6 +28,7 @@ export const errorClasses = [
   'timeout',
   'unknown',
   'worker_lost',
+  'invalid_output',
 ] as const;
 export type ErrorClass = (typeof errorClasses)[number];
 
@@ -109,6 +111,17 @@ export function jobTimeout(timeoutMs: number): Failure {
     code: 'job_timeout',
     message: `The job ran longer than its timeout of ${timeoutMs / 1000} s and was stopped`,
     status: null,
+  };
+}
+
+/** The answer is not what the job's run demands. @param fault in a few words. */
+export function invalidOutput(fault: string): ReportedFailure {
+  return {
+    class: 'invalid_output',
+    code: 'invalid_output',
+    message: `The answer ${fault}`,
+    status: null,
+    retryAfterMs: null,
   };
 }
 
@@ -244,6 +257,8 @@ export interface FailureRules {
   /** Retries after 429 from one provider; null when no `rate_limit` is configured for it. */
   maxRateLimitRetries: number | null;
   fallbackOnTimeout: boolean;
+  /** Retries after an answer that is not what the job's run demands; absent: none. */
+  outputRetries?: number;
 }
 
 /** The job's failures so far at one provider. */
@@ -297,6 +312,7 @@ export function verdictOn(errorClass: ErrorClass, situation: Situation): Verdict
   const { fault, tally, rules, hasNext, others } = situation;
   const nextOrFail = hasNext ? 'next' : 'fail';
   if (hopelessClasses.includes(errorClass)) return 'fail';
+  if (errorClass === 'invalid_output') return tally.transient < (rules.outputRetries ?? 0) ? 'again' : 'fail';
   if (errorClass === 'rate_limited') {
     if (hasNext) return 'next';
     return mayWaitForLimit(tally, rules) ? 'wait' : 'fail';

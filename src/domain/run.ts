@@ -79,6 +79,17 @@ export interface FailureGroup {
   count: number;
 }
 
+/** What the answers of a run must be, and how often one that is not is asked for again. */
+export interface OutputCheck {
+  /** JSON Schema, draft 2020-12. */
+  schema: boolean | Record<string, unknown>;
+  retries: number;
+}
+
+/** Retries of a check that names none. */
+export const outputRetriesDefault = 2;
+export const outputRetriesMax = 10;
+
 /** A stored run. */
 export interface RunRecord {
   id: string;
@@ -89,6 +100,8 @@ export interface RunRecord {
   createdBy: JobCreator | null;
   /** Fields of jobs that do not set them, as the client sent them. */
   defaults: Record<string, unknown>;
+  /** Absent when every answer will do. */
+  check?: OutputCheck;
   state: RunStatus;
   life: RunLife;
   totals: RunTotals;

@@ -2,10 +2,12 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Context, Middleware } from 'koa';
+import { commandElsewhere } from '../lib/ownCommand.ts';
+import { projectFolder } from '../lib/projectFolder.ts';
 import { isPageRequest } from './page.ts';
 
 /** Where `npm run build` puts the dashboard. */
-export const dashboardFolder = join(import.meta.dirname, '../../dist/dashboard');
+export const dashboardFolder = join(projectFolder, 'dist/dashboard');
 
 const types: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -32,6 +34,9 @@ const policy = [
 const indexName = 'index.html';
 /** What index.html has for its base: the folder it is in. */
 const basePlain = '<base href="./"';
+/** How the page names the command line; a build knows only that of a clone. */
+const commandPlain = '<meta name="svc-command" content="npm run -s svc --"';
+const commandHere = `<meta name="svc-command" content="${commandElsewhere}"`;
 const assetsPath = '/assets/';
 
 /** A file of the build with its compressed forms. */
@@ -97,7 +102,7 @@ export function dashboard({ index, files }: DashboardFiles): Middleware {
 function sendPage(ctx: Context, index: string): Promise<void> {
   setPolicy(ctx);
   ctx.type = 'text/html; charset=utf-8';
-  ctx.body = index.replace(basePlain, `<base href="${baseOf(ctx.path)}"`);
+  ctx.body = index.replace(basePlain, `<base href="${baseOf(ctx.path)}"`).replace(commandPlain, commandHere);
   return Promise.resolve();
 }
 

@@ -11,13 +11,23 @@ export interface Line {
 const chunkBytes = 1024 * 1024;
 const newline = 0x0a;
 
+/** A line is longer than the reader allows. */
+export class LineTooLong extends Error {
+  constructor(bytesMax: number) {
+    super(`is longer than ${bytesMax} bytes`);
+    this.name = 'LineTooLong';
+  }
+}
+
 /**
  * Read a file as lines, in batches, without ever holding more than a chunk and one line: a file may be larger than V8's
  * longest string (512 MiB) and than memory.
  * @param read fills `into` from `position` on and returns how many bytes it read; 0 at the end of the file.
+ * @param bytesMax of a line. @throws LineTooLong, after the lines before it.
  */
 export async function* readLines(
   read: (into: Buffer, position: number) => Promise<number>,
+  bytesMax = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Line[]> {
   let position = 0;
   let start = 0;
@@ -39,6 +49,7 @@ export async function* readLines(
     if (from < count) carried.push(chunk.subarray(from, count));
     position += count;
     if (lines.length > 0) yield lines;
+    if (position - start > bytesMax) throw new LineTooLong(bytesMax);
   }
   if (carried.length > 0) yield [{ bytes: Buffer.concat(carried), offset: start, isWhole: false }];
 }

@@ -54,6 +54,8 @@ const sequence = '\u001b[';
 export const screenControls = {
   /** To the start of the line, and clear it. */
   clearLine: `\r${sequence}K`,
+  /** To the line above. */
+  up: `${sequence}A`,
   /** Another page, without cursor; `leave` restores the old one. */
   enter: `${sequence}?1049h${sequence}?25l`,
   leave: `${sequence}?25h${sequence}?1049l`,

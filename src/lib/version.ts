@@ -1,4 +1,4 @@
-import manifest from '../../package.json' with { type: 'json' };
+import { manifest } from './projectFolder.ts';
 
 /** The version of this program, from package.json. */
 export const version: string = manifest.version;

@@ -26,6 +26,8 @@ export function presentRun({ run, ratePerMinute }: RunView, now: number): WireRu
     max_failures: life.limits.maxFailures,
     deadline: iso(life.limits.deadline),
     defaults: run.defaults,
+    output_schema: run.check?.schema ?? null,
+    output_retries: run.check?.retries ?? null,
     counts: { total, pending, running, completed, failed, cancelled },
     cost_usd: totals.nanoDollars / 1e9,
     cost_reserved_usd: (totals.reserved + totals.assumed) / 1e9,
@@ -49,7 +51,7 @@ export function presentRun({ run, ratePerMinute }: RunView, now: number): WireRu
 
 /** A run for live events. @param now epoch ms. */
 export function presentLiveRun(view: RunView, now: number): WireLiveRun {
-  const { defaults: _, ...run } = presentRun(view, now);
+  const { defaults: _d, output_schema: _s, ...run } = presentRun(view, now);
   return run;
 }
 

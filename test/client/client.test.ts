@@ -113,7 +113,7 @@ test('an address where nobody listens is told, with what to do', async (t) => {
   const error = await t.throwsAsync(createClient({ baseUrl, apiKey }).health(), { instanceOf: Unreachable });
   t.is(
     error?.message,
-    `cannot reach the coordinator at ${baseUrl} (ECONNREFUSED): is the coordinator running? start it with npm start`,
+    `cannot reach the coordinator at ${baseUrl} (ECONNREFUSED): is the coordinator running? start it with svc coordinator`,
   );
 });
 
@@ -124,7 +124,7 @@ test('an address whose certificate is not trusted is told with what to do, which
     /^cannot reach the coordinator at https:\/\/svc\.example \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\): /,
   );
   t.regex(message, /NODE_EXTRA_CA_CERTS/);
-  t.notRegex(message, /npm start/);
+  t.notRegex(message, /svc coordinator/);
 });
 
 test('a coordinator that never answers is unreachable after the timeout', async (t) => {

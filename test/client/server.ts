@@ -62,6 +62,11 @@ async function read(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(Buffer.from(chunk));
   const text = Buffer.concat(chunks).toString();
+  if (request.headers['content-type'] === 'application/x-ndjson')
+    return text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
   return text === '' ? undefined : JSON.parse(text);
 }
 

@@ -1,16 +1,17 @@
 import test, { type ExecutionContext } from 'ava';
 import { createClient } from '../../src/client/client.ts';
 import type { WireAuditList } from '../../src/domain/wire/audit.ts';
-import { adminKey, type Running, startCoordinator } from '../support/process.ts';
+import { adminKey } from '../support/process.ts';
+import { type Here, startHere } from '../support/service.ts';
 import { type Ended, svc } from './cli.ts';
 
 /** `svc audit …args` as the admin of this coordinator. */
-function audit(t: ExecutionContext, { url }: Running, ...args: string[]): Promise<Ended> {
+function audit(t: ExecutionContext, { url }: Here, ...args: string[]): Promise<Ended> {
   return svc(t, ['audit', ...args, '--url', url], { env: { SVC_API_KEY: adminKey } });
 }
 
 test('who did what is shown as a table and as JSON, by time, key and action, also after a crash', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await startHere(t);
   const client = createClient({ baseUrl: coordinator.url, apiKey: adminKey });
   const { id, key } = await client.createKey({ role: 'viewer', name: 'wall display' });
   await t.throwsAsync(createClient({ baseUrl: coordinator.url, apiKey: key }).keys());
@@ -31,7 +32,7 @@ test('who did what is shown as a table and as JSON, by time, key and action, als
 });
 
 test('what cannot be meant is wrong usage or refused, with what would be right', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await startHere(t);
   const since = await audit(t, coordinator, '--since', 'yesterday');
   t.is(since.code, 2);
   t.regex(since.stderr, /a time such as .*, or a span such as 2h/);

@@ -4,8 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
+import { runCommandLine } from '../../src/commands/main.ts';
+import { isThorough } from '../support/depth.ts';
+import { fakeIo } from './screens.ts';
 
 const entry = fileURLToPath(new URL('../../src/svc.ts', import.meta.url));
+
+// Each command that waits listens for signals until its process ends, and here many of them run in one.
+process.setMaxListeners(0);
 
 export const apiKey = '0123456789abcdef';
 
@@ -15,6 +21,10 @@ export interface CliOptions {
   env?: Record<string, string | undefined>;
   /** Standard input. */
   input?: string;
+}
+
+/** What only a process of its own can do. */
+export interface ProcessOptions extends CliOptions {
   /** Called with what sends a signal. */
   onStart?: (kill: (signal: NodeJS.Signals) => void) => void;
   /** Close standard output at its first byte, as `head` does. */
@@ -31,13 +41,26 @@ export interface Ended {
   stderr: string;
 }
 
-/** Run the real command line as a child process, in a folder of its own, with none of our own SVC_* settings. */
+/**
+ * Run the whole command line in a folder of its own, with none of our own SVC_* settings: in this process, or in one of its
+ * own where `.ci/run` tries all that it can.
+ */
 export async function svc(t: ExecutionContext, args: string[], options: CliOptions = {}): Promise<Ended> {
+  if (isThorough) return svcProcess(t, args, options);
+  const { cwd = await emptyFolder(t), input } = options;
+  const { io, out, err } = fakeIo({ cwd, env: environment(options), input: input ?? '' });
+  const code = await runCommandLine(args, io);
+  return { code, stdout: out(), stderr: err() };
+}
+
+/** The same as a child process, as a user runs it. */
+export async function svcProcess(
+  t: ExecutionContext,
+  args: string[],
+  options: ProcessOptions = {},
+): Promise<Ended> {
   const { cwd = await emptyFolder(t), input, onOutput } = options;
-  const own = Object.entries(process.env).filter(
-    ([key]) => !/^(SVC_|NO_COLOR|FORCE_COLOR|NODE_OPTIONS)/.test(key),
-  );
-  const env = { ...Object.fromEntries(own), SVC_API_KEY: apiKey, ...options.env };
+  const env = environment(options);
   const child = spawn(process.execPath, [entry, ...args], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
   t.teardown(() => child.kill('SIGKILL'));
   options.onStart?.((signal) => child.kill(signal));
@@ -55,6 +78,13 @@ export async function svc(t: ExecutionContext, args: string[], options: CliOptio
   child.stdin.end(input ?? '');
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
   return { code, stdout, stderr };
+}
+
+function environment({ env }: CliOptions): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(
+    ([key]) => !/^(SVC_|NO_COLOR|FORCE_COLOR|NODE_OPTIONS)/.test(key),
+  );
+  return { ...Object.fromEntries(own), SVC_API_KEY: apiKey, ...env };
 }
 
 export async function emptyFolder(t: ExecutionContext): Promise<string> {

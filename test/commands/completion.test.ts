@@ -54,6 +54,8 @@ for (const [shell, complete] of Object.entries(shells)) {
     offers(['svc', 'jobs', 'list', '--sta'], ['--status', '--state']);
     offers(['svc', 'jobs', 'export', '--format', ''], ['ndjson', 'csv']);
     offers(['svc', 'keys', 'create', '--role', ''], ['viewer', 'worker']);
+    offers(['svc', 'runs', ''], ['list', 'status', 'results', 'retry', 'cancel', 'pause', 'resume', 'watch']);
+    offers(['svc', 'run', '--output-format', ''], ['ndjson', 'csv', 'openai']);
     offers(['svc', 'completion', ''], ['bash', 'zsh', 'fish']);
   });
 }

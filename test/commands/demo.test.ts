@@ -6,7 +6,7 @@ import { demoJobs } from '../../src/commands/demoTexts.ts';
 import { createProgram, runProgram } from '../../src/commands/program.ts';
 import type { DispatchBody, WireJob } from '../../src/domain/wire/job.ts';
 import { completedJob, serve, wireJob } from '../client/server.ts';
-import { emptyFolder, svc } from './cli.ts';
+import { emptyFolder, svc, svcProcess } from './cli.ts';
 import { fakeIo } from './screens.ts';
 
 test('the demonstration has real texts with several priorities, tiers and tags', async (t) => {
@@ -55,7 +55,7 @@ function interruptAtEnd(): (text: string, kill: (signal: NodeJS.Signals) => void
 
 test('svc demo goes on until Ctrl-C and then leaves nothing behind', async (t) => {
   const folder = await emptyFolder(t);
-  const { code, stdout } = await svc(t, ['demo', '--port', '0'], {
+  const { code, stdout } = await svcProcess(t, ['demo', '--port', '0'], {
     env: { TMPDIR: folder, NODE_DISABLE_COMPILE_CACHE: '1' },
     onOutput: interruptAtEnd(),
   });
@@ -74,7 +74,7 @@ test('svc demo takes another port when its own is taken', async (t) => {
     taken.listen(7420, '127.0.0.1', () => resolve(true));
   });
   if (isOurs) t.teardown(() => taken.close());
-  const { code, stdout } = await svc(t, ['demo'], { onOutput: interruptAtEnd() });
+  const { code, stdout } = await svcProcess(t, ['demo'], { onOutput: interruptAtEnd() });
   t.is(code, 0);
   t.regex(stdout, /API +http:\/\/127\.0\.0\.1:\d+\/api\/jobs/);
   t.notRegex(stdout, /127\.0\.0\.1:7420/);

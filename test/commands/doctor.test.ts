@@ -83,13 +83,13 @@ const faults: [title: string, over: Record<string, Answer>, detail: RegExp, fix:
     'no worker',
     { '/api/workers': { json: { workers: [], total: 0 } } },
     /Workers +none is connected/,
-    /svc worker --provider echo/,
+    /svc\.ts worker --provider echo/,
   ],
   [
     'a draining coordinator',
     { '/health': { json: { status: 'draining', version, store: 'ok' } } },
     /draining/,
-    /npm start/,
+    /svc coordinator/,
   ],
   [
     'a failing store',
@@ -101,7 +101,7 @@ const faults: [title: string, over: Record<string, Answer>, detail: RegExp, fix:
     'something else at the address',
     { '/health': (response) => response.end('<html>') },
     /is this its address/,
-    /svc doctor --url/,
+    /svc\.ts doctor --url/,
   ],
 ];
 
@@ -134,7 +134,7 @@ test('a paused fleet and another version are warnings, not faults', async (t) =>
   const { code, stdout } = await svc(t, ['doctor', '--url', url]);
   t.is(code, 0);
   t.regex(stdout, /^warn +Coordinator +this is version .*, the coordinator is 99\.0\.0$/m);
-  t.regex(stdout, /none accepts work\n +fix: svc workers resume box-1/);
+  t.regex(stdout, /none accepts work\n +fix: .*svc\.ts workers resume box-1/);
 });
 
 test('a cloud provider without rate-limit handling is a warning that names the line to add', async (t) => {
@@ -180,7 +180,7 @@ test('jobs for a provider that no connected worker serves are told with their nu
   t.regex(stdout, /^ok +Workers/m);
   t.regex(
     stdout,
-    /^warn +Jobs +3 wait for opena, which no connected worker serves\n +fix: svc worker --provider opena$/m,
+    /^warn +Jobs +3 wait for opena, which no connected worker serves\n +fix: .*svc\.ts worker --provider opena$/m,
   );
   t.notRegex(stdout, /9 wait/);
 });
@@ -194,15 +194,15 @@ test('a name that somebody else chose stays one word of the command that is told
     '/api/stats': { json: { pending } },
   });
   const { stdout } = await svc(t, ['doctor', '--url', url]);
-  t.true(stdout.includes(`fix: svc workers resume ${word}\n`), stdout);
-  t.true(stdout.includes(`fix: svc worker --provider ${word}\n`), stdout);
+  t.true(stdout.includes(`svc.ts workers resume ${word}\n`), stdout);
+  t.true(stdout.includes(`svc.ts worker --provider ${word}\n`), stdout);
   t.false(stdout.includes('\u001b[2J'));
 });
 
 test('without a coordinator it says how to start one', async (t) => {
   const { code, stdout } = await svc(t, ['doctor', '--url', await deadUrl()]);
   t.is(code, 1);
-  t.regex(stdout, /^FAULT +Coordinator +cannot reach .*\n +fix: npm start/m);
+  t.regex(stdout, /^FAULT +Coordinator +cannot reach .*\n +fix: .*svc\.ts coordinator/m);
 });
 
 test('a broken configuration is told with every problem, and a key file for others with its chmod', async (t) => {

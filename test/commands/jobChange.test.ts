@@ -1,11 +1,12 @@
 import test from 'ava';
 import type { DispatchBody } from '../../src/domain/wire/job.ts';
-import { adminKey, startCoordinator } from '../support/process.ts';
+import { adminKey } from '../support/process.ts';
+import { startHere } from '../support/service.ts';
 import { svc } from './cli.ts';
 
 /** The real command line against a real coordinator without workers. */
-async function setup(t: Parameters<typeof startCoordinator>[0]) {
-  const { url, client } = await startCoordinator(t);
+async function setup(t: Parameters<typeof startHere>[0]) {
+  const { url, client } = await startHere(t);
   const dispatch = async (count: number, fields: Partial<DispatchBody>) =>
     client.dispatchBatch(Array.from({ length: count }, () => ({ prompt: 'x', provider: 'none', ...fields })));
   const run = (...args: string[]) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import type { WireJob } from '../../src/domain/wire/job.ts';
 import { completedJob, jobId, problem, type Seen, serve, wireJob } from '../client/server.ts';
-import { emptyFolder, svc } from './cli.ts';
+import { emptyFolder, svc, svcProcess } from './cli.ts';
 
 function exportOf(jobs: readonly WireJob[]) {
   return ({ path }: Seen) =>
@@ -85,7 +85,7 @@ test('--output writes a file for its owner alone, and says how many jobs are in 
 test('a pipe that is closed early is no failure', async (t) => {
   const jobs = Array.from({ length: 20_000 }, (_, n) => wireJob({ id: `job-${n}` }));
   const { url } = await serve(t, exportOf(jobs));
-  const { code, stderr } = await svc(t, ['jobs', 'export', '--url', url], { closesOutput: true });
+  const { code, stderr } = await svcProcess(t, ['jobs', 'export', '--url', url], { closesOutput: true });
   t.deepEqual([code, stderr], [0, '']);
 });
 

@@ -11,7 +11,7 @@ import {
   wireJob,
   wireWorker,
 } from '../client/server.ts';
-import { svc } from './cli.ts';
+import { svc, svcProcess } from './cli.ts';
 
 const otherId = '01990000-0000-7000-8000-0000000001aa';
 
@@ -200,7 +200,7 @@ test('watching all jobs prints a line for each change from then on until Ctrl-C,
     const json = answers.length > 1 ? answers.shift() : answers[0];
     return json === null ? problem(503, 'draining', 'Shutting down') : { json };
   });
-  const { code, stdout, stderr } = await svc(t, ['jobs', 'watch', '--url', url], {
+  const { code, stdout, stderr } = await svcProcess(t, ['jobs', 'watch', '--url', url], {
     onOutput: (text, kill) => {
       if (text.includes('second')) kill('SIGINT');
     },

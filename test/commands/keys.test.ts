@@ -6,22 +6,23 @@ import type { WireKey, WireKeyList, WireNewKey } from '../../src/domain/wire/key
 import { silent } from '../../src/lib/log.ts';
 import { startService } from '../../src/service.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { adminKey, type Running, startCoordinator } from '../support/process.ts';
+import { adminKey } from '../support/process.ts';
+import { type Here, startHere } from '../support/service.ts';
 import { type Ended, svc } from './cli.ts';
 
 /** `svc keys …args` as the admin of this coordinator. */
-function keys(t: ExecutionContext, { url }: Running, ...args: string[]): Promise<Ended> {
+function keys(t: ExecutionContext, { url }: Here, ...args: string[]): Promise<Ended> {
   return svc(t, ['keys', ...args, '--url', url], { env: { SVC_API_KEY: adminKey } });
 }
 
 /** The status with which the coordinator answers a list of jobs to this key. */
-async function statusFor({ url }: Running, apiKey: string): Promise<number> {
+async function statusFor({ url }: Here, apiKey: string): Promise<number> {
   const { status } = await fetch(`${url}/api/jobs`, { headers: { authorization: `Bearer ${apiKey}` } });
   return status;
 }
 
 test('a new key is printed once, alone on standard output, and is taken', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await startHere(t);
   const { code, stdout, stderr } = await keys(
     t,
     coordinator,
@@ -47,7 +48,7 @@ test('a new key is printed once, alone on standard output, and is taken', async 
 });
 
 test('a key holds for its role and until its end', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await startHere(t);
   const expires = ['--expires', '2099-12-31', '--json'];
   const made = await keys(t, coordinator, 'create', '--role', 'worker', ...expires);
   const key: WireNewKey = JSON.parse(made.stdout);
@@ -62,7 +63,7 @@ test('a key holds for its role and until its end', async (t) => {
 });
 
 test('a list is a table with what each key may do and until when', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await startHere(t);
   const none = await keys(t, coordinator, 'list');
   t.is(none.code, 0);
   t.regex(none.stderr, /Create one with svc keys create --role worker/);
@@ -81,7 +82,7 @@ test('a list is a table with what each key may do and until when', async (t) => 
 });
 
 test('a rotation gives a new secret; the old one is taken for the grace and not without', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await startHere(t);
   const first = await coordinator.client.createKey({ role: 'client', name: 'nightly' });
   const second = (await keys(t, coordinator, 'rotate', 'nightly', '--grace', '600')).stdout.trim();
   t.not(second, first.key);
@@ -99,7 +100,7 @@ test('a rotation gives a new secret; the old one is taken for the grace and not 
 });
 
 test('revoked keys are refused at once', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await startHere(t);
   const a = await coordinator.client.createKey({ role: 'client', name: 'a-key' });
   const b = await coordinator.client.createKey({ role: 'client' });
   const { code, stdout } = await keys(t, coordinator, 'revoke', 'a-key', b.id);
@@ -115,7 +116,7 @@ test('revoked keys are refused at once', async (t) => {
 });
 
 test('who revokes the last admin key is told what is left', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await startHere(t);
   for (const name of ['one', 'two']) await coordinator.client.createKey({ role: 'admin', name });
   const { stderr } = await keys(t, coordinator, 'revoke', 'one');
   t.is(stderr, '');
@@ -125,7 +126,7 @@ test('who revokes the last admin key is told what is left', async (t) => {
 });
 
 test('a key that is not there, or not the only one of its name, is refused with 5', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await startHere(t);
   const first = await coordinator.client.createKey({ role: 'client', name: 'nightly' });
   const near = await keys(t, coordinator, 'revoke', 'nihgtly');
   t.is(near.code, 5);
@@ -141,7 +142,7 @@ test('a key that is not there, or not the only one of its name, is refused with 
 });
 
 test('only an admin may: others end with 4', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await startHere(t);
   const { key } = await coordinator.client.createKey({ role: 'operator' });
   const env = { SVC_API_KEY: key };
   for (const args of [['list'], ['create', '--role', 'admin']]) {
@@ -151,7 +152,7 @@ test('only an admin may: others end with 4', async (t) => {
 });
 
 test('a worker key is bound when it is made, and otherwise later', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await startHere(t);
   const bounds = ['--name-pattern', 'gpu-*', '--tag', 'eu', '--provider', 'vllm', '--max-concurrency', '8'];
   const made = await keys(t, coordinator, 'create', '--role', 'worker', '--name', 'gpu', ...bounds, '--json');
   t.like(JSON.parse(made.stdout), {

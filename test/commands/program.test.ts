@@ -1,6 +1,6 @@
 import test from 'ava';
-import { deadUrl, problem, serve } from '../client/server.ts';
-import { svc } from './cli.ts';
+import { deadUrl, jobId, problem, serve } from '../client/server.ts';
+import { svc, svcProcess } from './cli.ts';
 
 const commands = [
   [],
@@ -57,11 +57,13 @@ test('svc help <command> is the same as --help', async (t) => {
   t.is(stdout, (await svc(t, ['jobs', '--help'])).stdout);
 });
 
-test('--version prints the version', async (t) => {
-  const { code, stdout } = await svc(t, ['--version']);
-  t.is(code, 0);
-  t.regex(stdout, /^\d+\.\d+\.\d+\n$/);
-});
+for (const run of [svc, svcProcess]) {
+  test(`--version prints the version: ${run.name}`, async (t) => {
+    const { code, stdout } = await run(t, ['--version']);
+    t.is(code, 0);
+    t.regex(stdout, /^\d+\.\d+\.\d+\n$/);
+  });
+}
 
 const wrong: [args: string[], stderr: RegExp][] = [
   [['wroker'], /unknown command 'wroker'; did you mean worker\?\n\(svc --help shows how\)/],
@@ -81,10 +83,6 @@ const wrong: [args: string[], stderr: RegExp][] = [
   [['--url', 'localhost:1', 'jobs', 'list'], /--url must be an address such as/],
   [['--key-file', 'nowhere', 'jobs', 'list'], /--key-file nowhere cannot be read/],
   [['demo', '--port', '70000'], /from 0 to 65535/],
-  [
-    ['coordinator', '--port', '70000'],
-    /^error: The configuration cannot be used:\n {2}--port: must be a whole number from 0 to 65535/,
-  ],
   [[], /Usage: svc/],
   [['workers'], /Usage: svc workers/],
   [['help', 'jbos'], /unknown command 'jbos'; did you mean jobs\?/],
@@ -102,6 +100,34 @@ for (const [args, expected] of wrong) {
     t.regex(stderr, expected);
   });
 }
+
+test('wrong usage ends a process with 2 too: svc coordinator --port 70000', async (t) => {
+  const { code, stdout, stderr } = await svcProcess(t, ['coordinator', '--port', '70000']);
+  t.is(code, 2);
+  t.is(stdout, '');
+  t.regex(
+    stderr,
+    /^error: The configuration cannot be used:\n {2}--port: must be a whole number from 0 to 65535/,
+  );
+});
+
+test('a process says the same as its commands: help, wrong usage, a refusal, an answer', async (t) => {
+  const { url } = await serve(t, ({ path }) =>
+    path === '/api/workers' ? { json: { workers: [], total: 0 } } : problem(404, 'not_found', 'So it is not'),
+  );
+  const cases: [args: string[], code: number][] = [
+    [['run', '--help'], 0],
+    [['jobs', 'lst'], 2],
+    [['run', '--url', url], 2],
+    [['jobs', 'get', jobId, '--url', url], 5],
+    [['workers', 'list', '--json', '--url', url], 0],
+  ];
+  for (const [args, code] of cases) {
+    const ended = await svcProcess(t, args);
+    t.is(ended.code, code);
+    t.deepEqual(ended, await svc(t, args));
+  }
+});
 
 test('a configuration that cannot be used ends with 2 and every problem', async (t) => {
   const env = { SVC_API_KEY: 'short', SVC_PORT: 'x' };
@@ -138,12 +164,14 @@ test('a coordinator that is not there ends the command with 3 and what to do', a
   const url = await deadUrl();
   const { code, stderr } = await svc(t, ['--url', url, 'jobs', 'list']);
   t.is(code, 3);
-  t.regex(stderr, /cannot reach the coordinator at .*ECONNREFUSED.*start it with npm start/);
+  t.regex(stderr, /cannot reach the coordinator at .*ECONNREFUSED.*start it with svc coordinator/);
 });
 
 test('a pipe that is closed early is no failure', async (t) => {
   const { url } = await serve(t, () => ({ json: { workers: [], total: 0, filler: 'x'.repeat(4_000_000) } }));
-  const { code, stderr } = await svc(t, ['--url', url, 'workers', 'list', '--json'], { closesOutput: true });
+  const { code, stderr } = await svcProcess(t, ['--url', url, 'workers', 'list', '--json'], {
+    closesOutput: true,
+  });
   t.is(code, 0);
   t.is(stderr, '');
 });

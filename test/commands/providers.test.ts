@@ -1,16 +1,17 @@
 import test from 'ava';
 import type { WireProvider, WireProviderList } from '../../src/domain/wire/provider.ts';
-import { adminKey, startCoordinator, startWorker, until } from '../support/process.ts';
+import { adminKey, until } from '../support/process.ts';
+import { startHere } from '../support/service.ts';
 import { svc } from './cli.ts';
 
 test('providers are listed, and one that is limited is sent to again after a reset', async (t) => {
   const rateLimit = { max_concurrent: 3, retry_after_seconds: 600, retry_after_max_seconds: 3600 };
-  const { url, client } = await startCoordinator(t, {
+  const { url, client } = await startHere(t, {
     config: { providers: { echo: { rate_limit: rateLimit } } },
+    workers: 1,
   });
   const run = (...args: string[]) =>
     svc(t, ['providers', ...args, '--url', url], { env: { SVC_API_KEY: adminKey } });
-  startWorker(t, { url });
   await client.dispatch({
     prompt: 'p',
     provider: 'echo',
@@ -41,13 +42,13 @@ test('providers are listed, and one that is limited is sent to again after a res
 });
 
 test('a provider whose attempts failed is listed with what stopped it', async (t) => {
-  const { url, client } = await startCoordinator(t, {
+  const { url, client } = await startHere(t, {
     config: {
       jobs: { max_attempts: 1 },
       providers: { echo: { breaker: { minimum: 1, open_seconds: 600 } } },
     },
+    workers: 1,
   });
-  startWorker(t, { url });
   const { id } = await client.dispatch({
     prompt: 'p',
     provider: 'echo',
@@ -60,7 +61,7 @@ test('a provider whose attempts failed is listed with what stopped it', async (t
 });
 
 test('a provider that nobody knows is refused with 5 and the nearest name; a viewer may not reset', async (t) => {
-  const { url, client } = await startCoordinator(t, { config: { providers: { openai: {} } } });
+  const { url, client } = await startHere(t, { config: { providers: { openai: {} } } });
   const unknown = await svc(t, ['providers', 'reset', 'opnai', '--url', url], {
     env: { SVC_API_KEY: adminKey },
   });

@@ -1,11 +1,12 @@
 import test from 'ava';
 import type { WireQueue } from '../../src/domain/wire/queue.ts';
 import { problem, serve } from '../client/server.ts';
-import { adminKey, startCoordinator } from '../support/process.ts';
+import { adminKey } from '../support/process.ts';
+import { startHere } from '../support/service.ts';
 import { svc } from './cli.ts';
 
 test('the queue is paused and resumed, with the reason for people and the JSON of the API', async (t) => {
-  const { url, client } = await startCoordinator(t);
+  const { url, client } = await startHere(t);
   const run = (...args: string[]) => svc(t, [...args, '--url', url], { env: { SVC_API_KEY: adminKey } });
   const paused = await run('pause', '--reason', 'new \u001b[31mprices');
   t.is(paused.code, 0, paused.stderr);

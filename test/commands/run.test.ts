@@ -4,7 +4,7 @@ import type { ExecutionContext } from 'ava';
 import test from 'ava';
 import type { WireJob } from '../../src/domain/wire/job.ts';
 import { completedJob, type Fixture, jobId, serve, wireJob } from '../client/server.ts';
-import { emptyFolder, svc } from './cli.ts';
+import { emptyFolder, svc, svcProcess } from './cli.ts';
 
 /** A coordinator that takes any job and shows it as `ended` from then on. */
 function serveJob(t: ExecutionContext, ended: WireJob, dispatched = wireJob()): Promise<Fixture> {
@@ -146,7 +146,7 @@ test('Ctrl-C ends the wait with 130 and says that the job goes on', async (t) =>
     return { json: wireJob() };
   });
   let interrupt: ((signal: NodeJS.Signals) => void) | undefined;
-  const { code, stderr } = await svc(t, ['run', 'x', '--url', fixture.url], {
+  const { code, stderr } = await svcProcess(t, ['run', 'x', '--url', fixture.url], {
     onStart: (kill) => {
       interrupt = kill;
     },

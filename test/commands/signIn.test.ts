@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { signInLink } from '../../src/commands/signInLink.ts';
-import { apiKey, type CliOptions, emptyFolder, svc } from './cli.ts';
+import { apiKey, type CliOptions, emptyFolder, svcProcess } from './cli.ts';
 
 /** Start a coordinator and stop it as soon as it has greeted. @returns what it said to people. */
 async function greeting(
@@ -10,7 +10,7 @@ async function greeting(
   env: CliOptions['env'] = { SVC_API_KEY: undefined },
 ): Promise<string> {
   let isStopped = false;
-  const { code, stderr } = await svc(t, ['coordinator', '--port', '0', ...more], {
+  const { code, stderr } = await svcProcess(t, ['coordinator', '--port', '0', ...more], {
     cwd,
     env,
     onError: (text, kill) => {

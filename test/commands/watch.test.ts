@@ -1,11 +1,11 @@
 import test from 'ava';
 import { adminKey, startLongJob } from '../support/process.ts';
-import { svc } from './cli.ts';
+import { svcProcess } from './cli.ts';
 
 test('a job that runs is watched over a restart of the coordinator, a line for each state, without its output', async (t) => {
   const { id, ...first } = await startLongJob(t);
   let restarted: Promise<unknown> | null = null;
-  const { code, stdout, stderr } = await svc(t, ['jobs', 'watch', id, '--url', first.url], {
+  const { code, stdout, stderr } = await svcProcess(t, ['jobs', 'watch', id, '--url', first.url], {
     env: { SVC_API_KEY: adminKey },
     onOutput: (text) => {
       if (!text.includes('running')) return;

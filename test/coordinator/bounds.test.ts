@@ -4,6 +4,7 @@ import type { Lease } from '../../src/coordinator/fleet/leases.ts';
 import { createParts } from '../../src/coordinator/parts.ts';
 import { createPricing } from '../../src/cost/pricing.ts';
 import { silent } from '../../src/lib/log.ts';
+import { SchemaChecks } from '../../src/lib/schemaChecks.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { headStart, targetOf } from '../store/jobs.ts';
 import { testConfig } from '../support/config.ts';
@@ -21,6 +22,7 @@ function partsOf(t: ExecutionContext) {
     random: seededRandom(),
     logger: silent,
     pricing: createPricing(() => config, clock),
+    checks: new SchemaChecks(),
   });
 }
 

@@ -3,6 +3,7 @@ import { Coordinator } from '../../src/coordinator/coordinator.ts';
 import { createPricing } from '../../src/cost/pricing.ts';
 import { silent } from '../../src/lib/log.ts';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
+import { SchemaChecks } from '../../src/lib/schemaChecks.ts';
 import { MemoryStore } from '../../src/store/memory/memoryStore.ts';
 import { headStart } from '../store/jobs.ts';
 import { type HeldGroup, LogPlace, MemoryLog } from '../store/memoryLog.ts';
@@ -24,6 +25,7 @@ async function setup(
     random: seededRandom(),
     logger: silent,
     pricing: createPricing(() => config, clock),
+    checks: new SchemaChecks(),
     inspects: false,
   });
   await coordinator.start();

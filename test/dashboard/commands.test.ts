@@ -11,6 +11,7 @@ import { roles } from '../../src/domain/key.ts';
 import { providerNames } from '../../src/worker/providers/names.ts';
 
 const url = 'https://svc.example/base';
+const svc = 'npx @svc-jobs/svc';
 
 test('there is a guide for every provider that a worker takes by itself', (t) => {
   t.deepEqual(providerGuides.map(({ name }) => name).sort(), providerNames().sort());
@@ -18,14 +19,14 @@ test('there is a guide for every provider that a worker takes by itself', (t) =>
 
 test('commands have the address, and a key only when it is asked for', (t) => {
   for (const guide of providerGuides) {
-    const command = workerCommand(guide, url, null);
+    const command = workerCommand(guide, { url, key: null, svc });
     t.true(command.includes(`--coordinator ${url}`) && command.includes(`--provider ${guide.name}`));
     t.true(command.startsWith(`SVC_API_KEY=${keyPlaceholder} `), command);
-    t.true(workerCommand(guide, url, 'a-key').startsWith('SVC_API_KEY=a-key '));
+    t.true(workerCommand(guide, { url, key: 'a-key', svc }).startsWith('SVC_API_KEY=a-key '));
   }
   t.true(curlCommand(url, null).includes('Bearer $SVC_API_KEY'));
   t.true(curlCommand(url, 'a-key').includes('Bearer a-key'));
-  t.false(cliCommands(url, null).includes('a-key'));
+  t.false(cliCommands({ url, key: null, svc }).includes('a-key'));
 });
 
 test('every role says what it is for, and what a revocation does to whoever has it', (t) => {

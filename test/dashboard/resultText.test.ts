@@ -55,10 +55,12 @@ const hostile: Record<string, string> = {
 
 test('no text of a megabyte takes long to be recognised', (t) => {
   for (const [name, text] of Object.entries(hostile)) {
-    const from = performance.now();
+    // Of this thread's processor time: what else runs on the machine must not count.
+    const from = process.threadCpuUsage();
     formOf(text);
     formOf(text.slice(0, -1));
-    const ms = performance.now() - from;
+    const { user, system } = process.threadCpuUsage(from);
+    const ms = (user + system) / 1000;
     t.true(ms < 2_000, `${name}: ${ms} ms`);
   }
   const { pretty = '' } = { pretty: prettyJson(hostile.deepJson ?? '') ?? '' };

@@ -59,6 +59,7 @@ const live: WireLiveRun = {
   max_cost_usd: 2.5,
   max_failures: null,
   deadline: '2026-11-22T09:00:00.000Z',
+  output_retries: null,
   counts: { total: 0, pending: 0, running: 0, completed: 0, failed: 0, cancelled: 0 },
   cost_usd: 0,
   cost_reserved_usd: 0,

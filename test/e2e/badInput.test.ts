@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import type { WireJob, WireJobList } from '../../src/domain/wire/job.ts';
+import { depth } from '../support/depth.ts';
 import {
   type Asked,
   answerTo,
@@ -11,7 +12,14 @@ import {
   problemOf,
 } from '../support/e2eHttp.ts';
 import { completeFrame, hello, WorkerSocket } from '../support/e2eWorker.ts';
-import { adminKey, type Running, startCoordinator, within } from '../support/process.ts';
+import {
+  adminKey,
+  calmed,
+  type Running,
+  sharedCoordinator,
+  startCoordinator,
+  within,
+} from '../support/process.ts';
 
 /** Nobody beats here, and nobody is missed. */
 const config = { jobs: { heartbeat_interval_seconds: 60, reap_stale_after_seconds: 0 } };
@@ -19,10 +27,30 @@ const deep = 100_000;
 const mebibyte = 1024 * 1024;
 const json = { 'content-type': 'application/json' };
 
+const shared = sharedCoordinator({ config });
+
+interface Calm extends Running {
+  /** What earlier tests have left. */
+  jobsBefore?: number;
+}
+
+async function totalOf(port: number): Promise<number> {
+  return ((await answerTo(port, { path: '/api/jobs' })).json as WireJobList).total;
+}
+
+/** The coordinator of the file, in which no job waits or runs. */
+async function calm(): Promise<Calm> {
+  const running = await calmed(shared());
+  return { ...running, jobsBefore: await totalOf(running.port) };
+}
+
 /** Nothing of all that is a bug of the coordinator's: it lives, it has no job of it, and its log has no stack. */
-async function unharmed(t: ExecutionContext, { port, process }: Running, jobs = 0): Promise<void> {
-  const list = await answerTo(port, { path: '/api/jobs' });
-  t.is((list.json as WireJobList).total, jobs);
+async function unharmed(
+  t: ExecutionContext,
+  { port, process, jobsBefore = 0 }: Calm,
+  jobs = 0,
+): Promise<void> {
+  t.is((await totalOf(port)) - jobsBefore, jobs);
   t.is(process.exit, null);
   t.notRegex(process.out, /"stack":|\\n {4}at |internal error/);
   t.notRegex(process.err, /^\s+at /m);
@@ -34,6 +62,11 @@ function post(port: number, body: string | Buffer, more: Partial<Asked> = {}): P
 
 function dispatch(fields: object): string {
   return JSON.stringify({ prompt: 'Say hello', provider: 'echo', ...fields });
+}
+
+/** A small body that becomes far larger than any may be. */
+function bombOf(): Buffer {
+  return gzipSync(dispatch({ input: 'x'.repeat(depth(40, 200) * mebibyte) }), { level: 1 });
 }
 
 function nested(open: string, close: string): string {
@@ -50,7 +83,7 @@ function head(line: string, ...fields: string[]): string {
 }
 
 test.serial('bodies that are no job are 400, each with a field where there is one', async (t) => {
-  const coordinator = await startCoordinator(t, { config });
+  const coordinator = await calm();
   const { port } = coordinator;
   const noJson = [
     '{',
@@ -117,7 +150,7 @@ test.serial('bodies that are no job are 400, each with a field where there is on
 
 // 1e999 is valid JSON and reads as Infinity, which yup's number() takes.
 test.serial('a number beyond all bounds is 400', async (t) => {
-  const coordinator = await startCoordinator(t, { config });
+  const coordinator = await calm();
   const answer = await post(coordinator.port, '{"prompt":"a","provider":"echo","timeout_seconds":1e999}');
   t.is(answer.status, 400);
   await unharmed(t, coordinator);
@@ -144,7 +177,7 @@ test.serial(
     );
     t.is((await exchange(port, `${chunked}${chunks}0\r\n\r\n`)).status, 413);
 
-    const bomb = gzipSync(dispatch({ input: 'x'.repeat(200 * mebibyte) }));
+    const bomb = bombOf();
     t.true(bomb.length < mebibyte);
     t.is((await post(port, bomb, { headers: { ...json, 'content-encoding': 'gzip' } })).status, 413);
 
@@ -166,9 +199,9 @@ test.serial('a connection on which a body was refused answers the next request, 
   const { port } = coordinator;
   const agent = connections(1);
   t.teardown(() => agent.destroy());
-  const bomb = gzipSync(dispatch({ input: 'x'.repeat(200 * mebibyte) }));
+  const bomb = bombOf();
   const asked = { agent, headers: { ...json, 'content-encoding': 'gzip' } };
-  for (let i = 0; i < 4; i += 1) {
+  for (let i = 0; i < depth(2, 4); i += 1) {
     t.is((await post(port, bomb, asked)).status, 413);
     const next = answerTo(port, { path: '/api/jobs', agent });
     t.is((await within('the next request on the connection is answered', next, 3_000)).status, 200);
@@ -176,7 +209,7 @@ test.serial('a connection on which a body was refused answers the next request, 
 });
 
 test.serial('content types and encodings that nobody reads are 415 or 400', async (t) => {
-  const coordinator = await startCoordinator(t, { config });
+  const coordinator = await calm();
   const { port } = coordinator;
   for (const type of [
     'text/plain',
@@ -207,7 +240,7 @@ test.serial('content types and encodings that nobody reads are 415 or 400', asyn
 
 // JSON.parse takes any depth; JSON.stringify and yup's messages recurse and overflow the stack.
 test.serial('JSON of 100,000 levels is 400, wherever it stands', async (t) => {
-  const coordinator = await startCoordinator(t, { config });
+  const coordinator = await calm();
   for (const [place, body] of [
     ['the body', lists],
     ['the body, of objects', objects],
@@ -228,7 +261,7 @@ test.serial('JSON of 100,000 levels is 400, wherever it stands', async (t) => {
 const ownNames = ['constructor', 'toString', 'hasOwnProperty', 'prototype', '__proto__'];
 
 test.serial('names of what every object has are keys like others, but for __proto__', async (t) => {
-  const coordinator = await startCoordinator(t, { config });
+  const coordinator = await calm();
   const { port } = coordinator;
   for (const name of ownNames) {
     t.is((await post(port, `{"prompt":"a","provider":"echo","${name}":{"x":1}}`)).status, 400, name);
@@ -280,7 +313,7 @@ for (const model of [undefined, 'a-model']) {
 }
 
 test.serial('paths and methods that are none get a status of their own', async (t) => {
-  const coordinator = await startCoordinator(t, { config });
+  const coordinator = await calm();
   const { port } = coordinator;
   const missing = [
     '/api/jobs/%E0%A4%A',
@@ -333,7 +366,7 @@ test.serial('paths and methods that are none get a status of their own', async (
 });
 
 test.serial('tricks with headers are refused or ignored, and no key is let through by them', async (t) => {
-  const coordinator = await startCoordinator(t, { config });
+  const coordinator = await calm();
   const { port } = coordinator;
   const body = dispatch({});
   const length = `Content-Length: ${body.length}`;
@@ -382,7 +415,7 @@ test.serial('tricks with headers are refused or ignored, and no key is let throu
 });
 
 test.serial('a client that offers HTTP/2 over an upgrade is answered over HTTP/1.1', async (t) => {
-  const coordinator = await startCoordinator(t, { config });
+  const coordinator = await calm();
   // Java's HttpClient offers it with every request, and curl with --http2; RFC 9110, 7.8: a server may ignore it.
   const offer = [
     'GET /health HTTP/1.1',
@@ -396,7 +429,7 @@ test.serial('a client that offers HTTP/2 over an upgrade is answered over HTTP/1
 });
 
 test.serial('requests that end in the middle leave nothing', async (t) => {
-  const coordinator = await startCoordinator(t, { config });
+  const coordinator = await calm();
   const { port } = coordinator;
   const half = head('POST /api/jobs HTTP/1.1', 'Content-Type: application/json', 'Content-Length: 1000');
   for (let i = 0; i < 20; i += 1) {
@@ -413,7 +446,8 @@ test.serial('requests that end in the middle leave nothing', async (t) => {
 test.serial(
   'the first frame of a worker must be a hello of the right form; else 4400 with the reason',
   async (t) => {
-    const coordinator = await startCoordinator(t, { config });
+    const coordinator = await calm();
+    const { total: before } = await coordinator.client.workers();
     const good = hello({ name: 'first' });
     const firsts: [string, string | Buffer][] = [
       ['garbage', 'garbage'],
@@ -463,8 +497,7 @@ test.serial(
       t.true(error.message.length > 0 && error.message.length < 2_000, what);
       t.is((await worker.ended).code, 4400, what);
     }
-    const { json: workers } = await answerTo(coordinator.port, { path: '/api/workers' });
-    t.like(workers, { total: 0 });
+    t.is((await coordinator.client.workers()).total, before);
     await unharmed(t, coordinator);
   },
 );
@@ -474,7 +507,7 @@ for (const [place, frame] of [
   ['the models of a hello', JSON.stringify(hello()).replace('}', `,"models":${objects}}`)],
 ] as const) {
   test.serial(`a frame of 100,000 levels is a bad frame and harms nobody: ${place}`, async (t) => {
-    const coordinator = await startCoordinator(t, { config });
+    const coordinator = await calm();
     const worker = await WorkerSocket.open(t, coordinator.url);
     worker.raw(frame);
     t.is((await worker.ended).code, 4400);
@@ -484,7 +517,7 @@ for (const [place, frame] of [
 
 // usage and latency end up in results and in the cost buckets, which stay for ever.
 test.serial('counts that no count can be are bad frames', async (t) => {
-  const coordinator = await startCoordinator(t, { config });
+  const coordinator = await calm();
   const worker = await WorkerSocket.join(t, coordinator.url);
   const start = '{"type":"complete","job_id":"a","lease":1,"result":{"output":"a",';
   for (const [i, rest] of ['"usage":{"input_tokens":1e300}}}', '"latency_ms":1e999}}'].entries()) {
@@ -497,7 +530,7 @@ test.serial('counts that no count can be are bad frames', async (t) => {
 test.serial(
   'bad frames after the hello are told one by one, and the fifth ends the connection',
   async (t) => {
-    const coordinator = await startCoordinator(t, { config });
+    const coordinator = await calm();
     const worker = await WorkerSocket.join(t, coordinator.url);
     const bad: (string | Buffer)[] = [
       JSON.stringify(hello()),
@@ -516,7 +549,7 @@ test.serial(
 );
 
 test.serial('a frame of 20 MiB ends the connection, and a coordinator of that size stays well', async (t) => {
-  const coordinator = await startCoordinator(t, { config });
+  const coordinator = await calm();
   const worker = await WorkerSocket.join(t, coordinator.url);
   worker.raw(JSON.stringify(completeFrame({ job_id: 'a', lease: 1 }, 'x'.repeat(20 * mebibyte))));
   t.is((await worker.ended).code, 1009);
@@ -524,7 +557,7 @@ test.serial('a frame of 20 MiB ends the connection, and a coordinator of that si
 });
 
 test.serial('frames about jobs that are not the worker’s change nothing and say why', async (t) => {
-  const coordinator = await startCoordinator(t, { config });
+  const coordinator = await calm();
   const owner = await WorkerSocket.join(t, coordinator.url);
   const stranger = await WorkerSocket.join(t, coordinator.url, { providers: ['other'] });
   const { id } = (await post(coordinator.port, dispatch({}))).json as WireJob;
@@ -568,7 +601,7 @@ test.serial('frames about jobs that are not the worker’s change nothing and sa
 });
 
 test.serial('upgrades that are refused say why with a status', async (t) => {
-  const { port } = await startCoordinator(t, { config });
+  const { port } = await calm();
   const upgrade = (path: string, ...fields: string[]) =>
     exchange(
       port,

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import fc from 'fast-check';
+import { depth } from '../support/depth.ts';
 import { answerTo } from '../support/e2eHttp.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { startCoordinator } from '../support/process.ts';
@@ -163,7 +164,7 @@ test.serial(
         if (took > allowed) throw new Error(`a turn took ${took} ms of ${allowed}: ${what}`);
       },
     );
-    await fc.assert(property, { numRuns: 60, endOnFailure: true });
+    await fc.assert(property, { numRuns: depth(15, 60), endOnFailure: true });
     t.log(worst.sort().slice(-5).join('\n'));
     t.pass();
   },

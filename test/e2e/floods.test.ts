@@ -4,15 +4,25 @@ import test, { type ExecutionContext } from 'ava';
 import { WebSocket } from 'ws';
 import { liveSubprotocol } from '../../src/domain/liveProtocol.ts';
 import { workerSubprotocol } from '../../src/domain/workerProtocol.ts';
+import { depth } from '../support/depth.ts';
 import { answerTo, exchange } from '../support/e2eHttp.ts';
 import { hello, WorkerSocket } from '../support/e2eWorker.ts';
-import { adminKey, type Running, startCoordinator, until, within } from '../support/process.ts';
+import {
+  adminKey,
+  type Running,
+  sharedCoordinator,
+  startCoordinator,
+  until,
+  within,
+} from '../support/process.ts';
 
 /** Nobody beats here, and nobody is missed. */
 const jobs = { heartbeat_interval_seconds: 60, reap_stale_after_seconds: 0 };
 const mebibyte = 1024 * 1024;
 const key = `Authorization: Bearer ${adminKey}`;
 
+/** For tests that leave nothing behind; what it counts goes on from test to test. */
+const shared = sharedCoordinator({ config: { jobs } });
 const start = (t: ExecutionContext, http: Record<string, unknown> = {}) =>
   startCoordinator(t, { config: { jobs, http } });
 
@@ -59,7 +69,7 @@ test.serial('heads that come byte by byte are cut off in time, and harm nobody m
 });
 
 test.serial('heads that are too large or no HTTP are refused and counted', async (t) => {
-  const coordinator = await start(t);
+  const coordinator = shared();
   const { port } = coordinator;
   const large = `GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`;
   t.is((await exchange(port, large)).status, 431);
@@ -69,7 +79,7 @@ test.serial('heads that are too large or no HTTP are refused and counted', async
 });
 
 test.serial('garbage behind a request gets no word into its answer, and ends the connection', async (t) => {
-  const { port } = await start(t);
+  const { port } = shared();
   const socket = await connection(t, port);
   const end = rest(socket);
   socket.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n${key}\r\n\r\n`);
@@ -89,7 +99,7 @@ test.serial('connections that say nothing at all are cut off too', async (t) => 
 });
 
 test.serial('who was refused a socket cannot keep the connection by not ending its own side', async (t) => {
-  const coordinator = await start(t);
+  const coordinator = shared();
   const { port } = coordinator;
   const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13';
   const refused = async (path: string): Promise<string> => {
@@ -194,22 +204,23 @@ async function open(t: ExecutionContext, { port }: Running, kind: 'live' | 'work
 
 for (const kind of ['live', 'worker'] as const) {
   test.serial(`${kind}: pings are answered, but not a flood of them, also when nobody reads`, async (t) => {
-    const coordinator = await start(t);
+    const coordinator = shared();
+    const ended = `svc_sockets_ended_total{kind="${kind}",reason="1008"}`;
+    const before = await metric(coordinator, ended);
     const polite = await open(t, coordinator, kind);
     polite.ping('hello');
     t.is(String((await within('the pong comes', once(polite, 'pong')))[0]), 'hello');
     const socket = await open(t, coordinator, kind);
     socket.pause();
     for (let i = 0; i < 51; i += 1) socket.ping('x'.repeat(125));
-    const ended = `svc_sockets_ended_total{kind="${kind}",reason="1008"}`;
-    await until('it is ended', async () => (await metric(coordinator, ended)) === 1);
+    await until('it is ended', async () => (await metric(coordinator, ended)) === before + 1);
     socket.resume();
     t.is((await within('it is closed', once(socket, 'close')))[0], 1008);
     t.is(polite.readyState, WebSocket.OPEN);
   });
 
   test.serial(`${kind}: a message in endless tiny fragments ends the connection`, async (t) => {
-    const coordinator = await start(t);
+    const coordinator = shared();
     const socket = await open(t, coordinator, kind);
     const closed = once(socket, 'close');
     for (let i = 0; i < 20_000 && socket.readyState === WebSocket.OPEN; i += 1) {
@@ -222,7 +233,7 @@ for (const kind of ['live', 'worker'] as const) {
   test.serial(
     `${kind}: frames that go on after the end are not listened to, and who stays is cut off`,
     async (t) => {
-      const coordinator = await start(t);
+      const coordinator = shared();
       const socket = await open(t, coordinator, kind);
       const closed = once(socket, 'close');
       const answers: string[] = [];
@@ -244,7 +255,7 @@ function frameOf(text: string): Buffer {
 }
 
 test.serial('a worker that floods loses nothing and leaves time for others', async (t) => {
-  const coordinator = await start(t);
+  const coordinator = shared();
   const { port } = coordinator;
   const socket = await connection(t, port);
   let said = '';
@@ -268,7 +279,7 @@ test.serial('a worker that floods loses nothing and leaves time for others', asy
   await once(socket, 'data');
   socket.write(frameOf(JSON.stringify(hello({ name: 'flood' }))));
   await once(socket, 'data');
-  const frames = 15_000;
+  const frames = depth(5_000, 15_000);
   const one = frameOf('{"type":"heartbeat","running":[]}');
   socket.write(Buffer.concat(Array.from({ length: frames }, () => one)));
   const asked = performance.now();
@@ -298,7 +309,7 @@ test.serial(
 );
 
 test.serial('a worker that never says hello is sent away', async (t) => {
-  const coordinator = await start(t);
+  const coordinator = shared();
   const silent = await open(t, coordinator, 'worker');
   const joined = await WorkerSocket.open(t, coordinator.url);
   joined.send(hello());

@@ -103,7 +103,7 @@ test('a journal that is cut at any byte of its last three records starts with al
 test('the real process starts on a cut journal, says what it cut off, and takes new jobs', async (t) => {
   const { folder, file, bytes, records } = await written(t);
   const last = records.at(-1)?.start ?? 0;
-  for (const length of [last - 1, last, last + 1, bytes.length - 1]) {
+  for (const length of [last, last + 1, last - 1, bytes.length - 1].slice(0, depth(2, 4))) {
     const copy = await copyOf(t, folder);
     await writeFile(join(copy, file), bytes.subarray(0, length));
     const coordinator = await startCoordinator(t, { folder: copy });

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { WireJob } from '../../src/domain/wire/job.ts';
 import type { Assignment } from '../../src/domain/workerProtocol.ts';
+import { depth } from '../support/depth.ts';
 import { type Attempted, attempt, connections } from '../support/e2eHttp.ts';
 import { completeFrame, DurableWorker, type Work } from '../support/e2eWorker.ts';
 import { seededRandom } from '../support/fakeClock.ts';
@@ -18,14 +19,14 @@ import {
   type Told,
 } from './history.ts';
 
-/** `.ci/run` asks for 24 kills; so few show within some 20 s that the order of write and acknowledgement holds. */
-const kills = Number(process.env.SVC_TEST_KILLS ?? 8);
-const dispatches = kills * 830;
+/** `.ci/run` asks for 24 kills; so few show within some 10 s that the order of write and acknowledgement holds. */
+const kills = Number(process.env.SVC_TEST_KILLS ?? 4);
+const dispatches = kills * depth(600, 830);
 const connectionsMax = 48;
 /** Acknowledged dispatches between a start and its kill. */
-const acksBetween = { min: 250, max: 1_050 };
+const acksBetween = { min: 250, max: depth(750, 1_050) };
 /** Every so many kills come while the process still starts, that long after its begin, ms. */
-const killInStartEvery = 6;
+const killInStartEvery = Math.min(6, kills - 1);
 const killInStartMs = { min: 20, max: 600 };
 /** Of a text of some 80 bytes. */
 const inputRepeatsMax = 40;

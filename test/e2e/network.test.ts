@@ -71,7 +71,10 @@ test.serial(
     const id = await slowJob(coordinator, 4_000);
     await jobWhen(coordinator, id, isRunning);
     proxy.swallow('up');
+    // Else it may be back before anybody has looked.
+    proxy.refuses = true;
     await jobWhen(coordinator, id, ({ stuck }) => stuck);
+    proxy.refuses = false;
     const job = await jobWhen(coordinator, id, isCompleted);
     t.like(job, { attempt_count: 1, reap_count: 0, stuck: false });
     t.true(proxy.count >= 2, `${proxy.count} connections`);
@@ -162,7 +165,7 @@ test('an address that begins with https where nobody speaks TLS is told as that,
   const list = startSvc(t, ['jobs', 'list', '--url', url]);
   t.is((await list.exited).code, 3);
   const advice = 'it does not use TLS: should the address begin with http://';
-  t.true(list.err.includes(advice) && !list.err.includes('npm start'), list.said());
+  t.true(list.err.includes(advice) && !list.err.includes('svc coordinator'), list.said());
   const worker = startWorker(t, { url });
   await worker.says(
     /cannot be reached: it does not use TLS: should the address begin with http:\/\/ \(EPROTO\)/,

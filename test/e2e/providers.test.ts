@@ -9,8 +9,10 @@ import { lmstudio, lmstudioModels } from '../fixtures/providers/openaiCompatible
 import { type Answer, FakeServer } from '../fixtures/providers/server.ts';
 import {
   adminKey,
+  calmed,
   type Running,
   type SvcProcess,
+  sharedCoordinator,
   startCoordinator,
   startSvc,
   until,
@@ -19,9 +21,11 @@ import {
 import { serveConfig } from '../worker/support/configServer.ts';
 
 /**
- * A real coordinator and real `svc worker` processes on servers that speak as the providers do. Every test has its own
- * processes; they run one after the other.
+ * Real coordinators and real `svc worker` processes on servers that speak as the providers do. Every test has its own
+ * workers; they run one after the other.
  */
+
+const shared = sharedCoordinator();
 
 const providerKey = 'sk-test-the-key-of-a-provider-0123456789';
 const turn: Turn = { model: 'gpt-4o', text: ['The sky', ' is', ' blue.'] };
@@ -43,10 +47,11 @@ interface Setup {
   worker(name: string, args?: readonly string[]): Promise<SvcProcess>;
 }
 
-/** A coordinator and a fake OpenAI. */
-async function setup(t: ExecutionContext, config: object = {}): Promise<Setup> {
+/** A coordinator and a fake OpenAI; with a configuration, one of the test's own. */
+async function setup(t: ExecutionContext, config?: object): Promise<Setup> {
   const openai = await fake(t, whole(openaiChat, turn));
-  const coordinator = await startCoordinator(t, { config: { ...config } });
+  const coordinator =
+    config === undefined ? await calmed(shared()) : await startCoordinator(t, { config: { ...config } });
   const worker: Setup['worker'] = async (name, args = []) => {
     const flags = ['worker', '--provider', 'openai', '--name', name, '--coordinator', coordinator.url];
     const svc = startSvc(t, [...flags, ...args], {
@@ -153,7 +158,7 @@ test.serial('a job is answered, its output is seen as it comes, and what it cost
 
 test.serial('a key in its usual variable goes to the host that it is for, and to no other', async (t) => {
   const openai = await fake(t, whole(openaiChat, turn));
-  const coordinator = await startCoordinator(t);
+  const coordinator = await calmed(shared());
   const flags = ['worker', '--provider', 'openai', '--name', 'cloud', '--coordinator', coordinator.url];
   const svc = startSvc(t, flags, {
     env: { OPENAI_API_KEY: providerKey },
@@ -201,7 +206,7 @@ test.serial(
   async (t) => {
     const model = 'claude-sonnet-4-5';
     const claude = await fake(t, endless(anthropic, { model, text: [] }, 5));
-    const coordinator = await startCoordinator(t);
+    const coordinator = await calmed(shared());
     const svc = startSvc(
       t,
       ['worker', '--provider', 'anthropic', '--name', 'claude', '--coordinator', coordinator.url],
@@ -254,7 +259,7 @@ test.serial(
     const server = await fake(t, whole(lmstudio, localTurn));
     const embedding = { key: 'text-embedding-nomic', loaded: true, embedding: true };
     server.gets.set('/api/v1/models', lmstudioModels([embedding]));
-    const coordinator = await startCoordinator(t);
+    const coordinator = await calmed(shared());
     const svc = startSvc(
       t,
       ['worker', '--provider', 'lmstudio', '--name', 'box', '--coordinator', coordinator.url],
@@ -275,7 +280,7 @@ test.serial(
     server.answer(whole(lmstudio, localTurn));
     await until('the heartbeat brings the loaded model', async () => {
       const { workers } = await coordinator.client.workers();
-      return workers[0]?.models.lmstudio?.includes('qwen3-8b');
+      return workers.some(({ models }) => models.lmstudio?.includes('qwen3-8b'));
     });
     const second = await dispatch(coordinator, { provider: 'lmstudio', model: 'qwen3-8b' });
     const done = await jobWhen(coordinator, second.id, hasEnded);
@@ -294,7 +299,7 @@ test.serial('SIGTERM lets a call finish within the grace', async (t) => {
   svc.signal('SIGTERM');
   await until('the worker drains', async () => {
     const { workers } = await coordinator.client.workers();
-    return workers[0]?.status === 'draining';
+    return workers.some(({ name, status }) => name === 'cloud' && status === 'draining');
   });
   gate.resolve();
   t.deepEqual(await within('it ends', svc.exited), { code: 0, signal: null });
@@ -372,13 +377,13 @@ test.serial(
   'a key that is rotated away stops its worker’s calls; the new one is taken without a restart',
   async (t) => {
     const openai = await fake(t, stalled(openaiChat, turn));
-    const coordinator = await startCoordinator(t);
+    const coordinator = await calmed(shared());
     const old = await coordinator.client.createKey({ role: 'worker', name: 'old' });
     const remote = (key: string) => JSON.stringify({ worker: { api_key: key } });
     const configServer = await serveConfig(t, remote(old.key));
     const svc = startSvc(
       t,
-      ['worker', '--provider', 'openai', '--name', 'cloud', '--coordinator', coordinator.url],
+      ['worker', '--provider', 'openai', '--name', 'rotated', '--coordinator', coordinator.url],
       {
         env: {
           SVC_API_KEY: '',
@@ -388,7 +393,7 @@ test.serial(
         config: { providers: { openai: { base_url: `${openai.url}/v1`, api_key_env: 'OPENAI_API_KEY' } } },
       },
     );
-    await connected(coordinator, svc, 'cloud');
+    await connected(coordinator, svc, 'rotated');
     const { id } = await dispatch(coordinator);
     await openai.askedFor(1);
     const next = await coordinator.client.rotateKey(old.id);

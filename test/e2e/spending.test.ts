@@ -9,15 +9,18 @@ import { modelList, vllm } from '../fixtures/providers/openaiCompatible.ts';
 import { type Answer, FakeServer } from '../fixtures/providers/server.ts';
 import {
   adminKey,
+  calmed,
   type Running,
   type SvcProcess,
-  startCoordinator,
+  sharedCoordinator,
   startSvc,
   until,
   within,
 } from '../support/process.ts';
 
 /** What attempts cost that did not end well, from a provider's own words to the API, over real processes. */
+
+const shared = sharedCoordinator();
 
 const turn: Turn = { model: 'gpt-4o', text: ['The sky', ' is', ' blue.'] };
 
@@ -91,7 +94,7 @@ const hasEnded = ({ status }: WireJob) => ['completed', 'failed', 'cancelled'].i
 const v1 = (server: FakeServer) => ({ base_url: `${server.url}/v1` });
 
 test.serial('an error inside a 200 costs nothing at once, and an unknown amount after text', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await calmed(shared());
   const limit = sse(rateLimited());
   const server = await serve(t, failingInside(openaiChat, turn, limit));
   await work(t, coordinator, 'openai', v1(server));
@@ -110,7 +113,7 @@ for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
   test.serial(
     `${signal}: what was streamed and given back costs an unknown amount, and is no attempt`,
     async (t) => {
-      const coordinator = await startCoordinator(t);
+      const coordinator = await calmed(shared());
       const server = await serve(t, endless(openaiChat, turn, 5));
       const svc = await work(t, coordinator, 'openai', v1(server), { args: ['--grace', '0.2'] });
       const { id } = await dispatch(coordinator, { provider: 'openai', model: 'gpt-4o' });
@@ -130,7 +133,7 @@ for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
 }
 
 test.serial('what was given back is charged by the usage that the provider had told', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await calmed(shared());
   const server = await serve(t, counting);
   const svc = await work(
     t,
@@ -149,7 +152,7 @@ test.serial('what was given back is charged by the usage that the provider had t
 });
 
 test.serial('a cancelled attempt of a job without a model is priced by what the provider runs', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await calmed(shared());
   const server = await serve(t, counting);
   await work(t, coordinator, 'google', { base_url: `${server.url}/v1beta`, model: 'gemini-2.5-flash' });
   const { id } = await dispatch(coordinator, { provider: 'google' });
@@ -163,7 +166,7 @@ test.serial('a cancelled attempt of a job without a model is priced by what the 
 });
 
 test.serial('a cancelled run of Anthropic keeps the input that was counted', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await calmed(shared());
   const server = await serve(t, endless(anthropic, { ...turn, model: 'claude-sonnet-4-5' }, 5));
   await work(t, coordinator, 'anthropic', v1(server));
   const { id } = await dispatch(coordinator, { provider: 'anthropic', model: 'claude-sonnet-4-5' });
@@ -177,7 +180,7 @@ test.serial('a cancelled run of Anthropic keeps the input that was counted', asy
 test.serial(
   'a server in the own network that only its worker knows is free, also when it is cancelled',
   async (t) => {
-    const coordinator = await startCoordinator(t);
+    const coordinator = await calmed(shared());
     const local: Turn = { ...turn, model: 'house-model' };
     const server = await serve(t, whole(vllm, local));
     server.gets.set('/v1/models', modelList('house-model'));
@@ -198,7 +201,7 @@ test.serial(
 );
 
 test.serial('a worker that calls a cloud provider free is not believed where a price is known', async (t) => {
-  const coordinator = await startCoordinator(t);
+  const coordinator = await calmed(shared());
   const server = await serve(t, whole(vllm, { ...turn, model: 'gpt-4o' }));
   server.gets.set('/v1/models', modelList('gpt-4o'));
   // By its name it is OpenAI's, and its server is in the own network.

@@ -5,14 +5,24 @@ import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { createClient } from '../../src/client/client.ts';
 import type { Role } from '../../src/domain/key.ts';
+import { depth } from '../support/depth.ts';
 import { answerTo, exchange } from '../support/e2eHttp.ts';
-import { adminKey, type Running, startCoordinator, until, within } from '../support/process.ts';
+import {
+  adminKey,
+  type Running,
+  sharedCoordinator,
+  startCoordinator,
+  until,
+  within,
+} from '../support/process.ts';
 
 const jobs = { heartbeat_interval_seconds: 60, reap_stale_after_seconds: 0 };
 const mebibyte = 1024 * 1024;
 
 const start = (t: ExecutionContext, http: Record<string, unknown> = {}, env: Record<string, string> = {}) =>
   startCoordinator(t, { config: { jobs, http }, env });
+/** For tests that leave nothing behind; what it counts goes on from test to test. */
+const shared = sharedCoordinator({ config: { jobs } });
 const keyOf = async ({ client }: Running, role: Role): Promise<string> =>
   (await client.createKey({ role })).key;
 const by = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -52,21 +62,22 @@ async function stalled(
 test.serial(
   'stalled bodies end no coordinator with a small heap, and others are served beside them',
   async (t) => {
-    const coordinator = await start(t, {}, { NODE_OPTIONS: '--max-old-space-size=512' });
+    const heap = depth(192, 512);
+    const coordinator = await start(t, {}, { NODE_OPTIONS: `--max-old-space-size=${heap}` });
     const keys = await Promise.all([1, 2, 3].map(() => keyOf(coordinator, 'client')));
     const bytes = Math.floor(9.9 * mebibyte);
-    // 600 MiB.
-    const all = Array.from({ length: 60 }, (_, n) =>
+    // More than the heap.
+    const all = Array.from({ length: Math.ceil((1.1 * heap * mebibyte) / bytes) }, (_, n) =>
       stalled(t, coordinator, { key: keys[n % 3] ?? '', bytes }),
     );
     await Promise.all(all);
     await until(
       'the memory for bodies is full',
-      async () => (await metric(coordinator, 'svc_body_bytes')) > 100 * mebibyte,
+      async () => (await metric(coordinator, 'svc_body_bytes')) > 0.2 * heap * mebibyte,
     );
     const held = await metric(coordinator, 'svc_body_bytes');
-    t.true(held <= 128 * mebibyte, `${held} bytes are held`);
-    t.true((await metric(coordinator, 'nodejs_heap_size_used_bytes')) < 256 * mebibyte);
+    t.true(held <= (heap / 4) * mebibyte, `${held} bytes are held`);
+    t.true((await metric(coordinator, 'nodejs_heap_size_used_bytes')) < (heap / 2) * mebibyte);
     const body = JSON.stringify({ prompt: 'x', provider: 'nobody' });
     for (const key of [adminKey, await keyOf(coordinator, 'client')]) {
       const answer = await until('others are served', async () => {
@@ -92,7 +103,7 @@ test.serial('stalled batches take no place from those that move, of their own ke
   const held = await Promise.all([1, 2].map(() => stalled(t, coordinator, { key: client, path, bytes })));
   await until('they are held', async () => (await metric(coordinator, 'svc_body_bytes')) > 120 * mebibyte);
   const batch = JSON.stringify({
-    jobs: Array.from({ length: 100 }, () => ({ prompt: 'x'.repeat(100_000), provider: 'nobody' })),
+    jobs: Array.from({ length: depth(40, 100) }, () => ({ prompt: 'x'.repeat(100_000), provider: 'nobody' })),
   });
   const sent = (key: string) =>
     answerTo(coordinator.port, { method: 'POST', path, body: batch, headers: by(key) });
@@ -134,18 +145,18 @@ test.serial(
 );
 
 test.serial('a body that comes too slowly is cut off after ten seconds, and gets its answer', async (t) => {
-  const coordinator = await start(t);
+  const coordinator = shared();
   const { socket, said } = await stalled(t, coordinator, { bytes: 5_000 });
   const drip = setInterval(() => socket.write('a'), 100);
   t.teardown(() => clearInterval(drip));
   await until('it is cut off', () => /^HTTP\/1\.1 408 [\s\S]*\}$/.test(said()));
   t.regex(said(), /http\.upload_min_bytes_per_second.*"code":"request_timeout"/);
   await until('nothing is held', async () => (await metric(coordinator, 'svc_body_bytes')) === 0);
-  t.is(await metric(coordinator, 'svc_bodies_refused_total{reason="slow"}'), 1);
+  t.is(await metric(coordinator, 'svc_bodies_refused_total{reason="slow"}'), 1, 'no other test is so slow');
 });
 
 test.serial('what a client held that went in the middle of its body is free at once', async (t) => {
-  const coordinator = await start(t);
+  const coordinator = shared();
   const uploads = await Promise.all(
     ['', 'Content-Encoding: gzip\r\n', 'Content-Encoding: br\r\n'].flatMap((coding) =>
       ['/api/jobs', '/api/jobs/batch'].map(async (path) => {
@@ -165,7 +176,7 @@ test.serial('what a client held that went in the middle of its body is free at o
 });
 
 test.serial('a refusal is read by whoever still sends: too large, a wrong key, no such path', async (t) => {
-  const coordinator = await start(t);
+  const coordinator = shared();
   const body = JSON.stringify({ prompt: 'x'.repeat(12 * mebibyte), provider: 'nobody' });
   for (const [path, key, status] of [
     ['/api/jobs', adminKey, 413],
@@ -173,7 +184,7 @@ test.serial('a refusal is read by whoever still sends: too large, a wrong key, n
     ['/api/nothing', adminKey, 404],
     ['/api/workers', adminKey, 405],
   ] as const) {
-    for (let n = 0; n < 8; n += 1) {
+    for (let n = 0; n < depth(2, 8); n += 1) {
       const answer = await fetch(`${coordinator.url}${path}`, {
         method: 'POST',
         headers: { ...by(key), 'content-type': 'application/json' },
@@ -184,7 +195,7 @@ test.serial('a refusal is read by whoever still sends: too large, a wrong key, n
     }
   }
   const client = createClient({ baseUrl: coordinator.url, apiKey: adminKey });
-  for (let n = 0; n < 5; n += 1) {
+  for (let n = 0; n < depth(1, 5); n += 1) {
     await t.throwsAsync(client.dispatch({ prompt: 'x'.repeat(12 * mebibyte), provider: 'nobody' }), {
       message: /larger than the 10485760 bytes that http\.max_body_bytes allows/,
     });
@@ -198,7 +209,7 @@ test.serial('a refusal is read by whoever still sends: too large, a wrong key, n
   parts.end();
   const [response] = await within('it is answered', once(parts, 'response'));
   t.is(response.statusCode, 413);
-  const bomb = gzipSync(Buffer.alloc(200 * mebibyte, ' '));
+  const bomb = gzipSync(Buffer.alloc(depth(40, 200) * mebibyte, ' '));
   const unpacked = { method: 'POST', path: '/api/jobs', body: bomb, headers: { 'content-encoding': 'gzip' } };
   t.is((await answerTo(coordinator.port, unpacked)).status, 413);
 });
@@ -230,7 +241,7 @@ test.serial(
 );
 
 test.serial('what is no HTTP, and a head that is too large, are answered with a problem', async (t) => {
-  const { port } = await start(t);
+  const { port } = shared();
   for (const [sent, status, code] of [
     ['what is this\r\n\r\n', 400, 'invalid_request'],
     [`GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${'x'.repeat(3 * mebibyte)}\r\n\r\n`, 431, 'headers_too_large'],
@@ -245,7 +256,7 @@ test.serial('what is no HTTP, and a head that is too large, are answered with a 
 });
 
 test.serial('two Host headers are refused, also by sockets', async (t) => {
-  const { port } = await start(t);
+  const { port } = shared();
   const hosts = `Host: 127.0.0.1:${port}\r\nhost: evil.example\r\nConnection: close`;
   t.is((await exchange(port, `GET /health HTTP/1.1\r\n${hosts}\r\n\r\n`)).status, 400);
   t.is((await exchange(port, `GET /api/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\n${hosts}\r\n\r\n`)).status, 400);

@@ -39,6 +39,7 @@ test('every success that the document has is answered, just as it says', async (
   const bundle = await setupApi(t);
   const { ask, seen } = recording(bundle);
   await jobs(bundle, ask);
+  await runs(bundle, ask);
   await workers(bundle, ask);
   await keysAndSessions(bundle, ask);
   for (const path of [
@@ -112,6 +113,32 @@ async function jobs(bundle: ApiBundle, ask: Ask): Promise<void> {
   await ask('GET', `/api/jobs/${first.id}/events?since=${last}`);
 }
 
+async function runs(bundle: ApiBundle, ask: Ask): Promise<void> {
+  const limits = { max_cost_usd: 5, max_failures: 1, deadline: '2199-01-01T00:00:00Z' };
+  const run = { name: 'nightly', ...limits, defaults: { provider: 'echo', params: { max_tokens: 5 } } };
+  await ask('POST', '/api/runs', run);
+  await ask('POST', '/api/runs', run);
+  const lines = ['a', 'b', 'c'].map((id) => ({ line_id: id, prompt: `Say ${id}` }));
+  await ask('POST', '/api/runs/nightly/jobs', { jobs: lines });
+  const worker = await bundle.worker({ name: 'runner', concurrency: 1 });
+  await worker.complete(await worker.job());
+  const second = await worker.job(2);
+  await worker.connection.conclude(
+    { jobId: second.job_id, lease: second.lease },
+    { type: 'fail', failure, usage: null, begun: true },
+  );
+  await ask('GET', '/api/runs');
+  await ask('GET', '/api/runs/nightly');
+  await ask('GET', '/api/runs/nightly/results');
+  await ask('POST', '/api/runs/nightly/results', { line_ids: ['b', 'none'] });
+  await ask('POST', '/api/runs/nightly/retry', {});
+  await ask('POST', '/api/runs/nightly/resume', { max_failures: 10 });
+  await ask('POST', '/api/runs/nightly/pause');
+  await ask('GET', '/api/runs/nightly');
+  await ask('POST', '/api/runs/nightly/cancel');
+  worker.drop();
+}
+
 async function workers(bundle: ApiBundle, ask: Ask): Promise<void> {
   const { id } = await bundle.worker({ name: 'other', models: { echo: ['m'] } });
   for (const path of ['/api/workers', `/api/workers/${id}`]) await ask('GET', path);
@@ -153,6 +180,8 @@ test('an answer with a member that the document does not have is noticed, but wh
     '/Job/properties/params',
     '/ListedJob/properties/params',
     '/Message',
+    '/Run/properties/defaults',
+    '/RunLineJob/properties/params',
     '/WorkerConfig/properties/providers/additionalProperties/properties/timeouts',
     'get /api/openapi.json/200/content/application/json/schema',
   ]);

@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { loadConfig } from '../../src/config/load.ts';
-import { silent } from '../../src/lib/log.ts';
-import { startService } from '../../src/service.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { adminKey } from '../support/process.ts';
+import { startHere } from '../support/service.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -53,15 +52,13 @@ test('clients that are generated from the document compile with every type, and 
   const hey = { input: document, output: { path: 'hey', importFileExtension: '.ts' } };
   writeFileSync(join(folder, 'hey.config.mjs'), `export default ${JSON.stringify(hey)};`);
 
-  const { config } = await loadConfig({ env: {}, cwd: folder, overrides: { port: 0 } });
-  const [service] = await Promise.all([
-    startService({ config, apiKey: null, logger: silent, echoWorker: { concurrency: 4 } }),
+  const { url } = await startHere(t, { workers: 4 });
+  await Promise.all([
     node(folder, [program('openapi-typescript', 'bin/cli.js'), document, '-o', 'schema.d.ts']),
     node(folder, [program('@hey-api/openapi-ts', 'bin/run.js'), '-f', 'hey.config.mjs', '--no-log-file']),
   ]);
-  t.teardown(() => service.stop(0));
   await node(folder, [join(root, 'node_modules/typescript/bin/tsc'), '-p', '.']);
-  const env = { SVC_URL: service.url, SVC_KEY: service.adminKey ?? '' };
+  const env = { SVC_URL: url, SVC_KEY: adminKey };
   await t.notThrowsAsync(node(folder, ['withOpenapiFetch.ts'], env));
   await t.notThrowsAsync(node(folder, ['withHeyApi.ts'], env));
 });

@@ -31,6 +31,7 @@ const notJson = [
   { asked: /curl -sN/, answered: /^event: snapshot$/m },
   { asked: /\/export/, answered: /^\{"id":"/m },
   { asked: /\/metrics/, answered: /^# TYPE svc_jobs gauge$/m },
+  { asked: /results\?format=csv/, answered: /^line_id,status,output/ },
 ];
 
 /** What a page shows to be run, and the answer that it shows below. */

@@ -4,6 +4,7 @@ import {
   jobStates,
   leasePhases,
   providerStatuses,
+  runStatuses,
   supervisorStatuses,
   workerStatuses,
 } from '../../src/domain/states.ts';
@@ -21,13 +22,14 @@ test('the machines are those of the dictionary of states, and every target is a 
     machines: WireMachine[];
     total: number;
   };
-  t.is(total, 6);
+  t.is(total, 7);
   const dictionary: Record<string, readonly string[]> = {
     job: jobStates,
     lease: leasePhases,
     worker: workerStatuses,
     health: healthStatuses,
     provider: providerStatuses,
+    run: runStatuses,
     supervisor: supervisorStatuses.map((status) => `admission.${status}`),
   };
   for (const { name, description, initial, states, transitions } of machines) {

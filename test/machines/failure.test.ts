@@ -85,6 +85,8 @@ const table: Record<ErrorClass, Row> = {
   timeout: { ...unsure, noFallback: ['fail', 'fail'] },
   unknown: unsure,
   worker_lost: nextOrFail,
+  // Only the rules of a run ask again, see below.
+  invalid_output: hopeless,
 };
 
 const rules: FailureRules = { maxAttempts: 3, maxRateLimitRetries: 5, fallbackOnTimeout: true };
@@ -223,4 +225,11 @@ test('the failures that the coordinator itself finds say what happened', (t) => 
   t.regex(workerLost(4).message, /\b4 times\b/);
   t.like(workerKeyRevoked(), { class: 'auth', code: 'authentication_failed', status: 401 });
   t.regex(workerKeyRevoked().message, /^401 Unauthorized: Authentication failed\b/);
+});
+
+test('an answer that is not what a run demands is asked for again as often as the run says', (t) => {
+  const situation = { ...plain, fault: null, hasNext: true, rules: { ...rules, outputRetries: 2 } };
+  const after = (transient: number) =>
+    verdictOn('invalid_output', { ...situation, tally: { transient, rateLimited: 0 } });
+  t.deepEqual([0, 1, 2, 3].map(after), ['again', 'again', 'fail', 'fail']);
 });

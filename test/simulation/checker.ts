@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Committed } from '../../src/coordinator/core/index.ts';
 import { addAmounts, amountNames, type CostAmounts, noAmounts } from '../../src/domain/cost.ts';
 import { type JobRecord, laneOf, lastAttempt } from '../../src/domain/job.ts';
+import type { RunRecord } from '../../src/domain/run.ts';
 import { isTerminal, statusOf } from '../../src/domain/states.ts';
 import type { Change, Demand, JobChange } from '../../src/store/store.ts';
 import type { Runs } from './fleet.ts';
@@ -46,6 +47,8 @@ export class Checker {
 
   /** Whether a pause of the queue is durable, and no resume has begun. */
   #isPaused = false;
+  /** Ids of the runs of which that is so. */
+  readonly #heldRuns = new Set<string>();
 
   constructor(runs: Runs, knobs: Knobs, now: () => number) {
     this.#runs = runs;
@@ -115,6 +118,7 @@ export class Checker {
     for (const id of ids) this.#busy.set(id, (this.#busy.get(id) ?? 0) + 1);
     for (const change of changes) {
       if (change.kind === 'queue' && !change.queue.paused) this.#isPaused = false;
+      if (change.kind === 'run' && !isHeld(change.run)) this.#heldRuns.delete(change.run.id);
       const isFirst = change.kind === 'job' && change.expectedVersion === 1;
       if (this.#isPaused && isFirst && change.state === 'running.active')
         this.breach(`job ${change.id} is given away while the queue is paused`);
@@ -128,6 +132,7 @@ export class Checker {
       if (!isDurable) return;
       for (const change of changes) {
         if (change.kind === 'queue') this.#isPaused = change.queue.paused;
+        if (change.kind === 'run' && isHeld(change.run)) this.#heldRuns.add(change.run.id);
         if (change.kind === 'job') this.#untold.set(change.id, change.expectedVersion + 1);
         if (change.kind !== 'worker') continue;
         const { id, concurrency } = change.life;
@@ -164,6 +169,8 @@ export class Checker {
     this.#lastOffer = job;
     if (typeof decision === 'string') return;
     if (this.#isPaused) this.breach(`job ${job.id} is given away while the queue is paused`);
+    if (this.#heldRuns.has(job.run?.runId ?? ''))
+      this.breach(`job ${job.id} is given away while its run is paused`);
     const attempt = lastAttempt(decision.life);
     if (attempt === undefined) return;
     const held = (key: 'workerId' | 'provider') =>
@@ -268,6 +275,11 @@ export class Checker {
       life.enqueuedAt - (this.#knobs.config.jobs.priorities[life.priority] ?? 0) * 1000;
     return place(a) < place(b) || (place(a) === place(b) && a.ordinal < b.ordinal);
   }
+}
+
+/** Whether the jobs of a run wait. */
+function isHeld({ state }: Pick<RunRecord, 'state'>): boolean {
+  return state === 'paused' || state === 'cancelled';
 }
 
 /** As JSON carries it. */

@@ -9,6 +9,7 @@ import type { Checker, Told } from './checker.ts';
 import type { Dice } from './dice.ts';
 import { providerNames } from './fleet.ts';
 import type { History } from './history.ts';
+import { NamedRuns } from './namedRuns.ts';
 
 /** One request on its way: carried out at the coordinator, if there is one, and answered, if the answer gets through. */
 export type Ask = <T>(
@@ -49,6 +50,7 @@ export class Clients {
   readonly #history: History;
   readonly #wallNow: () => number;
   readonly #bulk: BulkChanges;
+  readonly #namedRuns: NamedRuns;
   readonly #keys = new Map<string, Asked & { id: string | null }>();
   /** The batches that have a key, and the ids that were told for them. */
   readonly #batches: KeyedBatch[] = [];
@@ -69,6 +71,7 @@ export class Clients {
     this.#history = options.history;
     this.#wallNow = options.wallNow;
     this.#bulk = options.bulk;
+    this.#namedRuns = new NamedRuns({ ...options, request: () => this.#request() });
   }
 
   /** One thing that some client does. */
@@ -76,7 +79,8 @@ export class Clients {
     const choice = this.#dice.int(0, 99);
     if (choice < 40) this.#dispatch();
     else if (choice < 52) this.#dispatchOnce();
-    else if (choice < 58) this.#dispatchAll();
+    else if (choice < 56) this.#dispatchAll();
+    else if (choice < 58) this.#namedRuns.act();
     else if (choice < 70) this.#change('cancel');
     else if (choice < 80) this.#change('retry');
     else if (choice < 88) this.#read();
@@ -88,7 +92,13 @@ export class Clients {
         async (coordinator) => coordinator.resetProvider('alpha'),
         () => {},
       );
-    else this.#changeMany();
+    else if (choice < 98) this.#changeMany();
+    else for (let times = 0; times < 3; times += 1) this.#namedRuns.act();
+  }
+
+  /** At rest. */
+  audit(coordinator: Coordinator): void {
+    this.#namedRuns.audit(coordinator);
   }
 
   /** Everything that was turned is turned back, so that the work can end. */
@@ -98,6 +108,7 @@ export class Clients {
       (coordinator) => coordinator.resumeQueue(),
       () => {},
     );
+    this.#namedRuns.turnBack();
     for (const id of workerIds) {
       this.#ask(
         `resume ${id}`,

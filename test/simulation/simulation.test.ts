@@ -6,7 +6,7 @@ import { depth } from '../support/depth.ts';
 import { simulate } from './world.ts';
 
 /** `npm run simulate` runs as many more as there is time for. */
-const seeds = depth(40, 120);
+const seeds = depth(24, 120);
 const command = join(import.meta.dirname, 'run.ts');
 
 test.serial(

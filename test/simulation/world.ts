@@ -614,7 +614,7 @@ class World {
           const hasFree = able.some(({ life, runningJobs }) => runningJobs.length < life.concurrency);
           const isFree =
             provider.fleet.freeSlots > 0 && (able.length === 0 ? reason !== 'workers_unhealthy' : hasFree);
-          return (isFree || isIdle) && reason !== 'provider_full';
+          return (isFree || isIdle) && reason !== 'provider_full' && reason !== 'run_paused';
         }),
       );
     });
@@ -641,6 +641,7 @@ class World {
         if (runningJobs.length > 0)
           this.checker.breach(`${life.name} holds ${runningJobs} after all has ended`);
       }
+      this.#clients.audit(server.coordinator);
       const counts = await server.store.counts();
       if (counts.byStatus.pending + counts.byStatus.running > 0)
         this.checker.breach(`counts are ${JSON.stringify(counts)}`);

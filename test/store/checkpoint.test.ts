@@ -8,6 +8,7 @@ import { createJsonStore, type JsonStore } from '../../src/store/json/jsonStore.
 import { formatVersion } from '../../src/store/json/layout.ts';
 import { StoreFormatTooNew } from '../../src/store/storeErrors.ts';
 import { auditOf, auditQueryOf } from '../conformance/audit.ts';
+import { depth } from '../support/depth.ts';
 import { FakeClock } from '../support/fakeClock.ts';
 import { FailingFiles, systemError, unsyncedFiles } from './failingFiles.ts';
 import { emptyFolder, noLock, openStore, stateOf } from './folders.ts';
@@ -147,7 +148,7 @@ test('a journal of any length is folded in by rounds, in bounded memory', async 
 
 test('a checkpoint that ends at any step leaves a folder that starts with all that was acknowledged', async (t) => {
   let steps = 0;
-  for (let crashAt = 1; ; crashAt += 1) {
+  for (let crashAt = 1; ; crashAt += depth(4, 1)) {
     const path = await emptyFolder(t);
     const files = unsyncedFiles();
     const store = createJsonStore({ path, clock: new FakeClock(epoch), headStart, files, lock: noLock });
@@ -220,9 +221,9 @@ test('a checkpoint that fails changes nothing, is shown, and is tried again late
 
 test('a checkpoint for which no file can be opened, at any of its steps, is made later, and commits go on (S9)', async (t) => {
   let isOver = false;
-  let failing = 0;
+  let failing = 1 - depth(3, 1);
   while (!isOver) {
-    failing += 1;
+    failing += depth(3, 1);
     const path = await emptyFolder(t);
     const files = new FailingFiles();
     const clock = new FakeClock(epoch);

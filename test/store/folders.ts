@@ -61,6 +61,7 @@ export async function stateOf(store: Store): Promise<unknown> {
     workers: await store.workers(),
     keys: await store.keys(),
     queue: await store.queue(),
+    runs: await store.runs(),
     providers: (await store.providers()).sort((a, b) => (a.name < b.name ? -1 : 1)),
     pendingByKey: await store.pendingByKey(),
     audit: await store.audit(auditQueryOf()),

@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { untouchedQueue } from '../../src/domain/queue.ts';
+import { noTotals } from '../../src/domain/run.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { formatVersion } from '../../src/store/json/layout.ts';
 import { StoreLocked } from '../../src/store/storeErrors.ts';
 import { auditOf, auditQueryOf } from '../conformance/audit.ts';
+import { request } from '../support/coordinator.ts';
 import { FakeClock } from '../support/fakeClock.ts';
 import { emptyFolder, openStore, stateOf } from './folders.ts';
 import { creation, epoch, headStart, queryOf, transition } from './jobs.ts';
@@ -168,6 +170,58 @@ test('a folder of format 4 opens with everything in it, and is of the present fo
   t.deepEqual(await stateOf(last), state);
   t.deepEqual(await last.queue(), queue);
   t.deepEqual(await last.providers(), [{ ...hold, ...rest }]);
+});
+
+test('a folder of format 5 opens with everything in it, takes runs, and is of the present format from then on', async (t) => {
+  const path = await emptyFolder(t);
+  await cp(join(fixtures, 'format-5'), path, { recursive: true });
+  const store = await openStore(t, path);
+  const { jobs } = await store.jobs(queryOf());
+  t.deepEqual(
+    jobs.map(({ ordinal, state, run }) => [ordinal, state, run]),
+    [
+      [7, 'pending.ready', undefined],
+      [6, 'pending.ready', undefined],
+      [5, 'pending.ready', undefined],
+      [4, 'pending.ready', undefined],
+      [3, 'running.active', undefined],
+      [2, 'failed', undefined],
+    ],
+  );
+  t.like(await store.queue(), { paused: true, reason: 'maintenance' });
+  t.like((await store.providers())[0], { name: 'openai', status: 'limited' });
+  t.deepEqual(await store.runs(), []);
+  const manifest = async () => JSON.parse(await readFile(join(path, 'coordinator.json'), 'utf8'));
+  t.like(await manifest(), { format: formatVersion, runs: [] });
+
+  const limits = { maxCost: 5, maxFailures: null, deadline: null };
+  const life = { limits, pause: null, finishedAt: null };
+  const run = { id: 'r', name: 'nightly', createdAt: epoch, createdBy: null, defaults: {}, life };
+  await store.commit([{ kind: 'run', run: { ...run, state: 'running' } }]);
+  await store.checkpoint();
+  const line = { runId: 'r', name: 'nightly', lineId: 'l1' };
+  const job = creation('of a run', { at: epoch + 9 });
+  await store.commit([
+    {
+      ...job,
+      created: { ...job.created, at: epoch, request: request(), run: line },
+      runTotals: { runId: 'r', delta: { pending: 1 } },
+    },
+  ]);
+  const state = await stateOf(store);
+  await store.close();
+  const again = await openStore(t, path);
+  t.deepEqual(await stateOf(again), state);
+  await again.checkpoint();
+  await again.close();
+  const last = await openStore(t, path);
+  t.deepEqual(await stateOf(last), state);
+  t.deepEqual(await last.runs(), [{ ...run, state: 'running', totals: { ...noTotals, pending: 1 } }]);
+  t.deepEqual(
+    (await last.jobsOfRun('r', { state: null, after: 0, limit: 9 })).map((one) => one.run),
+    [line],
+  );
+  t.is(await last.countOfRun('r'), 1);
 });
 
 test('of many that open a folder of an old format at once one raises it, and the others are refused', async (t) => {

@@ -57,7 +57,13 @@ export const operations: {
     })),
 );
 
-const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false });
+const ajv = new Ajv2020({
+  allErrors: true,
+  strictTypes: false,
+  strictRequired: false,
+  validateSchema: false,
+  meta: false,
+});
 ajv.addFormat('uuid', /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/);
 ajv.addFormat(
   'date-time',

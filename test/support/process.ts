@@ -3,9 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ExecutionContext } from 'ava';
+import test from 'ava';
 import { type Client, createClient } from '../../src/client/client.ts';
-import { temporaryFolder } from './folder.ts';
+import { type Owner, temporaryFolder } from './folder.ts';
 
 /** An admin key, so that one key opens the API and the worker socket. */
 export const adminKey = 'an-admin-key-for-the-tests-0123456789';
@@ -14,7 +14,8 @@ const root = join(import.meta.dirname, '..', '..');
 const entry = join(root, 'src', 'svc.ts');
 /** Far more than anything takes on a busy machine with two cores. */
 const patienceMs = 30_000;
-const pollMs = 20;
+/** The first looks follow each other quickly; each look costs a coordinator some milliseconds. */
+const pollMs = { first: 10, last: 80 };
 
 /**
  * Ask again and again until the answer is neither undefined, null nor false.
@@ -26,14 +27,14 @@ export async function until<T>(
   timeoutMs = patienceMs,
 ): Promise<Exclude<T, undefined | null | false>> {
   const end = performance.now() + timeoutMs;
-  for (;;) {
+  for (let pauseMs = pollMs.first; ; pauseMs = Math.min(pauseMs * 1.3, pollMs.last)) {
     const seen = await look();
     if (seen !== undefined && seen !== null && seen !== false) {
       return seen as Exclude<T, undefined | null | false>;
     }
     if (performance.now() > end)
       throw new Error(`not within ${timeoutMs} ms: ${typeof what === 'string' ? what : what()}`);
-    await delay(pollMs);
+    await delay(pauseMs);
   }
 }
 
@@ -176,10 +177,7 @@ export interface Running {
 }
 
 /** Start a coordinator and wait until it listens; it is killed when the test ends. @throws Error when it does not start. */
-export async function startCoordinator(
-  t: ExecutionContext,
-  options: CoordinatorOptions = {},
-): Promise<Running> {
+export async function startCoordinator(t: Owner, options: CoordinatorOptions = {}): Promise<Running> {
   const folder = options.folder ?? temporaryFolder(t);
   const port = options.port ?? (await freePort());
   const settled = { ...options, folder, port };
@@ -196,9 +194,34 @@ export async function startCoordinator(
   };
 }
 
-/** The same without waiting: for starts that are refused or cut short. */
+/**
+ * One coordinator for all tests of a file that neither end it nor mind what others have left there.
+ * @returns what gives it to a test.
+ */
+export function sharedCoordinator(options: CoordinatorOptions = {}): () => Running {
+  const ends: (() => unknown)[] = [];
+  let running: Running | null = null;
+  test.before(async () => {
+    running = await startCoordinator({ teardown: (end) => void ends.unshift(end) }, options);
+  });
+  test.after.always(async () => {
+    for (const end of ends) await end();
+  });
+  return () => {
+    if (running === null) throw new Error('it is started before the first test');
+    return running;
+  };
+}
+
+/** A coordinator that has been used, in which nothing waits or runs any more. */
+export async function calmed(running: Running): Promise<Running> {
+  await running.client.cancelMany({ filter: { status: ['pending', 'running'] } });
+  return running;
+}
+
+/** `startCoordinator` without waiting: for starts that are refused or cut short. */
 export function spawnCoordinator(
-  t: ExecutionContext,
+  t: Owner,
   {
     folder,
     port,
@@ -224,11 +247,7 @@ export function spawnCoordinator(
 }
 
 /** Start `svc worker …`; it is killed when the test ends. */
-export function startWorker(
-  t: ExecutionContext,
-  { url }: { url: string },
-  args: readonly string[] = [],
-): SvcProcess {
+export function startWorker(t: Owner, { url }: { url: string }, args: readonly string[] = []): SvcProcess {
   const command = ['worker', '--provider', 'echo', '--coordinator', url, ...args];
   return ended(t, new SvcProcess(command, { cwd: temporaryFolder(t), env: { SVC_API_KEY: adminKey } }));
 }
@@ -237,7 +256,7 @@ export function startWorker(
  * A coordinator with an echo worker, and a job that says 3,000 words at its begin and then goes on for ten minutes.
  * @returns the job's id too.
  */
-export async function startLongJob(t: ExecutionContext): Promise<Running & { id: string }> {
+export async function startLongJob(t: Owner): Promise<Running & { id: string }> {
   const running = await startCoordinator(t);
   startWorker(t, running);
   const { id } = await running.client.dispatch({
@@ -250,7 +269,7 @@ export async function startLongJob(t: ExecutionContext): Promise<Running & { id:
 
 /** Start `svc …args` with a configuration file of its own; it is killed when the test ends. */
 export function startSvc(
-  t: ExecutionContext,
+  t: Owner,
   args: readonly string[],
   { env = {}, config = {} }: { env?: Record<string, string>; config?: object } = {},
 ): SvcProcess {
@@ -259,7 +278,7 @@ export function startSvc(
   return ended(t, new SvcProcess(args, { cwd, env: { SVC_API_KEY: adminKey, ...env } }));
 }
 
-function ended(t: ExecutionContext, svc: SvcProcess): SvcProcess {
+function ended(t: Owner, svc: SvcProcess): SvcProcess {
   t.teardown(async () => {
     // One that was stopped by SIGSTOP dies of SIGKILL all the same.
     if (svc.exit === null) await svc.kill();

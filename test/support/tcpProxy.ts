@@ -20,6 +20,8 @@ interface Pipe {
 export class TcpProxy {
   /** Bytes wait for so long in each direction, ms. */
   delayMs = 0;
+  /** New connections are broken at once. */
+  refuses = false;
   /** Connections that were made. */
   count = 0;
   readonly port: number;
@@ -69,6 +71,11 @@ export class TcpProxy {
   }
 
   #accept(client: Socket, target: number): void {
+    if (this.refuses) {
+      client.on('error', () => {});
+      client.resetAndDestroy();
+      return;
+    }
     this.count += 1;
     const server = connect(target, '127.0.0.1');
     const pipe: Pipe = { client, server, swallowed: new Set() };

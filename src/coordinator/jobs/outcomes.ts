@@ -1,7 +1,14 @@
 import type { JobEvent } from '../../../machines/events.ts';
 import type { Config } from '../../config/config.ts';
 import type { Clock, Random } from '../../domain/clock.ts';
-import { type Failure, type Fault, failureOf, faultOf, type Others } from '../../domain/failure.ts';
+import {
+  type Failure,
+  type Fault,
+  failureOf,
+  faultOf,
+  invalidOutput,
+  type Others,
+} from '../../domain/failure.ts';
 import {
   type Attempt,
   type AttemptOutcome,
@@ -30,6 +37,15 @@ const repeats: Record<Outcome['type'], readonly AttemptOutcome[]> = {
   release: ['released'],
 };
 
+/** What is wrong with the answer to a job, and how often it may be asked again. */
+type OutputFaultOf = (
+  jobId: string,
+  output: string,
+) => Promise<{ fault: string; retries: number } | null> | null;
+
+/** @see withFault */
+type Failed = Extract<Outcome, { type: 'fail' }> & { outputRetries?: number };
+
 /** What a worker's last word means for its job, and what the attempt cost. */
 export class Outcomes {
   readonly #config: () => Config;
@@ -40,6 +56,8 @@ export class Outcomes {
   readonly #costs: AttemptCosts;
   /** The other workers that fit a job at the provider of its last attempt. */
   readonly #others: (life: JobLife) => Others;
+  /** What is wrong with an answer; null, or a promise of it, when it will do. */
+  readonly #outputFault: OutputFaultOf;
   /** Called when the worker has said its last word on a lease that only waited for it. */
   readonly #letGo: (ref: LeaseRef, workerId: string) => void;
 
@@ -51,6 +69,7 @@ export class Outcomes {
     providers: Providers;
     costs: AttemptCosts;
     others: (life: JobLife) => Others;
+    outputFault: OutputFaultOf;
     letGo: (ref: LeaseRef, workerId: string) => void;
   }) {
     this.#config = options.config;
@@ -60,6 +79,7 @@ export class Outcomes {
     this.#providers = options.providers;
     this.#costs = options.costs;
     this.#others = options.others;
+    this.#outputFault = options.outputFault;
     this.#letGo = options.letGo;
   }
 
@@ -73,7 +93,9 @@ export class Outcomes {
     ref: LeaseRef,
     said: Outcome,
   ): Promise<{ accepted: boolean; reason?: AckReason }> {
-    const outcome = this.#judged(said);
+    const judged = this.#judged(said);
+    const fault = judged.type === 'complete' ? this.#outputFault(ref.jobId, judged.output) : null;
+    const outcome = fault === null ? judged : withFault(judged, await fault);
     let reason = 'lease_lost' as AckReason;
     let repeated = false;
     const applied = await this.#host.apply(ref.jobId, (job) => {
@@ -176,7 +198,7 @@ export class Outcomes {
   #attemptFailed(
     job: JobRecord,
     attempt: Attempt,
-    { failure, model }: Extract<Outcome, { type: 'fail' }>,
+    { failure, model, outputRetries }: Failed,
     fault: Fault | null,
     spent: { at: number; lease: number; usage: Usage | null; cost: Cost },
   ): JobEvent {
@@ -198,15 +220,28 @@ export class Outcomes {
         maxAttempts: jobs.maxAttempts,
         maxRateLimitRetries,
         fallbackOnTimeout: routing.fallbackOnTimeout,
+        ...(outputRetries === undefined ? {} : { outputRetries }),
       },
-      retryAt: spent.at + Math.ceil(backoffMs * (0.5 + 0.5 * this.#random.next())),
+      // A model that answered wrongly may be asked again at once.
+      retryAt:
+        outputRetries === undefined
+          ? spent.at + Math.ceil(backoffMs * (0.5 + 0.5 * this.#random.next()))
+          : spent.at,
       next,
     };
   }
 }
 
+/** An answer that is not what was demanded has failed, and has cost what it has cost. */
+function withFault(outcome: Outcome, fault: { fault: string; retries: number } | null): Outcome | Failed {
+  if (fault === null || outcome.type !== 'complete') return outcome;
+  const { usage, model } = outcome;
+  const failure = invalidOutput(fault.fault);
+  return { type: 'fail', failure, usage, model, begun: true, outputRetries: fault.retries };
+}
+
 /** The fault of the worker that a failure shows; null when it shows none. */
-function faultIn({ failure, usage, begun }: Extract<Outcome, { type: 'fail' }>): Fault | null {
+function faultIn({ failure, usage, begun }: Failed): Fault | null {
   return faultOf(failureOf(failure), usage !== null || begun === true);
 }
 

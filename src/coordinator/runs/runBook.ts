@@ -25,6 +25,8 @@ export class RunBook {
   /** By id, in order of creation. */
   readonly #entries = new Map<string, Entry>();
   readonly #ids = new Map<string, string>();
+  /** Runs whose answers are checked. */
+  #checked = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -35,8 +37,9 @@ export class RunBook {
     for (const run of await store.runs()) this.#put(run);
   }
 
-  get size(): number {
-    return this.#entries.size;
+  /** Whether the answers of some run are checked. */
+  get hasChecks(): boolean {
+    return this.#checked > 0;
   }
 
   /** A run by its id or its name. */
@@ -82,6 +85,7 @@ export class RunBook {
 
   /** A run is removed; durable. */
   forget({ id, name }: RunRecord): void {
+    if (this.#entries.get(id)?.run.check !== undefined) this.#checked -= 1;
     this.#entries.delete(id);
     this.#ids.delete(name);
   }
@@ -98,8 +102,11 @@ export class RunBook {
 
   #put(run: RunRecord): RunRecord {
     const known = this.#entries.get(run.id);
-    if (known === undefined) this.#entries.set(run.id, { run, pace: new RunPace() });
-    else known.run = run;
+    if (known !== undefined) known.run = run;
+    else {
+      this.#entries.set(run.id, { run, pace: new RunPace() });
+      if (run.check !== undefined) this.#checked += 1;
+    }
     this.#ids.set(run.name, run.id);
     return run;
   }

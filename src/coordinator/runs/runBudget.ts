@@ -28,11 +28,20 @@ export interface Reservation {
   release: () => void;
 }
 
+/** Jobs of a run with a budget that run at once before one has shown what they cost; two more for each that has ended. */
+const firstJobs = 5;
+
+/** What an attempt may cost; null when nothing is known of it. */
+interface Estimate {
+  estimate: NanoDollars | null;
+}
+
 const nothing: Reservation = { estimate: null, release: () => {} };
 
 /**
  * Whether the next job of a run fits its budget. What an attempt may cost is set aside before it starts and settled by what it
- * did cost, so that many slots together do not spend more than the budget.
+ * did cost, so that many slots together do not spend more than the budget. Estimates can be too low, as for pictures: until
+ * jobs have ended only a few run at once, and from then on none is estimated below their mean.
  */
 export class RunBudget {
   readonly #clock: Clock;
@@ -71,37 +80,47 @@ export class RunBudget {
     const run = job.run === undefined ? undefined : this.#book.find(job.run.runId);
     if (run === undefined) return nothing;
     if (!this.isOpen(run.id)) return null;
-    const { totals, life } = run;
-    const { maxCost } = life.limits;
-    const starting = this.#starting.get(run.id) ?? { count: 0, nanoDollars: 0 };
-    const estimate = this.#estimate(job.request, run, place);
-    if (maxCost === null) return estimate === null ? nothing : this.#take(run.id, estimate);
-    const isAlone = totals.running + starting.count === 0;
-    if (estimate === null) {
-      // The first job shows what one costs.
-      if (isAlone && totals.unknown === 0) return this.#take(run.id, 0);
-      if (isAlone) this.#exhausted(run, unpricedText(place));
-      return null;
-    }
-    if (spentOf(totals) + starting.nanoDollars + estimate <= maxCost) return this.#take(run.id, estimate);
-    if (isAlone) this.#exhausted(run, exhaustedText(run, estimate, maxCost));
+    const decision = this.#decide(job.request, run, place);
+    if (typeof decision !== 'string') return this.#take(run.id, decision);
+    // While some of its jobs run, they may yet cost less than was set aside for them.
+    if (this.#underWay(run) === 0) this.#exhausted(run, decision);
     return null;
   }
 
   /** Why a job waits although its run is not paused; null when the budget is not the reason. */
   waitText(job: JobRecord, place: Omit<AttemptPlace, 'workerId'>): string | null {
     const run = job.run === undefined ? undefined : this.#book.find(job.run.runId);
-    const maxCost = run?.life.limits.maxCost ?? null;
-    if (run === undefined || maxCost === null) return null;
-    const estimate = this.#estimate(job.request, run, { ...place, workerId: '' }) ?? 0;
-    if (spentOf(run.totals) + estimate <= maxCost) return null;
-    return `What run ${run.name} has spent and has set aside for running jobs leaves less of its ${dollars(maxCost)} than this job may cost (${dollars(estimate)})`;
+    const decision = run === undefined ? null : this.#decide(job.request, run, { ...place, workerId: '' });
+    return typeof decision === 'string' ? decision : null;
   }
 
-  #take(runId: string, estimate: NanoDollars): Reservation {
+  /** @returns what to set aside, null when that is not known; or why the job may not start now. */
+  #decide(request: JobRequest, run: RunRecord, place: AttemptPlace): Estimate | string {
+    const { totals, life } = run;
+    const { maxCost } = life.limits;
+    const estimate = this.#estimate(request, run, place);
+    if (maxCost === null || estimate === 0) return { estimate };
+    const underWay = this.#underWay(run);
+    if (estimate === null) {
+      // The first job shows what one costs.
+      return underWay === 0 && totals.unknown === 0 ? { estimate } : unpricedText(place);
+    }
+    const spent = spentOf(totals) + (this.#starting.get(run.id)?.nanoDollars ?? 0);
+    if (spent + estimate > maxCost) return exhaustedText(spent, estimate, maxCost);
+    if (underWay >= firstJobs + 2 * (totals.completed + totals.failed)) return slowStartText(run);
+    return { estimate };
+  }
+
+  /** Attempts of a run that run, or whose commit is under way. */
+  #underWay({ id, totals }: RunRecord): number {
+    return totals.running + (this.#starting.get(id)?.count ?? 0);
+  }
+
+  #take(runId: string, { estimate }: Estimate): Reservation {
     const before = this.#starting.get(runId) ?? { count: 0, nanoDollars: 0 };
-    this.#starting.set(runId, { count: before.count + 1, nanoDollars: before.nanoDollars + estimate });
-    return { estimate, release: () => this.#giveBack(runId, estimate) };
+    const amount = estimate ?? 0;
+    this.#starting.set(runId, { count: before.count + 1, nanoDollars: before.nanoDollars + amount });
+    return { estimate, release: () => this.#giveBack(runId, amount) };
   }
 
   #giveBack(runId: string, estimate: NanoDollars): void {
@@ -150,8 +169,12 @@ function outputTokensOf(params: Record<string, unknown>): number {
   return outputTokensDefault;
 }
 
-function exhaustedText({ totals }: RunRecord, estimate: NanoDollars, maxCost: NanoDollars): string {
-  return `${dollars(spentOf(totals))} of ${dollars(maxCost)} are spent, and the next job may cost ${dollars(estimate)}; resume the run with a higher max_cost_usd`;
+function exhaustedText(spent: NanoDollars, estimate: NanoDollars, maxCost: NanoDollars): string {
+  return `${dollars(spent)} of ${dollars(maxCost)} are spent or set aside, and the next job may cost ${dollars(estimate)}; resume the run with a higher max_cost_usd`;
+}
+
+function slowStartText({ name }: RunRecord): string {
+  return `Run ${name} has a budget and starts with few jobs at once, until they show what one costs`;
 }
 
 function unpricedText({ provider, model }: AttemptPlace): string {

@@ -5,11 +5,12 @@ import type { ErrorClass } from '../../domain/failure.ts';
 import type { JobCreator } from '../../domain/job.ts';
 import type { Principal } from '../../domain/key.ts';
 import { toDollars } from '../../domain/money.ts';
-import { type RunLimits, type RunRecord, spentOf } from '../../domain/run.ts';
+import { type OutputCheck, type RunLimits, type RunRecord, spentOf } from '../../domain/run.ts';
 import type { Change, Store } from '../../store/store.ts';
 import type { Audit, Supervisor } from '../core/index.ts';
 import { type JobCommands, uuidv7 } from '../jobs/index.ts';
 import type { RunBook } from './runBook.ts';
+import type { RunChecks } from './runChecks.ts';
 import type { RunHost } from './runHost.ts';
 import type { RunWatch } from './runWatch.ts';
 
@@ -22,6 +23,8 @@ export interface RunRequest {
   limits: RunLimits;
   /** Fields of jobs that do not set them. */
   defaults: Record<string, unknown>;
+  /** What answers must be; every one will do without it. */
+  check?: OutputCheck | undefined;
 }
 
 /** What people do to runs, and the error when a run's state does not allow it. */
@@ -34,6 +37,7 @@ export class RunCommands {
   readonly #book: RunBook;
   readonly #host: RunHost;
   readonly #watch: RunWatch;
+  readonly #checks: RunChecks;
   readonly #commands: Pick<JobCommands, 'retry'>;
 
   constructor(options: {
@@ -45,6 +49,7 @@ export class RunCommands {
     book: RunBook;
     host: RunHost;
     watch: RunWatch;
+    checks: RunChecks;
     commands: Pick<JobCommands, 'retry'>;
   }) {
     this.#clock = options.clock;
@@ -55,21 +60,34 @@ export class RunCommands {
     this.#book = options.book;
     this.#host = options.host;
     this.#watch = options.watch;
+    this.#checks = options.checks;
     this.#commands = options.commands;
   }
 
   /**
    * Make a run unless there is one with that name; nothing of that one changes.
-   * @throws StoreUnavailable; there is no such run then.
+   * @throws CoordinatorError invalid_request when its schema cannot be used; StoreUnavailable; there is no such run then.
    */
-  create({ name, limits, defaults }: RunRequest, by: Principal): Promise<{ run: RunRecord; isNew: boolean }> {
+  create(
+    { name, limits, defaults, check }: RunRequest,
+    by: Principal,
+  ): Promise<{ run: RunRecord; isNew: boolean }> {
     return this.#host.alone(`name ${name}`, async () => {
       const known = this.#book.find(name);
       if (known !== undefined) return { run: known, isNew: false };
+      if (check !== undefined) await this.#checks.assertUsable(check);
       const createdBy: JobCreator = { keyId: by.keyId, name: by.name };
       const createdAt = this.#clock.now();
       const id = uuidv7(this.#clock, this.#random);
-      const run = await this.#host.create({ id, name, createdAt, createdBy, defaults, limits }, []);
+      const identity = {
+        id,
+        name,
+        createdAt,
+        createdBy,
+        defaults,
+        ...(check === undefined ? {} : { check }),
+      };
+      const run = await this.#host.create({ ...identity, limits }, []);
       this.#watch.look(run);
       return { run, isNew: true };
     });

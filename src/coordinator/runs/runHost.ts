@@ -8,7 +8,7 @@ import { type EventBus, type Inspector, inspectOption } from '../core/index.ts';
 import type { RunBook } from './runBook.ts';
 
 /** What a run is created from. */
-export type NewRun = Pick<RunRecord, 'id' | 'name' | 'createdAt' | 'createdBy' | 'defaults'> & {
+export type NewRun = Pick<RunRecord, 'id' | 'name' | 'createdAt' | 'createdBy' | 'defaults' | 'check'> & {
   limits: RunLimits;
 };
 

@@ -26,6 +26,10 @@ export interface WireRun {
   deadline: Iso | null;
   /** Fields for jobs that do not set them. */
   defaults: DispatchBody;
+  /** JSON Schema of its answers; null: every answer will do. */
+  output_schema: boolean | Record<string, unknown> | null;
+  /** How often an answer that is not so is asked for again; null without a schema. */
+  output_retries: number | null;
   counts: WireRunCounts;
   /** Known costs of all attempts; without those of `unknown_cost_attempts`. */
   cost_usd: number;
@@ -46,8 +50,8 @@ export interface WireRun {
   paused: WireRunPause | null;
 }
 
-/** A run in live events: its defaults, which may be long, never change. */
-export type WireLiveRun = Omit<WireRun, 'defaults'>;
+/** A run in live events: without what may be long and never changes. */
+export type WireLiveRun = Omit<WireRun, 'defaults' | 'output_schema'>;
 
 export interface WireRunCounts {
   total: number;
@@ -94,6 +98,10 @@ export interface RunBody {
   deadline?: Iso | null;
   /** Fields for jobs that do not set them. */
   defaults?: DispatchBody;
+  /** JSON Schema that answers must match. */
+  output_schema?: boolean | Record<string, unknown> | null;
+  /** 0 to 10; 2 by default. */
+  output_retries?: number | null;
 }
 
 /** The body of POST /api/runs/:name/resume: limits to replace. */

@@ -38,7 +38,7 @@ test('the answer says that it is an echo, the prompt, and how the input begins',
     ok: true,
     result: {
       output:
-        'This is an echo, not a language model. The prompt was: "Summarise.". The input has 7 words and begins: "The sea is blue.".',
+        'This is an echo and not a language model. The prompt was: "Summarise.". The input has 7 words and begins: "The sea is blue.".',
       finish_reason: 'stop',
       model: 'echo',
       usage: { input_tokens: 11, output_tokens: 35, total_tokens: 46 },

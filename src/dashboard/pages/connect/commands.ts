@@ -85,8 +85,17 @@ export const rateLimitSetting =
 /** Replaces a key that must not be shown. */
 export const keyPlaceholder = '…';
 
-/** Starts a worker for a provider. @param key of the coordinator; null for a placeholder. */
-export function workerCommand(guide: ProviderGuide, url: string, key: string | null): string {
+/** Where commands go to, and how. */
+export interface Target {
+  url: string;
+  /** Of the coordinator; null for a placeholder. */
+  key: string | null;
+  /** What starts the command line. */
+  svc: string;
+}
+
+/** Starts a worker for a provider. */
+export function workerCommand(guide: ProviderGuide, { url, key, svc }: Target): string {
   const variables = [
     `SVC_API_KEY=${key === null ? keyPlaceholder : shellWord(key)}`,
     ...[guide.keyVariable, guide.addressVariable]
@@ -95,7 +104,7 @@ export function workerCommand(guide: ProviderGuide, url: string, key: string | n
   ];
   return [
     ...variables.map((variable) => `${variable} \\`),
-    `  npx svc worker --provider ${guide.name} \\`,
+    `  ${svc} worker --provider ${guide.name} \\`,
     `  --coordinator ${shellWord(url)} --concurrency 4`,
   ].join('\n');
 }
@@ -111,13 +120,13 @@ export function curlCommand(url: string, key: string | null): string {
 }
 
 /** Configures the command line for the coordinator, and uses it. */
-export function cliCommands(url: string, key: string | null): string {
+export function cliCommands({ url, key, svc }: Target): string {
   return [
     `export SVC_COORDINATOR_URL=${shellWord(url)}`,
     `export SVC_API_KEY=${key === null ? keyPlaceholder : shellWord(key)}`,
-    'npx svc run "Say hello" --provider echo',
-    'npx svc jobs list --status failed',
-    'npx svc doctor',
+    `${svc} run "Say hello" --provider echo`,
+    `${svc} jobs list --status failed`,
+    `${svc} doctor`,
   ].join('\n');
 }
 

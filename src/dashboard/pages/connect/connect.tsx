@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { CopyButton } from '../../components/copy.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { useWorkers } from '../../live/store.ts';
-import { baseUrl } from '../../root.ts';
+import { baseUrl, commandLine } from '../../root.ts';
 import { href, place } from '../../router.ts';
 import { may, sessionKey } from '../../session.ts';
 import {
@@ -16,6 +16,10 @@ import {
   workerCommand,
 } from './commands.ts';
 
+const installed = commandLine.startsWith('npx')
+  ? 'On any machine that reaches this address and has Node; npx installs the rest.'
+  : 'In a clone of SVC after npm ci, on any machine that reaches this address.';
+
 /** How to reach this coordinator, with commands to copy. */
 // Over 60 lines: its markup stays in one piece.
 export function Connect(): JSX.Element {
@@ -25,6 +29,7 @@ export function Connect(): JSX.Element {
   const [first] = providerGuides;
   const guide = providerGuides.find(({ name }) => name === asked) ?? first;
   const key = hasKey.value ? sessionKey() : null;
+  const target = { url: baseUrl, key, svc: commandLine };
   const connected = [...(workers.value?.values() ?? [])].filter((worker) => worker.connected);
   const serving = connected.filter(({ providers }) => providers.includes(guide?.name ?? ''));
   return (
@@ -85,13 +90,12 @@ export function Connect(): JSX.Element {
           </nav>
           <div class="command-line">
             <p>{guide.hint}</p>
-            <CopyButton text={workerCommand(guide, baseUrl, key)} />
+            <CopyButton text={workerCommand(guide, target)} />
           </div>
-          <Command text={workerCommand(guide, baseUrl, key)} label="worker" />
+          <Command text={workerCommand(guide, target)} label="worker" />
           <p class="hint">
-            On any machine that has SVC installed and reaches this address; it dials out, so it needs no open
-            port. A provider’s 429 fails its job until the coordinator’s configuration has{' '}
-            <code>{rateLimitSetting}</code>, which makes it wait.
+            {installed} It dials out, so it needs no open port. A provider’s 429 fails its job until the
+            coordinator’s configuration has <code>{rateLimitSetting}</code>, which makes it wait.
             {key !== null && !may('admin')
               ? ' The key of this session does not connect workers: they need one of the role worker.'
               : ''}
@@ -102,8 +106,8 @@ export function Connect(): JSX.Element {
         <Card title="A job with curl" beside={<CopyButton text={curlCommand(baseUrl, key)} />}>
           <Command text={curlCommand(baseUrl, key)} label="curl" />
         </Card>
-        <Card title="The command line" beside={<CopyButton text={cliCommands(baseUrl, key)} />}>
-          <Command text={cliCommands(baseUrl, key)} label="command line" />
+        <Card title="The command line" beside={<CopyButton text={cliCommands(target)} />}>
+          <Command text={cliCommands(target)} label="command line" />
         </Card>
         <Card title="From a program" class="wide" beside={<CopyButton text={fetchCode(baseUrl)} />}>
           <Command text={fetchCode(baseUrl)} label="program" />

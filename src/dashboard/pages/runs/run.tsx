@@ -203,7 +203,7 @@ function Spending({ run }: { run: WireRun }): JSX.Element {
 
 /** Who started it, when, and with what its jobs are sent. */
 function Origin({ run }: { run: WireRun }): JSX.Element {
-  const { created_by: by, defaults } = run;
+  const { created_by: by, defaults, output_schema: schema, output_retries: retries } = run;
   return (
     <Card title="Details">
       <dl class="detail-list">
@@ -221,13 +221,25 @@ function Origin({ run }: { run: WireRun }): JSX.Element {
             </dd>
           </>
         )}
+        {schema === null ? null : (
+          <>
+            <dt>Wrong answers</dt>
+            <dd>{retries ? `asked for again, at most ${plural(retries, 'time')}` : 'fail the job'}</dd>
+          </>
+        )}
       </dl>
-      {Object.keys(defaults).length === 0 ? null : (
-        <details class="params">
-          <summary>Defaults of its jobs</summary>
-          <pre class="text-block wrapped">{JSON.stringify(defaults, null, 2)}</pre>
-        </details>
-      )}
+      {Object.keys(defaults).length === 0 ? null : <Json title="Defaults of its jobs" value={defaults} />}
+      {schema === null ? null : <Json title="Schema of its answers" value={schema} />}
     </Card>
+  );
+}
+
+/** JSON on a click. */
+function Json({ title, value }: { title: string; value: unknown }): JSX.Element {
+  return (
+    <details class="params">
+      <summary>{title}</summary>
+      <pre class="text-block wrapped">{JSON.stringify(value, null, 2)}</pre>
+    </details>
   );
 }

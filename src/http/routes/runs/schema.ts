@@ -1,10 +1,17 @@
-import { array, type InferType, number, object, string } from 'yup';
+import { array, type InferType, mixed, number, object, string } from 'yup';
 import type { Config } from '../../../config/config.ts';
 import type { RunRequest } from '../../../coordinator/runs/index.ts';
 import { CoordinatorError, type FieldError } from '../../../domain/errors.ts';
 import { errorClasses } from '../../../domain/failure.ts';
 import type { JobRequest } from '../../../domain/job.ts';
-import { lineIdMax, type RunLimits, runNameMax, runNamePattern } from '../../../domain/run.ts';
+import {
+  lineIdMax,
+  outputRetriesDefault,
+  outputRetriesMax,
+  type RunLimits,
+  runNameMax,
+  runNamePattern,
+} from '../../../domain/run.ts';
 import { boundedList } from '../../../lib/boundedList.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
 import { errorClassShape } from '../../shape/common.ts';
@@ -28,6 +35,9 @@ const limits = {
   deadline: time({ description: 'The run pauses at this time. It must be in the future.' }).nullable(),
 };
 
+const isSchema = (value: unknown): boolean =>
+  value === undefined || value === null || typeof value === 'boolean' || isFields(value);
+
 /** The body of POST /api/runs. */
 export const runSchema = object({
   name: string().min(1).max(runNameMax).matches(runNamePattern, nameMessage()).required().meta({
@@ -40,6 +50,22 @@ export const runSchema = object({
       description:
         'Fields of a job, for jobs that do not set them. `params` and `metadata` of both are joined; where both set the same name, that of the job counts.',
       json: { type: 'object', additionalProperties: true },
+    }),
+  output_schema: mixed()
+    .nullable()
+    .test('schema', 'must be a JSON Schema: an object, true or false', isSchema)
+    .meta({
+      description:
+        'JSON Schema (draft 2020-12) that every answer must match as JSON. One that does not fails with the class `invalid_output`, and costs what it costs.',
+      json: { type: ['object', 'boolean', 'null'] },
+    }),
+  output_retries: number()
+    .integer()
+    .min(0)
+    .max(outputRetriesMax)
+    .nullable()
+    .meta({
+      description: `How often a job is run again after such an answer; ${outputRetriesDefault} if left out.`,
     }),
 }).noUnknown();
 
@@ -68,7 +94,15 @@ export function runRequestOf(body: InferType<typeof runSchema>, config: Config, 
   const fields: Fields = isFields(defaults) ? defaults : {};
   checkDefaults(fields, config);
   const { maxCost = null, maxFailures = null, deadline = null } = limitsOf(body, now);
-  return { name, limits: { maxCost, maxFailures, deadline }, defaults: fields };
+  const { output_schema: schema, output_retries: retries } = body;
+  return {
+    name,
+    limits: { maxCost, maxFailures, deadline },
+    defaults: fields,
+    ...(isFields(schema) || typeof schema === 'boolean'
+      ? { check: { schema, retries: retries ?? outputRetriesDefault } }
+      : {}),
+  };
 }
 
 /** The limits that are given. @throws CoordinatorError invalid_request when the deadline has passed. */

@@ -48,6 +48,10 @@ export const runShape = named(
     max_failures: nullable(integer({ minimum: 1 })),
     deadline: nullable(timeShape),
     defaults: loosely<WireRun['defaults']>(fields('Fields of jobs that do not set them.')),
+    output_schema: loosely<WireRun['output_schema']>(
+      anything('JSON Schema of its answers; null: every answer will do.'),
+    ),
+    output_retries: nullable(count(), 'null without a schema.'),
     counts: object({
       total: count(),
       pending: count(),

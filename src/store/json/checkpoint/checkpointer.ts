@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../domain/clock.ts';
 import { messageOf } from '../../../domain/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { threadFile } from '../../../lib/threadFile.ts';
 import type { JournalFile } from '../journal/replay.ts';
 import type { CheckpointPlan, CheckpointReport } from './checkpoint.ts';
 
@@ -14,9 +15,7 @@ export type RunCheckpoint = (plan: CheckpointPlan, signal: AbortSignal) => Promi
 /** A failed checkpoint is retried after this time, or when the next journal file is sealed. */
 const retryMs = 60_000;
 
-/** In a built program, the thread's file is JavaScript like this one. */
-const workerFile = new URL('./checkpointWorker.ts', import.meta.url);
-if (import.meta.url.endsWith('.js')) workerFile.pathname = workerFile.pathname.replace(/ts$/, 'js');
+const workerFile = threadFile('./checkpointWorker.ts', import.meta.url);
 
 /**
  * Make the checkpoint in its own thread, so that parsing and writing block nothing. The thread may use 1 GiB of heap

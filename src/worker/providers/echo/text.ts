@@ -43,7 +43,7 @@ function partText(part: unknown): string {
 
 /** The answer: that it is an echo, the prompt, the start of the input and its length. */
 export function answerTo(source: EchoSource): string {
-  const said = `This is an echo, not a language model. The prompt was: "${shorten(source.asked, promptShownMax)}".`;
+  const said = `This is an echo and not a language model. The prompt was: "${shorten(source.asked, promptShownMax)}".`;
   if (source.about === null) return said;
   const words = countWords(source.about);
   if (words === 0) return `${said} The input is empty.`;

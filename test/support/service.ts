@@ -1,0 +1,36 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { type Client, createClient } from '../../src/client/client.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { silent } from '../../src/lib/log.ts';
+import { startService } from '../../src/service.ts';
+import { temporaryFolder } from './folder.ts';
+import { adminKey } from './process.ts';
+
+export interface Here {
+  url: string;
+  client: Client;
+}
+
+/**
+ * A coordinator as `startCoordinator` starts it, but in this process: for tests that neither end it nor measure it. Stopped
+ * when the test ends.
+ * @param options.workers slots of an echo worker in the same process; none unless told.
+ */
+export async function startHere(
+  t: ExecutionContext,
+  { config = {}, workers }: { config?: Record<string, unknown>; workers?: number } = {},
+): Promise<Here> {
+  const cwd = temporaryFolder(t);
+  writeFileSync(join(cwd, 'svc.config.json'), JSON.stringify(config));
+  const loaded = await loadConfig({ env: { SVC_DATA_DIR: join(cwd, 'data') }, cwd, overrides: { port: 0 } });
+  const service = await startService({
+    config: loaded.config,
+    apiKey: adminKey,
+    logger: silent,
+    echoWorker: workers === undefined ? undefined : { concurrency: workers },
+  });
+  t.teardown(() => service.stop(0));
+  return { url: service.url, client: createClient({ baseUrl: service.url, apiKey: adminKey }) };
+}

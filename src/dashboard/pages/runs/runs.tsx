@@ -136,7 +136,7 @@ function RunTable({ runs }: { runs: readonly WireRun[] }): JSX.Element {
             <td data-label="Time left">
               <span class="run-two">
                 <TimeLeft run={run} />
-                {run.rate_per_minute === 0 ? null : <Rate run={run} />}
+                {run.status === 'running' && run.rate_per_minute > 0 ? <Rate run={run} /> : null}
               </span>
             </td>
             <td data-label="Cost">

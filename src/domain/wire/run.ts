@@ -50,6 +50,9 @@ export interface WireRun {
   paused: WireRunPause | null;
 }
 
+/** A run in live events: without what may be long and never changes. */
+export type WireLiveRun = Omit<WireRun, 'defaults' | 'output_schema'>;
+
 export interface WireRunCounts {
   total: number;
   pending: number;

@@ -170,6 +170,39 @@ test('a folder of format 4 opens with everything in it, and is of the present fo
   t.deepEqual(await last.providers(), [{ ...hold, ...rest }]);
 });
 
+test('a folder of format 5 opens with everything in it, and is of the present format from then on', async (t) => {
+  const path = await emptyFolder(t);
+  await cp(join(fixtures, 'format-5'), path, { recursive: true });
+  const store = await openStore(t, path);
+  const by = { keyId: 'k', name: 'first' };
+  const { jobs } = await store.jobs(queryOf());
+  t.deepEqual(
+    jobs.map(({ ordinal, state, createdBy }) => [ordinal, state, createdBy]),
+    [
+      [6, 'pending.ready', by],
+      [5, 'pending.ready', by],
+      [4, 'pending.ready', by],
+      [3, 'running.active', by],
+      [2, 'failed', by],
+    ],
+  );
+  t.like(await store.archivedJob(idOf(1)), { state: 'completed', createdBy: by });
+  t.like((await store.workers())[0], { completed: 1, failed: 1 });
+  t.is((await store.keys())[0]?.name, 'first');
+  t.is((await store.audit(auditQueryOf())).total, 2);
+  t.deepEqual(await store.queue(), { paused: true, since: epoch + 7, by, reason: 'maintenance' });
+  t.like((await store.providers())[0], { name: 'openai', status: 'limited', until: epoch + 60_000 });
+  t.is((await store.costBuckets(0, epoch + 86_400_000_000, 'total')).length, 1);
+  const manifest = async () => JSON.parse(await readFile(join(path, 'coordinator.json'), 'utf8'));
+  t.like(await manifest(), { format: formatVersion, lastOrdinal: 4 });
+
+  await store.commit([creation('a', { at: epoch + 8, by })]);
+  await store.checkpoint();
+  const state = await stateOf(store);
+  await store.close();
+  t.deepEqual(await stateOf(await openStore(t, path)), state);
+});
+
 test('of many that open a folder of an old format at once one raises it, and the others are refused', async (t) => {
   const path = await emptyFolder(t);
   await cp(join(fixtures, 'format-1'), path, { recursive: true });

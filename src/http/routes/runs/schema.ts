@@ -22,7 +22,7 @@ import { dispatchSchema, parseDispatch } from '../jobs/schema.ts';
 const maxCostMax = 1_000_000;
 const maxFailuresMax = 1_000_000_000;
 /** Lines whose answers are asked for at once. */
-export const lineIdsMax = 1_000;
+const lineIdsMax = 1_000;
 
 const limits = {
   max_cost_usd: number().min(0).max(maxCostMax).nullable().meta({

@@ -104,6 +104,9 @@ export interface RunBody {
   output_retries?: number | null;
 }
 
+/** What the answers of a new run must be. */
+export type OutputCheckBody = Pick<RunBody, 'output_schema' | 'output_retries'>;
+
 /** The body of POST /api/runs/:name/resume: limits to replace. */
 export type ResumeRunBody = Pick<RunBody, 'max_cost_usd' | 'max_failures' | 'deadline'>;
 

@@ -241,3 +241,24 @@ test('nothing is sent of a file with faults, without a coordinator, or with opti
   write('a.txt', 'one\n');
   await told(['--file', 'a.txt'], /is the coordinator running/, 3);
 });
+
+test('answers are held against a schema, and a run keeps the schema that it was made with', async (t) => {
+  const { svc, write, read } = await startAll(t);
+  const line = (id: string, output: string) =>
+    JSON.stringify({ custom_id: id, prompt: 'x', params: { echo_output: output } });
+  write('a.ndjson', `${line('good', '{"label": "good"}')}\n${line('bad', 'no label')}\n`);
+  write('label.json', JSON.stringify({ type: 'object', required: ['label'] }));
+  write('other.json', 'true');
+  write('broken.json', '{');
+  const run = (...more: string[]) =>
+    svc('run', '--file', 'a.ndjson', '--run', 'r1', '--provider', 'echo', '--output', 'out.ndjson', ...more);
+  const first = await run('--json-schema', 'label.json', '--output-retries', '1');
+  t.is(first.code, 1);
+  const [good, bad] = ndjsonOf(read('out.ndjson'));
+  t.like(good, { custom_id: 'good', status: 'completed', attempts: 1 });
+  t.like(bad, { custom_id: 'bad', status: 'failed', attempts: 2 });
+  t.regex(bad.error, /^invalid_output: The answer is not JSON: "no label"/);
+  t.regex((await run('--json-schema', 'other.json')).err, /made with another schema.*give another --run/);
+  t.regex((await run('--json-schema', 'broken.json')).err, /broken.json is not JSON/);
+  t.regex((await run('--output-retries', '1')).err, /--output-retries needs --json-schema/);
+});

@@ -66,6 +66,13 @@ export class RunBook {
   }
 
   /** How many runs are in each state. */
+  counts(): Record<RunStatus, number> {
+    const counts = { running: 0, paused: 0, completed: 0, cancelled: 0 };
+    for (const { run } of this.#entries.values()) counts[run.state] += 1;
+    return counts;
+  }
+
+  /** The state of every run. */
   states(): RunStatus[] {
     return [...this.#entries.values()].map(({ run }) => run.state);
   }

@@ -106,7 +106,7 @@ const roomsBelow: Record<string, readonly string[]> = {
   fleet: ['core', 'limits', 'jobs'],
   dispatch: ['core', 'limits', 'jobs', 'runs', 'fleet'],
   duties: ['core', 'jobs', 'fleet'],
-  observe: ['core', 'limits', 'fleet'],
+  observe: ['core', 'limits', 'runs', 'fleet'],
 };
 
 test('a room of the coordinator imports only the rooms below it, each by its door', (t) => {

@@ -26,7 +26,7 @@ interface Abortable {
 /** The part of the client that is about runs. A run is named by its name or its id. */
 export interface RunClient {
   /** Newest first. */
-  runs(filters?: RunFilters): Promise<WireRunList>;
+  runs(filters?: RunFilters, options?: Abortable): Promise<WireRunList>;
   run(name: string, options?: Abortable): Promise<WireRun>;
   /** Make a run, or find the one of this name: nothing of it changes then. */
   makeRun(run: RunBody, options?: Abortable): Promise<WireRun>;
@@ -57,7 +57,7 @@ export function createRunClient(connection: Connection, timeoutMs: number): RunC
   const post = <T>(path: string, call: Partial<Call> = {}): Promise<T> =>
     get<T>(path, { method: 'POST', ...call });
   return {
-    runs: (filters = {}) => get('/api/runs', { query: { ...filters } }),
+    runs: (filters = {}, { signal } = {}) => get('/api/runs', { query: { ...filters }, signal }),
     run: (name, { signal } = {}) => get(pathOf(name), { signal }),
     makeRun: (run, { signal } = {}) => post('/api/runs', { body: run, signal }),
     addRunJobs: (name, jobs, { signal } = {}) => {

@@ -25,7 +25,7 @@ export function configCommand(io: Io = processIo()): Command {
 function checkCommand(io: Io): Command {
   return createCommand('check', 'Check a configuration file: every problem with its line', [
     'svc config check',
-    'svc config check /etc/svc.config.yaml && systemctl reload svc',
+    'svc config check /etc/svc.config.yaml && systemctl reload svc-coordinator',
   ])
     .argument('[file]', 'the file (default: as for svc coordinator)')
     .action(async (file: string | undefined) => {

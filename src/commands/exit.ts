@@ -27,7 +27,7 @@ export const exitCodes = {
 export const exitCodeHelp = `
 Exit codes:
   0    ok
-  1    failure: the job failed or was cancelled, doctor found faults
+  1    failure: a job failed or was cancelled, a run is paused, doctor found faults
   2    wrong usage or configuration
   3    the coordinator cannot be reached
   4    the key was rejected, or its role does not allow this

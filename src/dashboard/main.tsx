@@ -13,6 +13,7 @@ import './styles/overview.css';
 import './styles/jobs.css';
 import './styles/job.css';
 import './styles/fleet.css';
+import './styles/runs.css';
 import './styles/cost.css';
 import './styles/forms.css';
 

@@ -11,6 +11,8 @@ import { Machines } from './pages/machines/machines.tsx';
 import { NewJob } from './pages/newJob/newJob.tsx';
 import { Overview } from './pages/overview/overview.tsx';
 import { Providers } from './pages/providers/providers.tsx';
+import { Run } from './pages/runs/run.tsx';
+import { Runs } from './pages/runs/runs.tsx';
 import { Worker } from './pages/workers/worker.tsx';
 import { Workers } from './pages/workers/workers.tsx';
 
@@ -32,6 +34,8 @@ export const pages: readonly PageEntry[] = [
   { pattern: '/jobs', title: 'Jobs', view: Jobs, nav: { icon: 'jobs', key: 'j' } },
   { pattern: '/jobs/new', title: 'New job', view: NewJob },
   { pattern: '/jobs/:id', title: 'Job', view: Job },
+  { pattern: '/runs', title: 'Runs', view: Runs, nav: { icon: 'runs', key: 'r' } },
+  { pattern: '/runs/:name', title: 'Run', view: Run },
   { pattern: '/workers', title: 'Workers', view: Workers, nav: { icon: 'workers', key: 'w' } },
   { pattern: '/workers/:id', title: 'Worker', view: Worker },
   { pattern: '/providers', title: 'Providers', view: Providers, nav: { icon: 'providers', key: 'p' } },

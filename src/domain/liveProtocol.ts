@@ -10,7 +10,16 @@ export const ticketPrefix = 'ticket.';
 /** Largest frame a client may send, bytes. */
 export const clientFrameBytesMax = 64 * 1024;
 
-export const plainTopics = ['stats', 'jobs', 'workers', 'providers', 'queue', 'machines', 'inspect'] as const;
+export const plainTopics = [
+  'stats',
+  'jobs',
+  'runs',
+  'workers',
+  'providers',
+  'queue',
+  'machines',
+  'inspect',
+] as const;
 export type Topic = (typeof plainTopics)[number] | `job:${string}`;
 
 /** Longest job id in a topic. */

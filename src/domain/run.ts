@@ -10,7 +10,7 @@ export const runNameMax = 100;
 /** Characters of the id of a line at most. */
 export const lineIdMax = 255;
 /** Groups of failures that a run tells apart; the rest is counted in the last one. */
-export const failureGroupsMax = 20;
+const failureGroupsMax = 20;
 /** Runs that are kept; beyond it the oldest that have ended are forgotten, and their jobs stay. */
 export const runsMax = 1_000;
 

@@ -1,5 +1,5 @@
 import type { QueueState } from './queue.ts';
-import type { JobState, JobStatus, SupervisorStatus } from './states.ts';
+import type { JobState, JobStatus, RunStatus, SupervisorStatus } from './states.ts';
 import type { StoreStatus } from './wire/health.ts';
 import type { RefusedWorker } from './worker.ts';
 
@@ -8,6 +8,8 @@ export interface Stats {
   /** Epoch ms. */
   at: number;
   jobs: { total: number; byStatus: Record<JobStatus, number>; byState: Record<JobState, number> };
+  /** Runs by state. */
+  runs: Record<RunStatus, number>;
   /** Ready jobs, the largest groups first; beyond a bound the small ones are merged as provider `other`. */
   pending: PendingGroup[];
   slots: { total: number; taken: number; workers: WorkerSlots[]; providers: ProviderSlots[] };

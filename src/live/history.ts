@@ -3,6 +3,9 @@ import type { Feed } from './feed.ts';
 import type { NumberedEvent } from './numberedEvent.ts';
 import type { Outputs } from './outputs.ts';
 
+/** Topics whose events the feed does not keep. */
+const unkeptTopics: ReadonlySet<string> = new Set(['machines', 'inspect', 'stats', 'runs']);
+
 /** What can be sent again for each topic: events of the feed, and the output of running jobs. */
 export class History {
   readonly #feed: Feed;
@@ -18,8 +21,8 @@ export class History {
    * @param isWhole whether no unkept event can be missing: nothing was numbered since `seq`.
    */
   covers(topic: string, seq: number, isWhole: boolean): boolean {
-    // Transitions and inspected events are too many to be kept, and of the figures only the newest matter.
-    if (topic === 'machines' || topic === 'inspect' || topic === 'stats') return isWhole;
+    // Transitions and inspected events are too many to be kept, and of figures and runs only the newest matter.
+    if (unkeptTopics.has(topic)) return isWhole;
     const jobId = jobOfTopic(topic);
     return this.#feed.covers(seq) && (jobId === null || this.#outputs.covers(jobId, seq));
   }

@@ -20,12 +20,14 @@ import type { Outlet } from './outlet.ts';
 import { Outputs } from './outputs.ts';
 import { Pace } from './pace.ts';
 import { presentEvent } from './present.ts';
+import { RunChanges } from './runChanges.ts';
 import { Snapshots } from './snapshots.ts';
 import { Subscriber } from './subscriber.ts';
 import { topicsOf } from './topics.ts';
 
 /** Interval of the pings to subscribers, ms. */
 const pingMs = 20_000;
+/** Interval of the figures, and of the runs that have changed, ms. */
 const statsMs = 1_000;
 
 /**
@@ -39,6 +41,7 @@ export class Live {
   /** Counts subscribers that are refused or ended. */
   readonly figures: BoundFigures;
   readonly #outputs = new Outputs();
+  readonly #runChanges: RunChanges;
   readonly #coordinator: Coordinator;
   readonly #places: Places;
   /** Counts what subscribers have not read. */
@@ -53,6 +56,7 @@ export class Live {
   #isOpen = true;
   #stopPings: (() => void) | null = null;
   #stopStats: (() => void) | null = null;
+  #stopRuns: (() => void) | null = null;
   #stopMachines: (() => void) | null = null;
   #stopInspecting: (() => void) | null = null;
   readonly #unsubscribe: () => void;
@@ -80,7 +84,13 @@ export class Live {
     this.#logger = logger;
     this.feed = new Feed({ clock, random });
     this.history = new History(this.feed, this.#outputs);
-    this.snapshots = new Snapshots({ coordinator, feed: this.feed, outputs: this.#outputs });
+    this.#runChanges = new RunChanges(coordinator.runs, clock);
+    this.snapshots = new Snapshots({
+      coordinator,
+      feed: this.feed,
+      outputs: this.#outputs,
+      runChanges: this.#runChanges,
+    });
     this.#unsubscribe = coordinator.bus.subscribe((event) => this.#publish(event));
   }
 
@@ -150,6 +160,7 @@ export class Live {
     this.#subscriptions.set(topic, count);
     if (count > 1) return;
     if (topic === 'stats') this.#statsLater();
+    if (topic === 'runs') this.#runsLater();
     if (topic === 'machines') this.#stopMachines = this.#coordinator.bus.watchMachines();
     if (topic === 'inspect') this.#stopInspecting = this.#inspect();
   }
@@ -163,6 +174,7 @@ export class Live {
     }
     this.#subscriptions.delete(topic);
     if (topic === 'stats') this.#stopStats?.();
+    if (topic === 'runs') this.#endRuns();
     if (topic === 'machines') this.#stopMachines?.();
     if (topic === 'inspect') this.#stopInspecting?.();
   }
@@ -260,6 +272,22 @@ export class Live {
       this.#statsLater();
       void this.#publishStats();
     });
+  }
+
+  /** Publish the runs that change from now on, each at most once a second. */
+  #runsLater(): void {
+    this.#stopRuns = this.#clock.after(statsMs, () => {
+      this.#runsLater();
+      const at = this.#clock.now();
+      for (const run of this.#runChanges.take()) {
+        this.#offer(this.feed.number({ type: 'run.updated', at, topics: ['runs'], data: () => run }));
+      }
+    });
+  }
+
+  #endRuns(): void {
+    this.#stopRuns?.();
+    this.#runChanges.end();
   }
 
   async #publishStats(): Promise<void> {

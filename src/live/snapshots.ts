@@ -18,6 +18,7 @@ import { presentWorker } from '../present/worker.ts';
 import { afterGap, type Message } from './encoding.ts';
 import type { Feed } from './feed.ts';
 import type { Outputs } from './outputs.ts';
+import type { RunChanges } from './runChanges.ts';
 
 /** Newest jobs in the snapshot of `jobs`. */
 const latestMax = 50;
@@ -54,14 +55,21 @@ export class Snapshots {
   readonly #coordinator: Coordinator;
   readonly #feed: Feed;
   readonly #outputs: Outputs;
+  readonly #runChanges: RunChanges;
   /** The last ones, shared by all subscribers until the next event. */
   readonly #last = new Map<Topic, Promise<Snapshot>>();
   #lastSeq = 0;
 
-  constructor(options: { coordinator: Coordinator; feed: Feed; outputs: Outputs }) {
+  constructor(options: {
+    coordinator: Coordinator;
+    feed: Feed;
+    outputs: Outputs;
+    runChanges: RunChanges;
+  }) {
     this.#coordinator = options.coordinator;
     this.#feed = options.feed;
     this.#outputs = options.outputs;
+    this.#runChanges = options.runChanges;
   }
 
   /** @throws CoordinatorError job_not_found. */
@@ -98,6 +106,8 @@ export class Snapshots {
     switch (topic) {
       case 'jobs':
         return this.#jobs();
+      case 'runs':
+        return this.#runChanges.snapshot();
       case 'workers':
         return (await coordinator.workers()).map(presentWorker);
       case 'providers':

@@ -358,5 +358,5 @@ export class Subscriber {
 
 /** Events that the feed does not keep: after missing one, a subscriber needs a snapshot. */
 function isUnkept(type: string): boolean {
-  return type === 'transition' || type === 'inspected';
+  return type === 'transition' || type === 'inspected' || type === 'run.updated';
 }

@@ -16,6 +16,7 @@ export function createStateGauges(
     new Gauge({ name, help, labelNames, registers: [registry] });
   gauge('svc_info', 'The running version.', ['version']).labels(version).set(1);
   const jobs = gauge('svc_jobs', 'Jobs by state.', ['state']);
+  const runs = gauge('svc_runs', 'Runs by state.', ['state']);
   const queue = gauge('svc_queue_jobs', 'Jobs that could run now.', [provider, 'priority']);
   const oldest = gauge('svc_queue_oldest_wait_seconds', 'Wait of the oldest job that could run now.', [
     provider,
@@ -45,6 +46,7 @@ export function createStateGauges(
   return (stats, views) => {
     for (const one of changing) one.reset();
     for (const [state, count] of Object.entries(stats.jobs.byState)) jobs.labels(state).set(count);
+    for (const [state, count] of Object.entries(stats.runs)) runs.labels(state).set(count);
     setQueue(stats, names, queue, oldest);
     workers.set(stats.slots.workers.length);
     slots.set(stats.slots.total);

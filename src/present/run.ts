@@ -4,7 +4,7 @@ import { sumCosts, toDollars } from '../domain/money.ts';
 import { jobsOf } from '../domain/run.ts';
 import { statusOf } from '../domain/states.ts';
 import { iso } from '../domain/wire/iso.ts';
-import type { WireRun, WireRunResult } from '../domain/wire/run.ts';
+import type { WireLiveRun, WireRun, WireRunResult } from '../domain/wire/run.ts';
 
 /** A run for the API. @param now epoch ms. */
 export function presentRun({ run, ratePerMinute }: RunView, now: number): WireRun {
@@ -47,6 +47,12 @@ export function presentRun({ run, ratePerMinute }: RunView, now: number): WireRu
         ? null
         : { reason: life.pause.reason, detail: life.pause.detail, at: iso(life.pause.at) },
   };
+}
+
+/** A run for live events. @param now epoch ms. */
+export function presentLiveRun(view: RunView, now: number): WireLiveRun {
+  const { defaults: _d, output_schema: _s, ...run } = presentRun(view, now);
+  return run;
 }
 
 /** The answer to a line. @param job undefined when the run does not have the line. */

@@ -8,12 +8,14 @@ import { nodeFiles } from '../../src/store/json/files.ts';
 import { takeSnapshot } from '../../src/store/json/snapshot.ts';
 import { emptyFolder, openStore, stateOf } from '../store/folders.ts';
 import { creation, epoch, everything } from '../store/jobs.ts';
+import { depth } from '../support/depth.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
+const rounds = depth(4, 12);
 const fixtures = join(import.meta.dirname, '../fixtures/store');
 
 test('backups during commits, checkpoints and archiving have every job that was acknowledged before', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const path = await emptyFolder(t);
   // A checkpoint after each few commits.
   const store = await openStore(t, path, { checkpointBytes: 50_000 });
@@ -31,7 +33,7 @@ test('backups during commits, checkpoints and archiving have every job that was 
     }
   })();
   const folder = temporaryFolder(t);
-  for (let round = 0; round < 4; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     const expected = [...acknowledged];
     const { path: file, contents } = await writeBackup(path, join(folder, `${round}.tar.gz`), new Date());
     const later = acknowledged.length;

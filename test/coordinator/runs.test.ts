@@ -456,3 +456,21 @@ test('an answer that does not match the schema of its run is asked for again, fa
   const { coordinator } = await bundle.restart();
   t.deepEqual(coordinator.runs.get('nightly').run.check, check);
 });
+
+test('of 1,000 runs the oldest that has ended is forgotten for a new one, of the key that has most', async (t) => {
+  const bundle = await setup(t);
+  const make = (name: string, keyId: string) =>
+    bundle.coordinator.runs.create({ name, limits: noLimits, defaults: {} }, { ...ann, keyId });
+  await make('mine', 'quiet');
+  await Promise.all(Array.from({ length: 998 }, (_, n) => make(`r${n}`, 'loud')));
+  await bundle.coordinator.runs.add('r0', lines(bundle, 1), ann);
+  await make('last', 'loud');
+  await make('one more', 'quiet');
+  t.is(bundle.coordinator.runs.list([], 10, 0).total, 1_000);
+  t.throws(() => bundle.coordinator.runs.get('r1'), { message: /no run r1/ });
+  for (const name of ['mine', 'r0', 'r2', 'last', 'one more'])
+    t.is(bundle.coordinator.runs.get(name).run.name, name);
+  const again = await bundle.restart();
+  t.is(again.coordinator.runs.list([], 10, 0).total, 1_000);
+  t.throws(() => again.coordinator.runs.get('r1'), { message: /no run r1/ });
+});

@@ -6,7 +6,7 @@ pageTests({}, (stage) => {
     test.serial(`a coordinator without jobs and workers tells a ${role} what it may do`, async (t) => {
       const { key } = await stage().site.client.createKey({ role });
       const { page, misdeeds } = await stage().open(t, { key, width: 380 });
-      for (const path of ['/', '/jobs', '/workers', '/providers', '/cost', '/machines']) {
+      for (const path of ['/', '/jobs', '/runs', '/workers', '/providers', '/cost', '/machines']) {
         await page.goto(path);
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.locator('.skeleton').first().waitFor({ state: 'detached' });

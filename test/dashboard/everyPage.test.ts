@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createClient } from '../../src/client/client.ts';
 import { faultsOf, overflowOf, pageTests } from './support/browser.ts';
-import type { Site } from './support/site.ts';
+import { type Site, siteKey } from './support/site.ts';
 import { connectWorker } from './support/workers.ts';
 
 /** `:job` and `:worker` stand for some that are there. */
@@ -11,6 +11,8 @@ const paths = [
   '/jobs/new',
   '/jobs/new?from=:job',
   '/jobs/:job',
+  '/runs',
+  '/runs/a-run',
   '/workers',
   '/workers/:worker',
   '/providers',
@@ -24,6 +26,22 @@ const paths = [
   '/connect',
   '/nowhere',
 ];
+
+/** A run with a failed and a waiting job. */
+async function sendRun(site: Site): Promise<void> {
+  const post = (path: string, body: unknown) =>
+    fetch(site.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${siteKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  await post('/api/runs', { name: 'a-run', max_cost_usd: 5, max_failures: 1 });
+  const jobs = [
+    { line_id: '1', prompt: 'Fail', provider: 'echo', params: { echo_fail: 'content_filtered' } },
+    { line_id: '2', prompt: 'Wait', provider: 'nobody' },
+  ];
+  await post('/api/runs/a-run/jobs', { jobs });
+}
 
 /** Some jobs of each kind, and a worker that is gone, with all that its line in the list can hold. */
 async function prepare(site: Site): Promise<void> {
@@ -40,6 +58,7 @@ async function prepare(site: Site): Promise<void> {
   const { key } = await client.createKey({ role: 'operator', name: 'Night shift' });
   const nightShift = createClient({ baseUrl: site.url, apiKey: key });
   for (let count = 0; count < 10; count += 1) await nightShift.createSession();
+  await sendRun(site);
   await client.dispatch({ prompt: 'Wait', provider: 'nobody' });
   await client.dispatch({ prompt: 'Stream', provider: 'echo', params: { echo_delay_ms: 600_000 } });
 }

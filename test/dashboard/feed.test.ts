@@ -129,6 +129,7 @@ test('an event of every kind is told to who listens to its topic', async (t) => 
     ['stats', 'stats'],
     ['transition', 'machines'],
     ['inspected', 'inspect'],
+    ['run.updated', 'runs'],
     ['worker.paused', 'workers'],
     ['provider.limited', 'providers'],
     ['queue.paused', 'queue'],

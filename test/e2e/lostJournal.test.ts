@@ -65,8 +65,10 @@ for (const { what, says, do: harm } of harms) {
 }
 
 test('the documented unit does not start on a data folder that was damaged', async (t) => {
-  const guide = await readFile(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
-  const [, unit = ''] = /^# \/etc\/systemd\/system\/svc\.service\n(.*?)^```/ms.exec(guide) ?? [];
+  const unit = await readFile(
+    join(import.meta.dirname, '../../docs/install/svc-coordinator.service'),
+    'utf8',
+  );
   t.regex(unit, /^Restart=on-failure$/m);
   t.regex(unit, new RegExp(`^RestartPreventExitStatus=.*\\b${exitCodes.dataDamaged}\\b`, 'm'));
 });

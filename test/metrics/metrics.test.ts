@@ -90,6 +90,7 @@ test('what stands is told as it is at the scrape', async (t) => {
   clock.advance(4_000);
   const samples = await scrape(bundle);
   const has = (name: string, value: number) => t.is(samples.get(name), value, name);
+  has('svc_runs{state="paused"}', 0);
   has('svc_jobs{state="pending.ready"}', 1);
   has('svc_jobs{state="running.active"}', 2);
   has('svc_queue_jobs{gen_ai_provider_name="echo",priority="normal"}', 1);

@@ -2,7 +2,7 @@ import { basename, extname } from 'node:path';
 import { ApiError, type Client } from '../../client/client.ts';
 import { runNameMax, runNamePattern } from '../../domain/run.ts';
 import type { DispatchBody } from '../../domain/wire/job.ts';
-import type { ResumeRunBody, WireRun } from '../../domain/wire/run.ts';
+import type { OutputCheckBody, ResumeRunBody, WireRun } from '../../domain/wire/run.ts';
 import { canonicalJson } from '../../lib/canonicalJson.ts';
 import { CommandFailure, exitCodes } from '../exit.ts';
 import type { Patience } from './patience.ts';
@@ -53,19 +53,27 @@ export function limitsBody({ maxCost, maxFailures, deadline }: LimitFlags): Resu
   };
 }
 
+/** What a command asks of a run. */
+export interface RunWanted {
+  name: string;
+  defaults: DispatchBody;
+  limits: LimitFlags;
+  check: OutputCheckBody;
+}
+
 /**
  * Make the run, or go on with the one of this name. One that is paused by a limit which the flags raise is resumed.
  * @param say writes a line for people.
  */
 export async function beginRun(
   client: Client,
-  { name, defaults, limits }: { name: string; defaults: DispatchBody; limits: LimitFlags },
+  { name, defaults, limits, check }: RunWanted,
   patience: Patience,
   say: (text: string) => void,
 ): Promise<Begun> {
   const found = await patience.ask((signal) => client.run(name, { signal }).catch(noneFound));
   if (found === null) {
-    const body = { name, ...limitsBody(limits), defaults };
+    const body = { name, ...limitsBody(limits), ...check, defaults };
     const run = await patience.ask((signal) => client.makeRun(body, { signal }));
     return { run, isNew: true, fields: {} };
   }
@@ -74,12 +82,22 @@ export async function beginRun(
       exitCodes.refused,
       `run ${name} was cancelled and takes no more jobs; give another --run`,
     );
+  if (check.output_schema !== undefined && !isSameSchema(check, found)) {
+    throw new CommandFailure(
+      exitCodes.refused,
+      `run ${name} was made ${found.output_schema === null ? 'without a schema' : 'with another schema'}, and a run keeps its own; give another --run`,
+    );
+  }
   const fields = differing(defaults, found.defaults);
   const names = Object.keys(fields);
   if (names.length > 0)
     say(`Run ${name} was made with other settings; lines that are new to it get your ${names.join(', ')}.`);
   const run = await withLimits(client, found, limits, patience, say);
   return { run, isNew: false, fields };
+}
+
+function isSameSchema({ output_schema: wanted }: OutputCheckBody, { output_schema: had }: WireRun): boolean {
+  return canonicalJson(wanted) === canonicalJson(had);
 }
 
 function noneFound(error: unknown): null {

@@ -2,10 +2,13 @@ import { type Command, Option } from 'commander';
 import { answerFormats } from '../../bulk/answers/index.ts';
 import { formats } from '../../bulk/formats/index.ts';
 import type { DispatchBody } from '../../domain/wire/job.ts';
+import type { OutputCheckBody } from '../../domain/wire/run.ts';
+import { isFields } from '../../lib/fields.ts';
 import { count, dollars, futureTime } from '../command.ts';
 import { type ConnectionOptions, connect } from '../connection.ts';
 import { CommandFailure, exitCodes } from '../exit.ts';
 import type { Io } from '../io.ts';
+import { readTextFile } from '../textFile.ts';
 import type { LimitFlags } from './beginRun.ts';
 import { estimateFile } from './estimate.ts';
 import { type FileRunOptions, runFile } from './fileRun.ts';
@@ -21,6 +24,8 @@ export interface FileFlags extends LimitFlags {
   output?: string;
   outputFormat?: string;
   follow?: true;
+  jsonSchema?: string;
+  outputRetries?: number;
   estimate?: true;
   sample?: number;
   yes?: true;
@@ -42,6 +47,8 @@ const fileOnly = [
   'maxCost',
   'maxFailures',
   'deadline',
+  'jsonSchema',
+  'outputRetries',
   'estimate',
   'sample',
   'yes',
@@ -75,6 +82,15 @@ export function withFileOptions(command: Command): Command {
     )
     .option('--follow', 'with --output: write each answer as soon as those before it are there');
   return withLimitOptions(command)
+    .option(
+      '--json-schema <file>',
+      'answers must be JSON that matches this schema; others fail as invalid_output',
+    )
+    .option(
+      '--output-retries <n>',
+      'with --json-schema: how often such a job runs again (default: 2)',
+      count(0),
+    )
     .option('--estimate', 'print lines, tokens, cost and time that are to be expected, and send nothing')
     .option('--sample <n>', 'run the first lines, show answers and cost, and ask before the rest', count(1))
     .option('-y, --yes', 'with --sample: do not ask');
@@ -116,7 +132,27 @@ export function fileOptions(
     refuse('--detach does not wait for answers: leave --output out');
   if (flags.json && flags.estimate === undefined && flags.outputFormat !== undefined)
     refuse('--json and --output-format cannot be used together');
+  if (flags.outputRetries !== undefined && flags.jsonSchema === undefined)
+    refuse('--output-retries needs --json-schema');
   return { ...flags, file };
+}
+
+/** What the answers must be. @throws CommandFailure (usage) when the file cannot be used. */
+async function checkOf({ jsonSchema, outputRetries }: FileFlags, io: Io): Promise<OutputCheckBody> {
+  if (jsonSchema === undefined) return {};
+  const text = await readTextFile('--json-schema', jsonSchema, io);
+  let schema: unknown;
+  try {
+    schema = JSON.parse(text);
+  } catch {
+    throw new CommandFailure(exitCodes.usage, `--json-schema: ${jsonSchema} is not JSON`);
+  }
+  if (!isFields(schema) && typeof schema !== 'boolean')
+    throw new CommandFailure(exitCodes.usage, `--json-schema: ${jsonSchema} is not a JSON Schema`);
+  return {
+    output_schema: schema,
+    ...(outputRetries === undefined ? {} : { output_retries: outputRetries }),
+  };
 }
 
 /** `svc run --file`. */
@@ -136,6 +172,7 @@ export async function runWithFile(
     read: { prompt, promptColumn, template, idColumn },
     run: file.run,
     defaults,
+    check: await checkOf(file, io),
     limits: { maxCost: file.maxCost, maxFailures: file.maxFailures, deadline: file.deadline },
     output: file.output,
     outputFormat: file.outputFormat ?? (file.json ? 'ndjson' : undefined),

@@ -5,7 +5,7 @@ import { checkJobFile, type JobFile, openJobFile } from '../../bulk/jobFile.ts';
 import { openSource, type Source } from '../../bulk/source.ts';
 import type { Client } from '../../client/client.ts';
 import type { DispatchBody } from '../../domain/wire/job.ts';
-import type { WireRun } from '../../domain/wire/run.ts';
+import type { OutputCheckBody, WireRun } from '../../domain/wire/run.ts';
 import { interruptSignal } from '../../lib/interrupt.ts';
 import { CommandFailure, exitCodeOf, exitCodes, jobContinues } from '../exit.ts';
 import type { Io } from '../io.ts';
@@ -32,6 +32,8 @@ export interface FileRunOptions {
   run: string | undefined;
   /** For lines that do not set them. */
   defaults: DispatchBody;
+  /** What the answers must be. */
+  check: OutputCheckBody;
   limits: LimitFlags;
   output: string | undefined;
   outputFormat: string | undefined;
@@ -122,10 +124,10 @@ class FileRun {
   async run(): Promise<void> {
     const { client, options, file, progress, name } = this.#parts;
     if (isSmall(file.source)) this.#lines = await checkJobFile(file, this.#signal);
-    const { defaults, limits } = options;
+    const { defaults, limits, check } = options;
     const begun = await beginRun(
       client,
-      { name: this.#name, defaults, limits },
+      { name: this.#name, defaults, limits, check },
       this.#patience(name !== null),
       (text) => progress.say(text),
     );

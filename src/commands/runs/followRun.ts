@@ -88,7 +88,8 @@ class Reasons {
     if (run.counts.pending === 0 || run.paused !== null) return null;
     if (performance.now() - this.#askedAt < reasonEveryMs) return this.#detail;
     const waiting = await this.#ask();
-    this.#askedAt = performance.now();
+    // The reason of a job that has just come is known a moment later.
+    if (waiting !== null) this.#askedAt = performance.now();
     this.#detail = waiting === null ? null : waiting.detail;
     if (waiting === null || !needPeople.includes(waiting.reason)) return this.#detail;
     if (this.#said !== waiting.reason) this.#progress.say(`Jobs wait: ${plainLine(waiting.detail)}`);

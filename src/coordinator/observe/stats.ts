@@ -5,6 +5,7 @@ import type { BacklogGroup, Store } from '../../store/store.ts';
 import type { Supervisor } from '../core/index.ts';
 import { type Leases, type RefusedWorkers, servedBy, type Workers } from '../fleet/index.ts';
 import type { Providers } from '../limits/index.ts';
+import type { RunBook } from '../runs/index.ts';
 import type { Activity } from './activity.ts';
 
 /** Clients name providers: beyond this many groups and providers the smallest are added up. */
@@ -22,7 +23,7 @@ export interface StatsParts {
   activity: Activity;
   refusedWorkers: RefusedWorkers;
   queue: { readonly state: QueueState };
-  runs: { states(): readonly string[] };
+  runs: Pick<RunBook, 'states' | 'counts'>;
   supervisor: Pick<Supervisor, 'status' | 'states'>;
   /** Monotonic ms of the start. */
   startedAt: number;
@@ -47,6 +48,7 @@ export async function takeStats(parts: StatsParts): Promise<Stats> {
   return {
     at: clock.now(),
     jobs: { total, byStatus, byState },
+    runs: parts.runs.counts(),
     pending: pendingGroups(backlog, clock.now()),
     slots: {
       total: slots.reduce((sum, worker) => sum + worker.total, 0),

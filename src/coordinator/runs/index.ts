@@ -7,7 +7,7 @@
 
 export { RunBook, type RunView } from './runBook.ts';
 export { type Reservation, RunBudget } from './runBudget.ts';
-export { type OutputFault, RunChecks } from './runChecks.ts';
+export { RunChecks } from './runChecks.ts';
 export { RunCommands, type RunRequest } from './runCommands.ts';
 export { RunHost } from './runHost.ts';
 export { type PlannedLine, RunIntake } from './runIntake.ts';

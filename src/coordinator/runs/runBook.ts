@@ -66,6 +66,13 @@ export class RunBook {
   }
 
   /** How many runs are in each state. */
+  counts(): Record<RunStatus, number> {
+    const counts = { running: 0, paused: 0, completed: 0, cancelled: 0 };
+    for (const { run } of this.#entries.values()) counts[run.state] += 1;
+    return counts;
+  }
+
+  /** The state of every run. */
   states(): RunStatus[] {
     return [...this.#entries.values()].map(({ run }) => run.state);
   }
@@ -75,12 +82,24 @@ export class RunBook {
     return this.#put({ ...run, totals: this.#entries.get(run.id)?.run.totals ?? noTotals });
   }
 
-  /** Runs to forget so that there is room for a new one: the oldest that have ended. */
-  surplus(): RunRecord[] {
-    const more = this.#entries.size + 1 - runsMax;
-    if (more <= 0) return [];
-    const ended = [...this.#entries.values()].map(({ run }) => run).filter(isOver);
-    return ended.slice(0, more);
+  /**
+   * The run to forget so that there is room for a new one: the oldest that has ended, or has no jobs, of the key that has most
+   * runs. So a key that makes many pushes out its own.
+   * @returns null while there is room. @throws CoordinatorError share_exceeded when none may be forgotten.
+   */
+  surplus(): RunRecord | null {
+    if (this.#entries.size < runsMax) return null;
+    const all = [...this.#entries.values()].map(({ run }) => run);
+    const byKey = [...Map.groupBy(all, ({ createdBy }) => createdBy?.keyId).values()];
+    for (const runs of byKey.sort((a, b) => b.length - a.length)) {
+      const over = runs.find(isForgettable);
+      if (over !== undefined) return over;
+    }
+    throw new CoordinatorError(
+      'share_exceeded',
+      `${this.#entries.size} runs have jobs that have not ended, as many as there may be; wait for some of them, or cancel them`,
+      { retryAfterSeconds: 60 },
+    );
   }
 
   /** A run is removed; durable. */
@@ -112,8 +131,9 @@ export class RunBook {
   }
 }
 
-function isOver({ state, totals }: RunRecord): boolean {
-  return (state === 'completed' || state === 'cancelled') && openJobsOf(totals) === 0;
+/** Nothing of it is to come; one that has no jobs yet is made again by its next command. */
+function isForgettable({ totals }: RunRecord): boolean {
+  return openJobsOf(totals) === 0;
 }
 
 /** Jobs that have not ended. */

@@ -148,7 +148,7 @@ export class RunBudget {
 }
 
 /** What a job that has ended has cost on average; null before the first whose cost is known. */
-export function meanCostOf({ completed, failed, nanoDollars }: RunRecord['totals']): NanoDollars | null {
+function meanCostOf({ completed, failed, nanoDollars }: RunRecord['totals']): NanoDollars | null {
   const ended = completed + failed;
   return ended === 0 || nanoDollars === 0 ? null : Math.ceil(nanoDollars / ended);
 }

@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.ts';
 import type { RunBook } from './runBook.ts';
 
 /** What is wrong with an answer, and how often the job may be asked again. */
-export interface OutputFault {
+interface OutputFault {
   /** To follow "The answer". */
   fault: string;
   retries: number;

@@ -66,7 +66,8 @@ export class RunCommands {
 
   /**
    * Make a run unless there is one with that name; nothing of that one changes.
-   * @throws CoordinatorError invalid_request when its schema cannot be used; StoreUnavailable; there is no such run then.
+   * @throws CoordinatorError invalid_request when its schema cannot be used, share_exceeded when there are too many runs;
+   * StoreUnavailable. There is no such run then.
    */
   create(
     { name, limits, defaults, check }: RunRequest,
@@ -87,7 +88,7 @@ export class RunCommands {
         defaults,
         ...(check === undefined ? {} : { check }),
       };
-      const run = await this.#host.create({ ...identity, limits }, []);
+      const run = await this.#host.create({ ...identity, limits });
       this.#watch.look(run);
       return { run, isNew: true };
     });

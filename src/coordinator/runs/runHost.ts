@@ -44,22 +44,19 @@ export class RunHost {
   }
 
   /**
-   * Make a run durable; the oldest of too many that have ended are forgotten with the same commit.
-   * @param others to commit together with it. @throws StoreUnavailable; there is no such run then.
+   * Make a run durable; where there are too many, one that has ended is forgotten with the same commit.
+   * @throws CoordinatorError share_exceeded when none has; StoreUnavailable. There is no such run then.
    */
-  async create({ limits, ...identity }: NewRun, others: readonly Change[]): Promise<RunRecord> {
+  async create({ limits, ...identity }: NewRun): Promise<RunRecord> {
     const { state, context } = runRunner.begin(
       limits,
       inspectOption(this.#inspector, 'run', identity.id, true),
     );
     const run = { ...identity, state, life: context };
     const surplus = this.#book.surplus();
-    await this.#store.commit([
-      { kind: 'run', run },
-      ...surplus.map(({ id }): Change => ({ kind: 'runRemoved', id })),
-      ...others,
-    ]);
-    for (const old of surplus) this.#book.forget(old);
+    const removed: Change[] = surplus === null ? [] : [{ kind: 'runRemoved', id: surplus.id }];
+    await this.#store.commit([{ kind: 'run', run }, ...removed]);
+    if (surplus !== null) this.#book.forget(surplus);
     this.#bus.handled('run', run.id, { before: null, after: state, event: 'run.created', at: run.createdAt });
     return this.#book.put(run);
   }

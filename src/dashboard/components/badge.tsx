@@ -65,10 +65,16 @@ const looks: Record<string, Look> = {
 };
 
 /** A status as icon, text and colour. A status unknown to this page is shown by its name. */
-export function Badge({ status, count }: { status: string; count?: string | undefined }): JSX.Element {
+export function Badge(props: {
+  status: string;
+  count?: string | undefined;
+  /** In place of the usual one. */
+  hint?: string;
+}): JSX.Element {
+  const { status, count } = props;
   const look = lookOf(status);
   return (
-    <span class={`badge tone-${look.tone}`} title={look.hint}>
+    <span class={`badge tone-${look.tone}`} title={props.hint ?? look.hint}>
       <Icon name={look.icon} />
       {look.label}
       {count === undefined ? null : <span class="badge-count">{count}</span>}

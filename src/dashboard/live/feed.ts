@@ -303,6 +303,7 @@ function topicsOf({ type, data }: LiveFrameEvent): Topic[] {
   if (type === 'stats') return ['stats'];
   if (type === 'transition') return ['machines'];
   if (type === 'inspected') return ['inspect'];
+  if (type.startsWith('run.')) return ['runs'];
   if (type.startsWith('worker.')) return ['workers'];
   if (type.startsWith('provider.')) return ['providers'];
   if (type.startsWith('queue.')) return ['queue'];

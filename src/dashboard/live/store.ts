@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type { Topic } from '../../domain/liveProtocol.ts';
 import type { WireProvider } from '../../domain/wire/provider.ts';
 import type { WireQueue } from '../../domain/wire/queue.ts';
+import type { WireLiveRun } from '../../domain/wire/run.ts';
 import type { WireStats } from '../../domain/wire/stats.ts';
 import type { WireWorker } from '../../domain/wire/worker.ts';
 import { feed } from './browserFeed.ts';
@@ -88,6 +89,18 @@ const providerStore = liveStore<ReadonlyMap<string, WireProvider>>(
   },
 );
 
+const runStore = liveStore<ReadonlyMap<string, WireLiveRun>>(
+  'runs',
+  (data) => new Map((data as WireLiveRun[]).map((run) => [run.id, run])),
+  (runs, { data }) => {
+    const run = data as WireLiveRun;
+    const changed = new Map(runs);
+    if (run.status === 'running' || run.status === 'paused') changed.set(run.id, run);
+    else changed.delete(run.id);
+    return changed;
+  },
+);
+
 const queueStore = liveStore<WireQueue>(
   'queue',
   (data) => data as WireQueue,
@@ -103,6 +116,8 @@ function useStore<T>(store: LiveStore<T>): ReadonlySignal<T | null> {
 export const useStats = (): ReadonlySignal<WireStats | null> => useStore(statsStore);
 /** Whether the queue is paused. */
 export const useQueue = (): ReadonlySignal<WireQueue | null> => useStore(queueStore);
+/** The runs that are running or paused, by their ids. */
+export const useOpenRuns = (): ReadonlySignal<ReadonlyMap<string, WireLiveRun> | null> => useStore(runStore);
 /** Every worker by its id. */
 export const useWorkers = (): ReadonlySignal<ReadonlyMap<string, WireWorker> | null> => useStore(workerStore);
 /** Every provider by its name. */

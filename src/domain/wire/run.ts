@@ -50,6 +50,9 @@ export interface WireRun {
   paused: WireRunPause | null;
 }
 
+/** A run in live events: without what may be long and never changes. */
+export type WireLiveRun = Omit<WireRun, 'defaults' | 'output_schema'>;
+
 export interface WireRunCounts {
   total: number;
   pending: number;
@@ -100,6 +103,9 @@ export interface RunBody {
   /** 0 to 10; 2 by default. */
   output_retries?: number | null;
 }
+
+/** What the answers of a new run must be. */
+export type OutputCheckBody = Pick<RunBody, 'output_schema' | 'output_retries'>;
 
 /** The body of POST /api/runs/:name/resume: limits to replace. */
 export type ResumeRunBody = Pick<RunBody, 'max_cost_usd' | 'max_failures' | 'deadline'>;

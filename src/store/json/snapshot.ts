@@ -5,7 +5,7 @@
 import { basename, join } from 'node:path';
 import { messageOf } from '../../domain/errors.ts';
 import { readLines } from '../../lib/lines.ts';
-import { type Manifest, manifestDatabase, whatToDo } from './checkpoint/manifest.ts';
+import { decodeManifest, type Manifest, whatToDo } from './checkpoint/manifest.ts';
 import { StoreCorrupt } from './errors.ts';
 import { codeOf, type Files, type OpenFile, readWhole } from './files.ts';
 import { isLostWrite } from './journal/lostWrite.ts';
@@ -91,12 +91,16 @@ class Taking {
     const layout = layoutOf(this.#root);
     // First: they cover no more than the lines that counted then.
     await this.#openIndexes(layout.archive);
-    const text = await readWhole(this.#files, layout.manifest);
-    if (text === null) throw new NothingStored(this.#root);
-    const database = manifestDatabase(this.#files, layout.manifest);
-    await database.read();
-    const manifest = database.data;
-    await this.#open(manifestName, text.length, null);
+    const stored = await this.#unlessGone(this.#open(manifestName, null, null));
+    if (stored === null) throw new NothingStored(this.#root);
+    // From the open file: the next checkpoint puts another one in its place.
+    const text = Buffer.alloc(stored.bytes);
+    for (let at = 0; at < text.length; ) {
+      const count = await stored.file.read(text.subarray(at), at);
+      if (count === 0) throw new StoreCorrupt(layout.manifest, at, `it ends early; ${whatToDo}`);
+      at += count;
+    }
+    const manifest = decodeManifest(layout.manifest, text.toString('utf8'));
     for (const { file, bytes, sum } of manifest.segments) await this.#open(`jobs/${file}`, bytes, sum);
     for (const { file, bytes, sum } of manifest.costs) await this.#open(`cost/${file}`, bytes, sum);
     for (const { file, bytes } of manifest.audit.files) await this.#open(`audit/${file}`, bytes, null);
@@ -151,8 +155,11 @@ class Taking {
   async #openJournal(listed: readonly JournalFile[]): Promise<JournalPart[]> {
     const parts: JournalPart[] = [];
     for (const { name, firstSeq, bytes } of listed) {
-      const opened = await this.#unlessGone(this.#open(`journal/${name}`, bytes, null));
-      if (opened !== null) parts.push(Object.assign(opened, { firstSeq }));
+      const opened = await this.#unlessGone(this.#open(`journal/${name}`, null, null));
+      if (opened === null) continue;
+      // What was added since is later than the look at the archive; what was cut off since was never acknowledged.
+      opened.bytes = Math.min(opened.bytes, bytes);
+      parts.push(Object.assign(opened, { firstSeq }));
     }
     return parts;
   }

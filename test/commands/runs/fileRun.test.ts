@@ -1,28 +1,22 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { bulkFilter } from '../../../src/client/client.ts';
 import { createProgram, runProgram } from '../../../src/commands/program.ts';
 import { runCommand } from '../../../src/commands/run.ts';
 import { runsCommand } from '../../../src/commands/runs/runs.ts';
 import { deadUrl } from '../../client/server.ts';
 import { temporaryFolder } from '../../support/folder.ts';
-import {
-  adminKey,
-  type Running,
-  startCoordinator,
-  startSvc,
-  startWorker,
-  until,
-} from '../../support/process.ts';
+import { adminKey, startCoordinator, startSvc, startWorker, until } from '../../support/process.ts';
+import { type Here, startHere } from '../../support/service.ts';
 import { fakeIo } from '../screens.ts';
 
 // Every command of this process listens for Ctrl-C.
 process.setMaxListeners(0);
 
-/** A folder beside a coordinator, and `svc …` in it, in this process. */
+/** A folder beside a coordinator, and `svc …` in it, all in this process. */
 async function startAll(t: ExecutionContext, config: Record<string, unknown> = {}) {
-  const running = await startCoordinator(t, { config });
-  startWorker(t, running, ['--concurrency', '20']);
+  const running = await startHere(t, { config, workers: 20 });
   return { running, ...shellIn(temporaryFolder(t), running.url) };
 }
 
@@ -34,7 +28,7 @@ function shellIn(cwd: string, url: string) {
       streamed += bytes.toString();
     });
     const code = await runProgram(
-      createProgram([runCommand(io), runsCommand(io)]),
+      createProgram([runCommand(io), runsCommand(io)], io),
       [...args, '--url', url],
       io,
     );
@@ -51,7 +45,7 @@ const ndjsonOf = (text: string) =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-const total = async ({ client }: Running) => (await client.jobs({ limit: 1 })).total;
+const total = async ({ client }: Here) => (await client.jobs({ limit: 1 })).total;
 
 test('a table runs once, and again only with what is new', async (t) => {
   const { running, svc, write, read, cwd } = await startAll(t);
@@ -169,7 +163,9 @@ test('a budget pauses the run, says how to go on, and a higher one does', async 
 });
 
 test('Ctrl-C leaves the run going and no half file; after a kill of the coordinator the same command goes on', async (t) => {
-  const { running, svc, write, read, cwd } = await startAll(t);
+  const running = await startCoordinator(t);
+  startWorker(t, running, ['--concurrency', '20']);
+  const { svc, write, read, cwd } = shellIn(temporaryFolder(t), running.url);
   const line = (index: number) =>
     `{"custom_id": "n${index}", "prompt": "p${index}", "params": {"echo_delay_ms": 100}}`;
   write('n.ndjson', Array.from({ length: 120 }, (_, index) => line(index)).join('\n'));
@@ -199,6 +195,25 @@ test('Ctrl-C leaves the run going and no half file; after a kill of the coordina
   t.is(await total(back), 120);
 });
 
+test('that nobody serves the provider is said at once, and a wait that is over leaves the run going', async (t) => {
+  const { client, url } = await startHere(t);
+  const { svc, write } = shellIn(temporaryFolder(t), url);
+  write('a.txt', 'one\ntwo\n');
+  const { code, err, out } = await svc('run', '--file', 'a.txt', '--provider', 'echo', '--wait', '1');
+  t.is(code, 124);
+  t.is(out, '');
+  t.regex(err, /Jobs wait: No connected worker serves the provider echo/);
+  const name =
+    /^Run (a-\S+) goes on\. The same command with --run \1 waits for it again/m.exec(err)?.[1] ?? '';
+  t.is((await client.run(name)).counts.pending, 2);
+  const { changed } = await client.cancelMany({ filter: bulkFilter({ run: name }) });
+  t.is(changed, 2);
+  const again = await svc('run', '--file', 'a.txt', '--run', name, '--model', 'other');
+  t.is(again.code, 1);
+  t.regex(again.err, /lines that are new to it get your model/);
+  t.regex(again.err, /0 of 2 lines completed, 2 cancelled/);
+});
+
 test('nothing is sent of a file with faults, without a coordinator, or with options that do not fit', async (t) => {
   const { cwd, svc, write } = shellIn(temporaryFolder(t), await deadUrl());
   write('a.csv', 'id,title\n1,x\n1,y\n2\n');
@@ -225,4 +240,25 @@ test('nothing is sent of a file with faults, without a coordinator, or with opti
   await told(['hello', '--file', 'a.csv', '--input', 'x'], /cannot be used together/);
   write('a.txt', 'one\n');
   await told(['--file', 'a.txt'], /is the coordinator running/, 3);
+});
+
+test('answers are held against a schema, and a run keeps the schema that it was made with', async (t) => {
+  const { svc, write, read } = await startAll(t);
+  const line = (id: string, output: string) =>
+    JSON.stringify({ custom_id: id, prompt: 'x', params: { echo_output: output } });
+  write('a.ndjson', `${line('good', '{"label": "good"}')}\n${line('bad', 'no label')}\n`);
+  write('label.json', JSON.stringify({ type: 'object', required: ['label'] }));
+  write('other.json', 'true');
+  write('broken.json', '{');
+  const run = (...more: string[]) =>
+    svc('run', '--file', 'a.ndjson', '--run', 'r1', '--provider', 'echo', '--output', 'out.ndjson', ...more);
+  const first = await run('--json-schema', 'label.json', '--output-retries', '1');
+  t.is(first.code, 1);
+  const [good, bad] = ndjsonOf(read('out.ndjson'));
+  t.like(good, { custom_id: 'good', status: 'completed', attempts: 1 });
+  t.like(bad, { custom_id: 'bad', status: 'failed', attempts: 2 });
+  t.regex(bad.error, /^invalid_output: The answer is not JSON: "no label"/);
+  t.regex((await run('--json-schema', 'other.json')).err, /made with another schema.*give another --run/);
+  t.regex((await run('--json-schema', 'broken.json')).err, /broken.json is not JSON/);
+  t.regex((await run('--output-retries', '1')).err, /--output-retries needs --json-schema/);
 });

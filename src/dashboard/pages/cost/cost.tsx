@@ -7,6 +7,7 @@ import { Button } from '../../components/button.tsx';
 import { Chart } from '../../components/chart.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { useLoaded } from '../../components/resource.ts';
+import { saveFile } from '../../components/saveFile.ts';
 import { Empty, Failure, Loading } from '../../components/states.tsx';
 import { count, dollars, plural } from '../../components/text.ts';
 import { now } from '../../live/clock.ts';
@@ -59,7 +60,7 @@ export function Cost(): JSX.Element {
         <Button
           icon="download"
           disabled={lines.length === 0}
-          onClick={() => save(csvOf(lines, asked.by), `cost-by-${asked.by}.csv`)}
+          onClick={() => saveFile([csvOf(lines, asked.by)], 'text/csv', `cost-by-${asked.by}.csv`)}
         >
           CSV
         </Button>
@@ -318,14 +319,4 @@ function Course({ summary, isByHour }: { summary: WireCostSummary; isByHour: boo
       </details>
     </Chart>
   );
-}
-
-/** Save a text as a file. */
-function save(text: string, name: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
 }

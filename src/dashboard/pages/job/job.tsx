@@ -68,7 +68,7 @@ function KnownJob({ job, followed }: { job: WireJob; followed: FollowedJob }): J
       actions={<Actions job={job} reload={followed.reload} />}
     >
       <Facts job={job} />
-      {job.waiting === null ? null : <WhyWaiting waiting={job.waiting} />}
+      {job.waiting === null ? null : <WhyWaiting waiting={job.waiting} run={job.run?.name ?? null} />}
       {job.stuck ? <WhyStuck /> : null}
       {job.error === null ? null : <WhyFailed error={job.error} />}
       <div class="job-columns">
@@ -223,6 +223,19 @@ function Messages({ messages }: { messages: NonNullable<WireJob['messages']> }):
   );
 }
 
+function RunLine({ run }: { run: NonNullable<WireJob['run']> }): JSX.Element {
+  return (
+    <>
+      <dt>Run</dt>
+      <dd>
+        <a href={href(`/runs/${run.name}`)}>{run.name}</a>
+      </dd>
+      <dt>Line</dt>
+      <dd dir="auto">{run.line_id}</dd>
+    </>
+  );
+}
+
 /** The rest of the request, and the job's labels. */
 // Over 60 lines: its markup stays in one piece.
 function Details({ job }: { job: WireJob }): JSX.Element {
@@ -248,6 +261,7 @@ function Details({ job }: { job: WireJob }): JSX.Element {
           {job.provider ?? 'a provider by routing'}
           {job.model === null ? '' : `, ${job.model}`}
         </dd>
+        {job.run === null ? null : <RunLine run={job.run} />}
         {tags.length === 0 ? null : (
           <>
             <dt>Tags</dt>

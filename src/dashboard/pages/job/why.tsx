@@ -84,9 +84,20 @@ const reasons: Record<WaitingReason, Reason> = {
   },
 };
 
-/** Why a pending job has not started, and what would end the wait. */
-export function WhyWaiting({ waiting }: { waiting: NonNullable<WireJob['waiting']> }): JSX.Element {
-  const { title, advice, link } = reasons[waiting.reason];
+/** Where to act on a reason; null when there is no such place. @param run the job's run; null when it has none. */
+export function linkOfReason(reason: WaitingReason, run: string | null): Reason['link'] {
+  const { link } = reasons[reason];
+  return link === runsLink && run !== null ? { text: `Run ${run}`, to: `/runs/${run}` } : link;
+}
+
+/** Why a pending job has not started, and what would end the wait. @param props.run as in `linkOfReason`. */
+export function WhyWaiting(props: {
+  waiting: NonNullable<WireJob['waiting']>;
+  run: string | null;
+}): JSX.Element {
+  const { waiting, run } = props;
+  const { title, advice } = reasons[waiting.reason];
+  const link = linkOfReason(waiting.reason, run);
   return (
     <section class="notice tone-info" aria-label="Why it waits">
       <Icon name="pending" />

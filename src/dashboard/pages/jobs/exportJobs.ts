@@ -1,4 +1,5 @@
 import type { JobFilters } from '../../../client/client.ts';
+import { saveFile } from '../../components/saveFile.ts';
 import { plural } from '../../components/text.ts';
 import { notify } from '../../components/toasts.tsx';
 import { api } from '../../session.ts';
@@ -20,11 +21,7 @@ export async function saveExport(filters: JobFilters, signal: AbortSignal): Prom
     parts.push(lines);
     lines = '';
   }
-  const url = URL.createObjectURL(new Blob([...parts, lines], { type: 'application/x-ndjson' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = `jobs-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.ndjson`;
-  link.click();
-  URL.revokeObjectURL(url);
+  const name = `jobs-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.ndjson`;
+  saveFile([...parts, lines], 'application/x-ndjson', name);
   notify(`${plural(jobs, 'job')} saved, one a line`);
 }

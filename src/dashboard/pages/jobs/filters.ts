@@ -11,6 +11,8 @@ export interface ListFilters {
   provider: string;
   model: string;
   worker: string;
+  /** Name of a run. */
+  run: string;
   /** Id of a key. */
   created_by: string;
   priority: string;
@@ -29,6 +31,7 @@ export const plainFilters = {
   priority: 'Priority',
   tier: 'Tier',
   worker: 'Worker',
+  run: 'Run',
   created_by: 'Key',
 } as const;
 
@@ -64,6 +67,7 @@ export function readFilters(query: URLSearchParams): ListFilters {
     provider: text('provider'),
     model: text('model'),
     worker: text('worker'),
+    run: text('run'),
     created_by: text('created_by'),
     priority: text('priority'),
     tier: text('tier'),
@@ -92,7 +96,7 @@ export function askFor(filters: ListFilters, now: number): JobFilters {
 /** Whether a job matches, as the API decides it; but of a long prompt only the start is known here. */
 export function isMatch(job: WireJob, filters: ListFilters): boolean {
   const { status, state, q, provider, model, worker, created_by: createdBy, priority, tier } = filters;
-  const { tags, metadata } = filters;
+  const { tags, metadata, run } = filters;
   const is = (wanted: string, value: string | null): boolean => wanted === '' || wanted === value;
   const text = q.trim().toLowerCase();
   return (
@@ -101,6 +105,7 @@ export function isMatch(job: WireJob, filters: ListFilters): boolean {
     is(provider, job.provider) &&
     is(model, job.model) &&
     is(worker, job.worker_id) &&
+    is(run, job.run?.name ?? null) &&
     is(createdBy, job.created_by?.key_id ?? null) &&
     is(priority, job.priority) &&
     is(tier, job.tier) &&

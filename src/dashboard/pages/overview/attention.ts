@@ -1,12 +1,14 @@
 import { type Fault, faultText } from '../../../domain/failure.ts';
 import type { WireProvider } from '../../../domain/wire/provider.ts';
 import { pausedQueueText } from '../../../domain/wire/queueText.ts';
+import type { WireLiveRun } from '../../../domain/wire/run.ts';
 import type { WireStats } from '../../../domain/wire/stats.ts';
 import type { WireWorker } from '../../../domain/wire/worker.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { plural } from '../../components/text.ts';
 import type { Attention, AttentionKind } from './attentionItem.ts';
 import { attentionOfQueue } from './queueAttention.ts';
+import { attentionOfRuns } from './runAttention.ts';
 
 const faultAdvice: Record<Fault, string> = {
   unreachable: 'Start its model server, or correct its address.',
@@ -27,11 +29,13 @@ export function attentionOf(
   workers: readonly WireWorker[],
   providers: readonly WireProvider[],
   now: number,
+  runs: readonly WireLiveRun[] = [],
 ): Attention[] {
   return summedUp([
     ...ofCoordinator(stats),
     ...ofStuck(stats),
     ...attentionOfQueue(stats, workers, providers),
+    ...attentionOfRuns(runs),
     ...ofProviders(providers),
     ...ofWorkers(workers, now),
     ...ofRefused(stats),
@@ -90,6 +94,12 @@ const summaries: Record<AttentionKind, (many: number) => Summary> = {
     text: `Workers are set aside for ${plural(many, 'fault')}`,
     advice: 'The page of each worker says what to do.',
     path: '/workers',
+  }),
+  run: (many) => ({
+    text: `${plural(many, 'run')} are paused`,
+    advice: 'The page of each says why, and what to do.',
+    path: '/runs',
+    query: { status: 'paused' },
   }),
   gone: (many) => ({
     text: `${plural(many, 'worker')} disconnected`,

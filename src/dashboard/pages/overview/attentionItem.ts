@@ -10,7 +10,7 @@ export interface Attention {
   query?: Record<string, string>;
 }
 
-/** Kinds that can occur once for each provider or worker. */
+/** Kinds that can occur once for each provider, worker or run. */
 export type AttentionKind =
   | 'unserved'
   | 'idle'
@@ -20,4 +20,5 @@ export type AttentionKind =
   | 'unhandled'
   | 'aside'
   | 'gone'
-  | 'shut';
+  | 'shut'
+  | 'run';

@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { WireCostSummary } from '../../../domain/wire/cost.ts';
 import type { WireProvider } from '../../../domain/wire/provider.ts';
+import type { WireLiveRun } from '../../../domain/wire/run.ts';
 import type { WireStats } from '../../../domain/wire/stats.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -12,18 +13,20 @@ import { Cells } from '../../components/slots.tsx';
 import { Empty, Loading } from '../../components/states.tsx';
 import { compact, count, dollars, plural } from '../../components/text.ts';
 import { now } from '../../live/clock.ts';
-import { useProviders, useStats, useWorkers } from '../../live/store.ts';
+import { useOpenRuns, useProviders, useStats, useWorkers } from '../../live/store.ts';
 import { href } from '../../router.ts';
 import { api } from '../../session.ts';
 import { QueueSwitch } from '../../shell/queueSwitch.tsx';
 import { attentionOf } from './attention.ts';
 import { Charts } from './charts.tsx';
+import { OpenRuns } from './openRuns.tsx';
 
 const costEveryMs = 30_000;
 
 /** The coordinator's current state, its last hour, day or week, and what needs attention. */
 export function Overview(): JSX.Element {
   const stats = useStats();
+  const runs = [...(useOpenRuns().value?.values() ?? [])];
   if (stats.value === null) {
     return (
       <Page title="Overview">
@@ -34,7 +37,8 @@ export function Overview(): JSX.Element {
   return (
     <Page title="Overview" actions={<QueueSwitch />}>
       <Tiles stats={stats.value} />
-      <AttentionList stats={stats.value} />
+      <AttentionList stats={stats.value} runs={runs} />
+      <OpenRuns runs={runs} />
       <Charts />
       <div class="overview-columns">
         <Slots stats={stats.value} />
@@ -143,7 +147,8 @@ function speed(tokens: number): string {
   return tokens > 0 && tokens < 10 ? tokens.toFixed(1) : compact(Math.round(tokens));
 }
 
-function AttentionList({ stats }: { stats: WireStats }): JSX.Element {
+function AttentionList(props: { stats: WireStats; runs: readonly WireLiveRun[] }): JSX.Element {
+  const { stats, runs } = props;
   const workers = useWorkers();
   const providers = useProviders();
   const found = attentionOf(
@@ -151,6 +156,7 @@ function AttentionList({ stats }: { stats: WireStats }): JSX.Element {
     [...(workers.value?.values() ?? [])],
     [...(providers.value?.values() ?? [])],
     now.value,
+    runs,
   );
   // Before the workers are loaded every provider would seem to have none.
   if (workers.value === null) return <Loading lines={1} label="Loading what needs attention" />;

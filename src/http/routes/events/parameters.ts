@@ -48,7 +48,7 @@ export const topics: Parameter<Topic[]> = parameter(
   { type: 'string' },
   {
     description:
-      '`jobs`, `workers`, `providers`, `queue`, `stats`, `machines`, `inspect` (admin) or `job:<id>`, separated by commas or repeated. The first three by default.',
+      '`jobs`, `workers`, `providers`, `queue`, `runs`, `stats`, `machines`, `inspect` (admin) or `job:<id>`, separated by commas or repeated. The first three by default.',
     example: 'jobs,stats',
   },
   (query, field) => {

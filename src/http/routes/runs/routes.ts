@@ -92,7 +92,7 @@ const listRuns = defineRoute({
   tag: 'Runs',
   summary: 'List runs',
   description:
-    'Newest first. 1,000 runs are kept; beyond that the oldest that have ended are forgotten, and their jobs stay.',
+    'Newest first. 1,000 runs are kept; beyond that a new one makes SVC forget an old one that has ended, of the key that has most runs. Its jobs remain.',
 
   query: {
     status: words(runStatuses, { description: 'One or more, separated by commas.' }, runStatusShape.schema),

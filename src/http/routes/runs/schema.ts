@@ -22,7 +22,7 @@ import { dispatchSchema, parseDispatch } from '../jobs/schema.ts';
 const maxCostMax = 1_000_000;
 const maxFailuresMax = 1_000_000_000;
 /** Lines whose answers are asked for at once. */
-export const lineIdsMax = 1_000;
+const lineIdsMax = 1_000;
 
 const limits = {
   max_cost_usd: number().min(0).max(maxCostMax).nullable().meta({
@@ -88,10 +88,17 @@ function nameMessage(): string {
   return 'must have only letters, digits, dots, underscores and hyphens, and begin with a letter or a digit';
 }
 
+/** Characters of the defaults and the schema of a run, as JSON: they are kept as long as the run. */
+const settingsMax = 32_768;
+
 /** @throws CoordinatorError invalid_request, also for defaults that no job could have. */
 export function runRequestOf(body: InferType<typeof runSchema>, config: Config, now: number): RunRequest {
   const { name, defaults } = body;
   const fields: Fields = isFields(defaults) ? defaults : {};
+  for (const field of ['defaults', 'output_schema'] as const) {
+    if (JSON.stringify(body[field] ?? null).length > settingsMax)
+      throw invalid([{ field, message: `must have at most ${settingsMax} characters as JSON` }]);
+  }
   checkDefaults(fields, config);
   const { maxCost = null, maxFailures = null, deadline = null } = limitsOf(body, now);
   const { output_schema: schema, output_retries: retries } = body;

@@ -110,7 +110,8 @@ export function manifestDatabase(files: Files, path: string): Low<Manifest> {
   return new Low<Manifest>(new DurableJson(files, path, (text) => decodeManifest(path, text)), emptyManifest);
 }
 
-function decodeManifest(path: string, text: string): Manifest {
+/** The manifest in a text. @param path for messages. @throws StoreCorrupt, StoreFormatTooNew */
+export function decodeManifest(path: string, text: string): Manifest {
   let read: unknown;
   try {
     read = JSON.parse(text);

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import { siteLinks } from './links.ts';
 import { isPage, pageOf, root } from './places.ts';
@@ -14,13 +15,18 @@ const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env
 const commit = () => execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();
 const address = server === undefined || repository === undefined ? undefined : `${server}/${repository}`;
 
-/** Files that pages link and that are no pages. The sidebar links the document of the API. */
-const files = new Set(['docs/openapi.yaml']);
+/** The dashboard's. */
+const icon = await readFile(join(root, 'src/dashboard/public/icon.svg'));
+const installed = (name: string) => fileURLToPath(import.meta.resolve(name));
+
+/** Files of `docs/` that pages link and that are no pages. */
+const files = new Set<string>();
 
 export default defineConfig({
   title: 'SVC',
   description: 'Job coordinator for language models: durable queue, routing, leases, cost and a live view.',
   base,
+  head: [['link', { rel: 'icon', href: `data:image/svg+xml;base64,${icon.toString('base64')}` }]],
   // The clone, so that README.md is the site's first page and links mean the same as on GitHub.
   srcDir: '..',
   srcExclude: ['{bench,data,dist,machines,node_modules,src,test}/**'],
@@ -28,6 +34,15 @@ export default defineConfig({
   outDir: '../dist/site',
   cacheDir: './.vitepress/node_modules/.cache',
   metaChunk: true,
+  vite: {
+    // Pages are beside this folder and not in it, so nothing would be found from where they are.
+    resolve: {
+      alias: [
+        { find: /^vue\/server-renderer$/, replacement: installed('vue/server-renderer') },
+        { find: /^vue$/, replacement: installed('vue/dist/vue.runtime.esm-bundler.js') },
+      ],
+    },
+  },
   markdown: {
     anchor: { slugify: slugOf },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark' },

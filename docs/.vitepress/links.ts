@@ -57,7 +57,8 @@ export function siteLinks(
   };
 
   md.core.ruler.push('svc_links', ({ tokens, env }) => {
-    const from = relative(root, env.path as string)
+    // `path` is where the page is on the site.
+    const from = relative(root, (env.realPath ?? env.path) as string)
       .split(sep)
       .join('/');
     for (const token of tokens) {

@@ -51,12 +51,7 @@ export const sidebar: Item[] = [
   },
   {
     text: 'Interfaces',
-    items: [
-      page('api.md', 'HTTP API'),
-      { text: 'OpenAPI document', link: '/openapi.yaml', target: '_self' },
-      page('live-events.md'),
-      page('worker-protocol.md'),
-    ],
+    items: [page('api.md', 'HTTP API'), page('live-events.md'), page('worker-protocol.md')],
   },
   {
     text: 'Operate',

@@ -7,12 +7,11 @@ import { loadConfig } from '../../src/config/load.ts';
 import { errorCodes } from '../../src/domain/errors.ts';
 import { silent } from '../../src/lib/log.ts';
 import { startService } from '../../src/service.ts';
+import { blocksOf, page } from '../documentation/pages.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { checkedFetch, operations } from '../support/openapi.ts';
 
 const run = promisify(execFile);
-const root = new URL('../../', import.meta.url);
-const page = (name: string) => readFile(new URL(name, root), 'utf8');
 /** The address that the pages suppose. */
 const documented = 'http://127.0.0.1:7420';
 
@@ -43,12 +42,11 @@ interface Example {
 
 /** The shell blocks of a page that call curl or set variables, each with the JSON below it in the same section. */
 function examplesOf(text: string): Example[] {
-  // Headings are taken along: what stands after one belongs to something else.
-  const blocks = [...text.matchAll(/^```(sh|json)\n([\s\S]*?)^```|^#/gm)];
-  return blocks.flatMap(([, kind, script = ''], index) => {
-    const [, nextKind, json = ''] = blocks[index + 1] ?? [];
+  const blocks = blocksOf(text);
+  return blocks.flatMap(({ kind, text: script }, index) => {
+    const next = blocks[index + 1];
     const isRun = kind === 'sh' && /\bcurl\b|^[A-Z]+=\S+$/m.test(script);
-    return isRun ? [{ script, answer: nextKind === 'json' ? JSON.parse(json) : null }] : [];
+    return isRun ? [{ script, answer: next?.kind === 'json' ? JSON.parse(next.text) : null }] : [];
   });
 }
 
@@ -107,27 +105,22 @@ async function runExamples(t: ExecutionContext, examples: readonly Example[]): P
   return printed;
 }
 
-withCurl('the examples of docs/api.md and of the README work, and answer what is shown', async (t) => {
-  for (const [name, least] of [
-    ['docs/api.md', 15],
-    ['README.md', 1],
-  ] as const) {
-    const examples = examplesOf(await page(name));
-    t.true(examples.filter(({ script }) => script.includes('curl')).length >= least, name);
-    const printed = await runExamples(t, examples);
-    for (const [index, { script, answer }] of examples.entries()) {
-      const text = printed[index] ?? '';
-      const other = notJson.find(({ asked }) => asked.test(script));
-      if (other !== undefined) t.regex(text, other.answered);
-      if (other !== undefined || !script.includes('curl')) continue;
-      const real: unknown = JSON.parse(text);
-      if (answer !== null) t.deepEqual(shapeOf(real), shapeOf(answer), script);
-    }
+withCurl('the examples of docs/api.md work, and answer what is shown', async (t) => {
+  const examples = examplesOf(page('docs/api.md'));
+  t.true(examples.filter(({ script }) => script.includes('curl')).length >= 15);
+  const printed = await runExamples(t, examples);
+  for (const [index, { script, answer }] of examples.entries()) {
+    const text = printed[index] ?? '';
+    const other = notJson.find(({ asked }) => asked.test(script));
+    if (other !== undefined) t.regex(text, other.answered);
+    if (other !== undefined || !script.includes('curl')) continue;
+    const real: unknown = JSON.parse(text);
+    if (answer !== null) t.deepEqual(shapeOf(real), shapeOf(answer), script);
   }
 });
 
-test('docs/api.md tells of every route and of every error', async (t) => {
-  const text = await page('docs/api.md');
+test('docs/api.md tells of every route and of every error', (t) => {
+  const text = page('docs/api.md');
   for (const { method, path } of operations) {
     const start = path.replaceAll(/\{\w+\}.*/g, '');
     t.true(text.includes(start), `${method} ${path}`);

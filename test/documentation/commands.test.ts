@@ -15,7 +15,7 @@ process.setMaxListeners(0);
 const recipes = readdirSync(join(root, 'docs/recipes')).filter((name) => name !== 'README.md');
 const pages = ['README.md', 'docs/first-ten-minutes.md', ...recipes.map((name) => `docs/recipes/${name}`)];
 
-/** Every block that no test runs. Whoever adds one says here that it cannot be run. */
+/** Every block that no test runs, with the reason that the page gives. */
 const notRun = [
   'README.md: installs into the clone: npm ci && npm start',
   'README.md: needs a key of OpenAI: SVC_API_KEY=$(svc keys create --role worker --name cloud) OPENAI_API_KEY=… \\',
@@ -58,7 +58,7 @@ test('every mark above a block is one that the tests know', (t) => {
     const text = page(name);
     const marks = blocksOf(text).flatMap(({ mark }) => (mark === null ? [] : [mark]));
     for (const mark of marks) t.regex(mark, /^(not run: .+|runs on|exits with \d+)$/, name);
-    t.is([...text.matchAll(/^<!--/gm)].length, marks.length, `${name}: a mark stands right above its block`);
+    t.is([...text.matchAll(/^<!--/gm)].length, marks.length, `${name}: a mark must be right above its block`);
   }
 });
 

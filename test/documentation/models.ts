@@ -3,7 +3,7 @@ import type { Owner } from '../support/folder.ts';
 
 const usage = { prompt_tokens: 40, completion_tokens: 12, total_tokens: 52 };
 
-/** A server that takes the place of Ollama, vLLM and OpenAI. Whoever asks for a schema gets a label. */
+/** A server that takes the place of Ollama, vLLM and OpenAI. A request with a schema gets a label. */
 export async function startModels(t: Owner): Promise<FakeServer> {
   const server = await FakeServer.listen(answer);
   t.teardown(() => server.close());

@@ -15,7 +15,7 @@ export interface Block {
   mark: string | null;
 }
 
-/** The fenced blocks of a page in their order, and its headings: what stands after one belongs to something else. */
+/** The fenced blocks of a page in their order, and its headings: what follows one belongs to another section. */
 export function blocksOf(text: string): Block[] {
   return [...text.matchAll(/^(?:<!-- (.*) -->\n)?```(\w*)\n([\s\S]*?)^```|^#/gm)].map(
     ([, mark, kind, block]) => ({ kind: kind ?? null, text: block ?? '', mark: mark ?? null }),

@@ -12,7 +12,7 @@ import { type Block, root } from './pages.ts';
  * on (`coordinator`, `worker`) becomes a process, and every other command runs in this one, which takes a tenth of the time.
  */
 
-/** Stands for `svc`. `env -0` and a file for each argument's end keep every character. */
+/** Takes the place of `svc`. Arguments and environment are passed with zero bytes between them, which keeps every character. */
 const svcScript = `#!/bin/sh
 case "$1" in
 coordinator) exec "$DOCS_NODE" "$DOCS_ENTRY" "$@" ;;
@@ -45,7 +45,7 @@ export interface Scene {
   env: Record<string, string>;
   /** Further texts to replace. */
   replaced?: Record<string, string>;
-  /** Address of the server that stands for all models. */
+  /** Address of the server that takes the place of all models. */
   models: string;
 }
 

@@ -1,3 +1,5 @@
+import { type ChunkPart, joinedParts } from '../../src/domain/chunkParts.ts';
+import type { ToolCall } from '../../src/domain/job.ts';
 import { gzipped, huge, slowly, whenOpened, whole } from '../fixtures/providers/answers.ts';
 import { begin, failureOf, resultOf } from './providerRun.ts';
 import { serve, setupWire, turnOf, type WireSubject, type WireTest } from './providerWire.ts';
@@ -103,12 +105,16 @@ export function testAnswers(subject: WireSubject, test: WireTest): void {
   }
 
   if (subject.showsThinking) {
-    test('thinking is no output', async (t) => {
+    test('thinking is no output, and is passed on as reasoning before it', async (t) => {
       const turn = turnOf(subject, { thinking: ['Hmm,', ' the sky?'] });
       const { provider, job } = await setupWire(t, subject, whole(dialect, turn));
       const run = begin(provider, job);
       t.is(resultOf(await run.outcome).output, turn.text.join(''));
       t.is(run.pieces.join(''), turn.text.join(''));
+      t.deepEqual(joinedParts(run.parts), [
+        { type: 'reasoning', text: 'Hmm, the sky?' },
+        { type: 'text', text: turn.text.join('') },
+      ]);
     });
   }
 
@@ -132,6 +138,7 @@ export function testAnswers(subject: WireSubject, test: WireTest): void {
       );
       t.true(calls.every(({ id }) => id !== ''));
       t.is(new Set(calls.map(({ id }) => id)).size, 2, 'each has an id of its own');
+      t.deepEqual(callsIn(run.parts), calls, 'the pieces are the calls');
     });
   }
 
@@ -189,3 +196,18 @@ export const weatherTool = {
     },
   },
 };
+
+/** The tool calls that the pieces make. Each begins with its id and name, and no other piece has them. */
+function callsIn(parts: readonly ChunkPart[]): ToolCall[] {
+  const calls: ToolCall[] = [];
+  for (const part of parts) {
+    if (part.type !== 'tool_call') continue;
+    const { index, id, name, arguments: json } = part;
+    const known = calls[index];
+    if (known !== undefined && id === undefined && name === undefined) known.function.arguments += json;
+    else if (known === undefined && index === calls.length && id !== undefined && name !== undefined)
+      calls.push({ id, type: 'function', function: { name, arguments: json } });
+    else throw new Error(`a piece of a call in the wrong place: ${JSON.stringify(part)}`);
+  }
+  return calls;
+}

@@ -1,3 +1,4 @@
+import type { ChunkPart } from '../../src/domain/chunkParts.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import type { WireUsage } from '../../src/domain/usage.ts';
 import type { Assignment, WireFailure } from '../../src/domain/workerProtocol.ts';
@@ -22,6 +23,8 @@ export const least: Assignment = {
 export interface Begun {
   outcome: Promise<RunOutcome>;
   pieces: string[];
+  /** The same with reasoning and tool calls. */
+  parts: ChunkPart[];
   firstText: Promise<void>;
   abort(): void;
 }
@@ -34,17 +37,20 @@ export function begin(
 ): Begun {
   const controller = new AbortController();
   const pieces: string[] = [];
+  const parts: ChunkPart[] = [];
   const first = Promise.withResolvers<void>();
   const context: RunContext = {
     signal: signal ?? controller.signal,
     clock,
     onText: (text) => {
       pieces.push(text);
+      parts.push({ type: 'text', text });
       first.resolve();
     },
+    onPart: (part) => void parts.push(part),
   };
   const outcome = provider.run({ ...least, provider: provider.name, ...job }, context);
-  return { outcome, pieces, firstText: first.promise, abort: () => controller.abort() };
+  return { outcome, pieces, parts, firstText: first.promise, abort: () => controller.abort() };
 }
 
 /** @throws Error with what went wrong when it did not succeed. */

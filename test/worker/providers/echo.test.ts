@@ -25,7 +25,7 @@ testProvider('echo', async () => ({
 
 function run(more: Partial<Assignment>, clock = new FakeClock(), signal = new AbortController().signal) {
   const pieces: string[] = [];
-  const context = { clock, signal, onText: (text: string) => pieces.push(text) };
+  const context = { clock, signal, onText: (text: string) => pieces.push(text), onPart: () => {} };
   return { pieces, outcome: createEcho().run(job('a', { provider: 'echo', ...more }), context) };
 }
 

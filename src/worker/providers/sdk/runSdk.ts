@@ -27,6 +27,7 @@ import { type Timeouts, TimeoutWatch } from '../http/timeoutWatch.ts';
 import { RequestError } from '../request/chatMessages.ts';
 import type { Dialect } from './dialect.ts';
 import { SdkFetch } from './sdkFetch.ts';
+import { ToolPieces } from './toolPieces.ts';
 
 /** One call of a provider through its SDK. */
 export interface SdkCall {
@@ -88,7 +89,7 @@ class Answer {
   readonly #watch: TimeoutWatch;
   readonly #wire: SdkFetch;
   #output = '';
-  readonly #toolCalls: ToolCall[] = [];
+  readonly #toolPieces: ToolPieces;
   /** The tool calls of the whole answer, from its last event. */
   #reportedCalls: ToolCall[] = [];
   #rawUsage: Fields | null = null;
@@ -110,6 +111,7 @@ class Answer {
     this.#context = context;
     this.#watch = watch;
     this.#wire = wire;
+    this.#toolPieces = new ToolPieces(context.onPart);
   }
 
   /** It was stopped from outside. */
@@ -201,14 +203,20 @@ class Answer {
         else this.#context.onText(part.delta);
         break;
       case 'reasoning-delta':
+        this.#reason(part.delta);
+        break;
+      case 'tool-input-start':
+        // Calls that the provider runs itself do not concern the job.
+        if (part.providerExecuted !== true) this.#toolPieces.begin(part.id, part.toolName);
+        break;
       case 'tool-input-delta':
         this.#progress();
+        this.#toolPieces.more(part.id, part.delta);
         break;
       case 'tool-call':
-        // Calls that the provider runs itself do not concern the job.
         if (part.providerExecuted !== true) {
           const { toolCallId: id, toolName: name, input } = part;
-          this.#toolCalls.push({ id, type: 'function', function: { name, arguments: input } });
+          this.#toolPieces.end({ id, type: 'function', function: { name, arguments: input } });
         }
         break;
       case 'response-metadata':
@@ -237,9 +245,15 @@ class Answer {
     this.#watch.progress();
   }
 
+  #reason(text: string): void {
+    this.#progress();
+    if (text !== '') this.#context.onPart({ type: 'reasoning', text });
+  }
+
   #hear(event: Fields): void {
     const {
       error,
+      reasoning,
       usage,
       isEarlyUsage = false,
       model,
@@ -252,6 +266,7 @@ class Answer {
     } = this.#call.dialect.hear(event);
     this.#isUnknown = isUnknown;
     if (isProgress) this.#progress();
+    if (reasoning !== undefined) this.#reason(reasoning);
     this.#reportedFinish ??= finish;
     if (usage !== undefined) {
       this.#rawUsage = { ...this.#rawUsage, ...given(usage) };
@@ -313,11 +328,13 @@ class Answer {
   }
 
   get #calls(): ToolCall[] {
-    return this.#toolCalls.length > 0 ? this.#toolCalls : this.#reportedCalls;
+    const { calls } = this.#toolPieces;
+    return calls.length > 0 ? calls : this.#reportedCalls;
   }
 
   #whole(): RunOutcome {
     const calls = this.#calls;
+    if (this.#toolPieces.calls.length === 0) for (const call of calls) this.#toolPieces.end(call);
     const finish = this.#ending?.unified ?? 'other';
     return {
       ok: true,

@@ -98,6 +98,9 @@ class Answer {
   /** Whether there was any output, or thoughts. */
   #hasBegun = false;
   #model: string | null = null;
+  /** Whether the last output was reasoning, and whether what follows is a thought of its own: a summary has several. */
+  #isReasoning = false;
+  #isNextThought = false;
   /** An error in the middle of the answer, which ends it. */
   #failure: WireFailure | null = null;
   #finish: LanguageModelV4FinishReason | null = null;
@@ -198,9 +201,13 @@ class Answer {
       case 'text-delta':
         if (part.delta === '') break;
         this.#progress();
+        this.#isReasoning = false;
         this.#output += part.delta;
         if (this.#output.length > outputBytesMax) this.#failure = tooLargeOutput(this.#call.source.name);
         else this.#context.onText(part.delta);
+        break;
+      case 'reasoning-start':
+        this.#isNextThought = this.#isReasoning;
         break;
       case 'reasoning-delta':
         this.#reason(part.delta);
@@ -247,7 +254,10 @@ class Answer {
 
   #reason(text: string): void {
     this.#progress();
-    if (text !== '') this.#context.onPart({ type: 'reasoning', text });
+    if (text === '') return;
+    this.#context.onPart({ type: 'reasoning', text: this.#isNextThought ? `\n\n${text}` : text });
+    this.#isNextThought = false;
+    this.#isReasoning = true;
   }
 
   #hear(event: Fields): void {

@@ -32,7 +32,8 @@ export function textOfParts(parts: readonly ChunkPart[]): string {
 
 /** Whether the text alone says everything. */
 export function isTextOnly(parts: readonly ChunkPart[]): boolean {
-  return parts.every(({ type }) => type === 'text');
+  for (const { type } of parts) if (type !== 'text') return false;
+  return true;
 }
 
 /** Characters of a part. */

@@ -109,5 +109,7 @@ export class Outputs {
 }
 
 function weightOf({ parts }: Chunk): number {
-  return parts.reduce((sum, part) => sum + lengthOfPart(part) + partWeight, chunkWeight);
+  let weight = chunkWeight;
+  for (const part of parts) weight += lengthOfPart(part) + partWeight;
+  return weight;
 }

@@ -26,5 +26,5 @@ export function presentEvent(
     return { machine, actor_id: actorId, from, to, event: name };
   }
   const { jobId, lease, seq, text, parts } = event;
-  return { id: jobId, lease, seq, text, ...(isTextOnly(parts) ? {} : { parts }) };
+  return isTextOnly(parts) ? { id: jobId, lease, seq, text } : { id: jobId, lease, seq, text, parts };
 }

@@ -142,6 +142,29 @@ export function testAnswers(subject: WireSubject, test: WireTest): void {
     });
   }
 
+  if (subject.takesTools && dialect.streamsCalls) {
+    test('the arguments of a call are handed over when they have come, not when the answer is over', async (t) => {
+      const json = '{"city":"Zürich"}';
+      const toolCalls = [{ id: 'call_1', name: 'get_weather', arguments: json }];
+      const turn = turnOf(subject, { text: [], toolCalls });
+      const { server, provider, job } = await setupWire(t, subject);
+      const gate = Promise.withResolvers<void>();
+      server.answer(async ({ asked, response }) => {
+        const script = dialect.script(turn, asked.body);
+        const end = script.end();
+        const said = end.findIndex((event) => event.includes('rich')) + 1;
+        response.writeHead(200, { 'content-type': dialect.contentType });
+        response.write([...script.begin(), ...end.slice(0, said)].join(''));
+        await gate.promise;
+        response.end(end.slice(said).join(''));
+      });
+      const run = begin(provider, { ...job, params: { tools: [weatherTool] } });
+      await run.until((parts) => callsIn(parts)[0]?.function.arguments === json);
+      gate.resolve();
+      t.is(resultOf(await run.outcome).tool_calls?.length, 1);
+    });
+  }
+
   if (subject.takesTools) {
     test('a tool that is called is the end, also where the provider has its usual word for it', async (t) => {
       const toolCalls = [{ id: 'call_1', name: 'get_time', arguments: '{}' }];

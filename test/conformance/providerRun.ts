@@ -26,6 +26,8 @@ export interface Begun {
   /** The same with reasoning and tool calls. */
   parts: ChunkPart[];
   firstText: Promise<void>;
+  /** Resolves when `test` is true of the parts so far. */
+  until(test: (parts: readonly ChunkPart[]) => boolean): Promise<void>;
   abort(): void;
 }
 
@@ -39,18 +41,26 @@ export function begin(
   const pieces: string[] = [];
   const parts: ChunkPart[] = [];
   const first = Promise.withResolvers<void>();
+  let wake = () => {};
+  const heard = (part: ChunkPart): void => {
+    parts.push(part);
+    wake();
+  };
   const context: RunContext = {
     signal: signal ?? controller.signal,
     clock,
     onText: (text) => {
       pieces.push(text);
-      parts.push({ type: 'text', text });
+      heard({ type: 'text', text });
       first.resolve();
     },
-    onPart: (part) => void parts.push(part),
+    onPart: heard,
   };
   const outcome = provider.run({ ...least, provider: provider.name, ...job }, context);
-  return { outcome, pieces, parts, firstText: first.promise, abort: () => controller.abort() };
+  const until = async (test: (parts: readonly ChunkPart[]) => boolean): Promise<void> => {
+    while (!test(parts)) await new Promise<void>((resolve) => (wake = resolve));
+  };
+  return { outcome, pieces, parts, firstText: first.promise, until, abort: () => controller.abort() };
 }
 
 /** @throws Error with what went wrong when it did not succeed. */

@@ -117,8 +117,8 @@ class Output {
   more({ lease, seq, text }: JobProgress): void {
     if (this.#isKnown(lease, seq)) return;
     const isAnew = lease !== this.#lease;
+    this.#pass(text, isAnew);
     this.#set(lease, seq, isAnew ? text : this.#text + text);
-    this.#tell({ text, isAnew });
   }
 
   /** All output of the attempt. */
@@ -126,8 +126,13 @@ class Output {
     if (this.#isKnown(lease, seq)) return;
     const isAnew = lease !== this.#lease || truncated || !text.startsWith(this.#text);
     const added = isAnew ? text : text.slice(this.#text.length);
+    this.#pass(added, isAnew);
     this.#set(lease, seq, text);
-    this.#tell({ text: added, isAnew });
+  }
+
+  /** A chunk of reasoning or of a tool call has no text; it is passed on only when it voids what was. */
+  #pass(text: string, isAnew: boolean): void {
+    if (text !== '' || (isAnew && this.#text !== '')) this.#tell({ text, isAnew });
   }
 
   #isKnown(lease: number, seq: number): boolean {

@@ -1,3 +1,4 @@
+import type { ChunkPart } from './chunkParts.ts';
 import { type Role, roleMay } from './key.ts';
 import type { JobStatus } from './states.ts';
 import type { WireJob } from './wire/job.ts';
@@ -107,6 +108,8 @@ export interface JobOutput {
   text: string;
   /** Whether the beginning is missing. */
   truncated: boolean;
+  /** All of it in order, text too; absent when there is only text. */
+  parts?: readonly ChunkPart[];
 }
 
 /** Data of `job.progress`. `seq` counts the chunks of the lease. */
@@ -115,6 +118,8 @@ export interface JobProgress {
   lease: number;
   seq: number;
   text: string;
+  /** All of it in order, text too; absent when there is only text. */
+  parts?: readonly ChunkPart[];
 }
 
 /** Data of `transition`. */

@@ -1,3 +1,4 @@
+import type { ChunkPart } from './chunkParts.ts';
 import type { ErrorClass } from './failure.ts';
 import type { Message, ToolCall } from './job.ts';
 import type { WireUsage } from './usage.ts';
@@ -18,8 +19,10 @@ export const frameMembersMax = 100_000;
 export const framePlainMax = 1024 * 1024;
 /** Largest output of a job, bytes of UTF-8; tool calls count too. Half a frame: the other half is for JSON escapes. */
 export const outputBytesMax = 8 * 1024 * 1024;
-/** Characters of an output chunk. */
+/** Characters of an output chunk, all of its parts together. */
 export const chunkLengthMax = 256 * 1024;
+/** Parts of an output chunk. */
+export const chunkPartsMax = 1000;
 /** Providers of a worker. */
 export const providersMax = 100;
 /** Tags of a worker. */
@@ -35,6 +38,14 @@ export const toolCallsMax = 1000;
 export const messageLengthMax = 8192;
 /** Of a failure, as HTTP has them. */
 export const statusMax = 999;
+
+/** Names of `features`: what a connection does besides what every one does. */
+export const features = {
+  /** A chunk may have `parts` in place of `text`. */
+  typedChunks: 'typed_chunks',
+} as const;
+/** Features in a hello. */
+export const featuresMax = 100;
 
 export const closeCodes = {
   normal: 1000,
@@ -68,6 +79,8 @@ export interface HelloFrame {
   running?: WireLease[] | undefined;
   /** The members of `providers` that run on your own machines, and charge nothing. */
   free?: string[] | undefined;
+  /** What the worker can do besides; unknown ones are ignored. */
+  features?: string[] | undefined;
 }
 
 export interface HeartbeatFrame {
@@ -76,10 +89,12 @@ export interface HeartbeatFrame {
   models?: Record<string, string[]> | undefined;
 }
 
+/** It has `text` or, if the welcome lists `typed_chunks`, `parts` in its place. */
 export interface ChunkFrame extends WireLease {
   type: 'chunk';
   seq: number;
-  text: string;
+  text?: string | undefined;
+  parts?: ChunkPart[] | undefined;
 }
 
 export interface WireResult {
@@ -153,6 +168,8 @@ export interface WelcomeFrame {
   heartbeat_interval_seconds: number;
   server_time: string;
   lost: WireLease[];
+  /** Those of the hello that hold for this connection; absent when the hello has none. */
+  features?: string[] | undefined;
 }
 
 export interface Assignment extends WireLease {

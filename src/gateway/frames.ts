@@ -2,6 +2,8 @@ import { array, boolean, lazy, mixed, number, object, type Schema, string } from
 import { errorClasses } from '../domain/failure.ts';
 import { concurrencyMax, costUsdMax, millisecondsMax, nameLengthMax, tokensMax } from '../domain/limits.ts';
 import {
+  chunkPartsMax,
+  featuresMax,
   frameDepthMax,
   frameMembersMax,
   framePlainMax,
@@ -84,6 +86,26 @@ const toolCalls = longList(
   'a tool call: {id, type: "function", function: {name, arguments}}',
 );
 
+/** Whether it is a part of a chunk. One of another type passes: the worker may be newer. */
+function isChunkPart(value: unknown): boolean {
+  if (!isFields(value) || typeof value.type !== 'string') return false;
+  const { type, text, index, id = '', name: called = '', arguments: json } = value;
+  if (type === 'text' || type === 'reasoning') return typeof text === 'string';
+  if (type !== 'tool_call') return true;
+  const isPlace = Number.isInteger(index) && Number(index) >= 0 && Number(index) < toolCallsMax;
+  return isPlace && typeof id === 'string' && typeof called === 'string' && typeof json === 'string';
+}
+
+const chunkParts = longList(
+  chunkPartsMax,
+  isChunkPart,
+  `a part: {type: "text", text}, {type: "reasoning", text} or {type: "tool_call", index, id?, name?, arguments} with an index below ${toolCallsMax}`,
+);
+
+/** Whether a chunk has what it is for. */
+const isSaid = (chunk: unknown): boolean =>
+  isFields(chunk) && (chunk.text !== undefined || chunk.parts !== undefined);
+
 /** {provider: [model]}. Checked by hand, like long lists. */
 const models = lazy((value: unknown) => {
   if (!isFields(value)) return object().optional();
@@ -128,9 +150,12 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
     instance: string().max(nameLengthMax),
     running: leases(false),
     free: boundedList(providersMax, array().of(name())),
+    features: boundedList(featuresMax, array().of(name())),
   }),
   heartbeat: object({ running: leases(true), models }),
-  chunk: object({ ...lease, seq: number().integer().min(0).required(), text: string().defined() }),
+  chunk: object({ ...lease, seq: number().integer().min(0).required(), text: string(), parts: chunkParts })
+    .test('said', 'must have text or parts', isSaid)
+    .meta({ fast: { said: isSaid } }),
   complete: object({
     ...lease,
     result: object({

@@ -1,9 +1,11 @@
 import type { Outcome } from '../coordinator/jobs/index.ts';
+import { type ChunkPart, joinedParts, lengthOfPart } from '../domain/chunkParts.ts';
 import type { ReportedFailure } from '../domain/failure.ts';
 import type { ToolCall } from '../domain/job.ts';
 import { nameLengthMax } from '../domain/limits.ts';
 import { type Usage, usageFromWire, type WireUsage } from '../domain/usage.ts';
 import {
+  type ChunkFrame,
   chunkLengthMax,
   messageLengthMax,
   outputBytesMax,
@@ -53,9 +55,39 @@ export function outcomeFromWire(result: WireResult): Outcome {
   };
 }
 
-/** A piece of output, for viewers. */
-export function keptChunk(text: string): string {
-  return cutText(text, chunkLengthMax);
+/**
+ * A piece of output, for viewers: the parts that are known here, with their known members, cut to `chunkLengthMax`
+ * characters together.
+ */
+export function partsFromWire({ text = '', parts }: ChunkFrame): ChunkPart[] {
+  if (parts === undefined) return text === '' ? [] : [{ type: 'text', text: cutText(text, chunkLengthMax) }];
+  const kept: ChunkPart[] = [];
+  let room = chunkLengthMax;
+  for (const given of parts) {
+    const part = keptPart(given, room);
+    if (part !== null) kept.push(part);
+    room -= part === null ? 0 : lengthOfPart(part);
+    if (room <= 0) break;
+  }
+  return joinedParts(kept);
+}
+
+/** null when there is nothing in it, or it is of a type that is not known here. */
+function keptPart(part: ChunkPart, room: number): ChunkPart | null {
+  const { type } = part;
+  if (type === 'text' || type === 'reasoning') {
+    return part.text === '' ? null : { type, text: cutText(part.text, room) };
+  }
+  if (type !== 'tool_call') return null;
+  const { index, id, name, arguments: json } = part;
+  if (id === undefined && name === undefined && json === '') return null;
+  return {
+    type,
+    index,
+    ...(id === undefined ? {} : { id: cutText(id, nameLengthMax) }),
+    ...(name === undefined ? {} : { name: cutText(name, nameLengthMax) }),
+    arguments: cutText(json, room),
+  };
 }
 
 /** A provider's own form of the usage; omitted when it is too large to be stored with every result. */

@@ -20,7 +20,7 @@ import { type Socket, socketStates } from '../lib/socket.ts';
 import { parseFrame } from './frames.ts';
 import { openGate, type ReadGate } from './readGate.ts';
 import { OwnUnderWay } from './underWay.ts';
-import { failureFromWire, keptChunk, keptModel, outcomeFromWire, usageOrNull } from './words.ts';
+import { failureFromWire, keptModel, outcomeFromWire, partsFromWire, usageOrNull } from './words.ts';
 
 /** Malformed frames before a connection is closed. */
 const faultsMax = 5;
@@ -197,7 +197,7 @@ export class WorkerSocket implements WorkerLink {
       instance: instance ?? null,
     };
     try {
-      await this.#connection.hello(hello, (running ?? []).map(leaseOf), free);
+      await this.#connection.hello(hello, (running ?? []).map(leaseOf), { free, features: frame.features });
     } catch (error) {
       this.#logger.error({ err: error }, 'worker could not be registered');
       const code = error instanceof CoordinatorError ? error.code : 'internal_error';
@@ -225,7 +225,7 @@ export class WorkerSocket implements WorkerLink {
         connection.heartbeat(frame.running.map(leaseOf), frame.models);
         break;
       case 'chunk':
-        connection.chunk(leaseOf(frame), frame.seq, keptChunk(frame.text));
+        connection.chunk(leaseOf(frame), frame.seq, partsFromWire(frame));
         break;
       case 'complete':
         void this.#underWay.during(

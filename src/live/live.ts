@@ -220,10 +220,10 @@ export class Live {
     const topics = topicsOf(event);
     const data = () => presentEvent(event, (job) => this.#coordinator.view(job));
     if (event.type === 'job.progress') {
-      const { jobId, lease, seq, text } = event;
+      const { jobId, lease, seq, parts } = event;
       if (this.#outputs.has(jobId, lease, seq)) return;
       const entry = this.feed.number({ type, at, topics, data });
-      this.#outputs.add(jobId, lease, { seq, text, entry });
+      this.#outputs.add(jobId, lease, { seq, parts, entry });
       this.#offer(entry);
       return;
     }

@@ -1,3 +1,4 @@
+import { type ChunkPart, isTextOnly, joinedParts, lengthOfPart, textOfParts } from '../domain/chunkParts.ts';
 import type { JobOutput } from '../domain/liveProtocol.ts';
 import type { NumberedEvent } from './numberedEvent.ts';
 
@@ -5,12 +6,13 @@ import type { NumberedEvent } from './numberedEvent.ts';
 const jobCharactersMax = 256 * 1024;
 /** For all jobs: the ones idle for longest lose theirs first. */
 const charactersMax = 64 * 1024 * 1024;
-/** Memory of a chunk besides its text. */
-const chunkWeight = 256;
+/** Memory of a chunk, and of each of its parts, besides their characters. */
+const chunkWeight = 192;
+const partWeight = 64;
 
 interface Chunk {
   readonly seq: number;
-  readonly text: string;
+  readonly parts: readonly ChunkPart[];
   readonly entry: NumberedEvent;
 }
 
@@ -71,13 +73,15 @@ export class Outputs {
     this.#byJob.delete(jobId);
   }
 
-  /** The text so far. */
+  /** The output so far. */
   text(jobId: string): JobOutput | null {
     const output = this.#byJob.get(jobId);
     if (output === undefined) return null;
     const { lease, chunks, lastSeq } = output;
     const firstSeq = chunks[0]?.seq ?? Number.POSITIVE_INFINITY;
-    return { lease, seq: lastSeq, text: chunks.map(({ text }) => text).join(''), truncated: firstSeq > 1 };
+    const parts = joinedParts(chunks.flatMap((chunk) => chunk.parts));
+    const text = textOfParts(parts);
+    return { lease, seq: lastSeq, text, truncated: firstSeq > 1, ...(isTextOnly(parts) ? {} : { parts }) };
   }
 
   /** Whether every chunk after event `seq` is still here. */
@@ -104,6 +108,8 @@ export class Outputs {
   }
 }
 
-function weightOf({ text }: Chunk): number {
-  return text.length + chunkWeight;
+function weightOf({ parts }: Chunk): number {
+  let weight = chunkWeight;
+  for (const part of parts) weight += lengthOfPart(part) + partWeight;
+  return weight;
 }

@@ -1,5 +1,6 @@
 import type { JobView } from '../coordinator/coordinator.ts';
 import type { LiveEvent } from '../coordinator/core/index.ts';
+import { isTextOnly } from '../domain/chunkParts.ts';
 import type { JobRecord } from '../domain/job.ts';
 import type { JobProgress, WireTransition } from '../domain/liveProtocol.ts';
 import type { WireJob } from '../domain/wire/job.ts';
@@ -24,6 +25,6 @@ export function presentEvent(
     const { machine, actorId, from, to, event: name } = event;
     return { machine, actor_id: actorId, from, to, event: name };
   }
-  const { jobId, lease, seq, text } = event;
-  return { id: jobId, lease, seq, text };
+  const { jobId, lease, seq, text, parts } = event;
+  return isTextOnly(parts) ? { id: jobId, lease, seq, text } : { id: jobId, lease, seq, text, parts };
 }

@@ -1,11 +1,10 @@
+import { isTextOnly, textOfParts } from '../domain/chunkParts.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { ChunkFrame } from '../domain/workerProtocol.ts';
 import type { Run } from './run.ts';
 
 /** 20 frames a second for a job: smooth to the eye, and bounded however fast a model is. */
 const intervalMs = 50;
-/** Characters a frame; far below the frame limit even at six bytes each. The rest waits for the next. */
-const textMax = 1024 * 1024;
 
 /**
  * Collects streamed output and sends it as `chunk` frames, all jobs in one interval. A run that ends before the first
@@ -17,6 +16,8 @@ export class ChunkPacer {
   readonly #send: (frame: ChunkFrame) => boolean;
   readonly #isBackedUp: () => boolean;
   readonly #runs = new Set<Run>();
+  /** Whether the coordinator takes reasoning and tool calls. */
+  isTyped = false;
   #takeBack: (() => void) | null = null;
 
   /**
@@ -38,7 +39,7 @@ export class ChunkPacer {
   end(run: Run): void {
     if (!this.#runs.delete(run)) return;
     const isWatched = run.seq > 0 || this.#clock.monotonic() - run.startedAt > intervalMs;
-    while (isWatched && run.unsent !== '' && this.#sendNext(run));
+    while (isWatched && !run.unsent.isEmpty && this.#sendNext(run));
   }
 
   stop(): void {
@@ -56,7 +57,7 @@ export class ChunkPacer {
   }
 
   #flush(run: Run): void {
-    if (run.unsent === '') {
+    if (run.unsent.isEmpty) {
       this.#runs.delete(run);
       return;
     }
@@ -66,11 +67,16 @@ export class ChunkPacer {
   /** @returns whether a piece of it was sent. */
   #sendNext(run: Run): boolean {
     if (this.#isBackedUp()) return false;
-    const text = run.unsent.slice(0, textMax);
     const { job_id, lease } = run.assignment;
-    if (!this.#send({ type: 'chunk', job_id, lease, seq: run.seq + 1, text })) return false;
+    if (!this.isTyped) run.unsent.keepText();
+    const next = run.unsent.next();
+    const { parts } = next;
+    if (parts.length === 0) return false;
+    // Text alone goes as it always has: shorter, and every coordinator takes it.
+    const said = isTextOnly(parts) ? { text: textOfParts(parts) } : { parts };
+    if (!this.#send({ type: 'chunk', job_id, lease, seq: run.seq + 1, ...said })) return false;
     run.seq++;
-    run.unsent = run.unsent.slice(text.length);
+    run.unsent.sent(next);
     return true;
   }
 }

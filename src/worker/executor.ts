@@ -6,8 +6,8 @@ import { workerFault } from './report.ts';
 import { Run, type StopReason } from './run.ts';
 
 export interface ExecutorOwner {
-  /** A run has output to show; called once until `run.unsent` is taken. */
-  onText(run: Run): void;
+  /** A run has output to show; called once until `run.unsent` is empty again. */
+  onOutput(run: Run): void;
   /** A run has ended; called exactly once for each. */
   onEnd(run: Run, outcome: RunOutcome): void;
   /** A provider broke a promise of the port. */
@@ -61,7 +61,7 @@ export class Executor {
   start(key: string, assignment: Assignment): void {
     const { timeout_seconds: timeout } = assignment;
     const deadlineAt = timeout > 0 ? this.#clock.monotonic() + timeout * 1000 + deadlineSlackMs : null;
-    const run = new Run(assignment, key, this.#clock, deadlineAt, this.#owner.onText);
+    const run = new Run(assignment, key, this.#clock, deadlineAt, this.#owner.onOutput);
     this.#runs.set(key, run);
     this.#takeBackSweep ??= this.#sweepLater();
     const provider = this.#providers.get(assignment.provider);

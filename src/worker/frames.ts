@@ -73,6 +73,7 @@ function readWelcome(fields: Fields): CoordinatorFrame | null {
     heartbeat_interval_seconds: interval,
     server_time: isText(server_time) ? server_time : '',
     lost: leases(fields.lost),
+    features: Array.isArray(fields.features) ? fields.features.filter(isText) : [],
   };
 }
 

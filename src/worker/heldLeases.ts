@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
-import type { AckFrame, Assignment, WireLease } from '../domain/workerProtocol.ts';
+import { type AckFrame, type Assignment, features, type WireLease } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
 import { ChunkPacer } from './chunks.ts';
 import type { WorkerEvents } from './events.ts';
@@ -47,7 +47,7 @@ export class HeldLeases {
     const { providers, clock, wire, owner } = options;
     this.#options = options;
     this.#executor = new Executor(byName(providers), clock, {
-      onText: (run) => this.#chunks.add(run),
+      onOutput: (run) => this.#chunks.add(run),
       onEnd: (run, outcome) => this.#onEnd(run, outcome),
       onFault: (run, problem) => owner.notice('error', `the provider ${run.assignment.provider} ${problem}`),
     });
@@ -121,6 +121,11 @@ export class HeldLeases {
     if (next !== null) this.#options.wire.send(next);
     if (!ack.accepted) this.#executor.stop(key, 'ordered');
     return !ack.accepted && !isRecorded;
+  }
+
+  /** The features of a new connection. */
+  setFeatures(given: readonly string[]): void {
+    this.#chunks.isTyped = given.includes(features.typedChunks);
   }
 
   /** After a reconnect: send everything again that was not acknowledged. */

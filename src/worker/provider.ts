@@ -1,3 +1,4 @@
+import type { ReasoningPart, ToolCallPart } from '../domain/chunkParts.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { WireUsage } from '../domain/usage.ts';
 import type { WorkerKind } from '../domain/worker.ts';
@@ -9,6 +10,12 @@ export interface RunContext {
   readonly signal: AbortSignal;
   /** Pass on a piece of the output as soon as it arrives. All pieces in order are the output. */
   readonly onText: (text: string) => void;
+  /**
+   * Pass on a piece of reasoning or of a tool call as soon as it arrives, in order with the text. The pieces of a call
+   * are those of `result.tool_calls[index]`: its id and name come with the first, and all arguments in order are the
+   * call's.
+   */
+  readonly onPart: (part: ReasoningPart | ToolCallPart) => void;
   readonly clock: Clock;
 }
 

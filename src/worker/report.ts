@@ -40,7 +40,7 @@ export function reportOf(
   const { job_id, lease } = run.assignment;
   const of: WireLease = { job_id, lease };
   if (outcome.ok) return completed(of, cleanResult(outcome.result), latencyMs, firstTokenMs);
-  const reported = { ...outcome, begun: outcome.begun === true || run.firstTextAt !== null };
+  const reported = { ...outcome, begun: outcome.begun === true || run.hasBegun };
   if (!run.stopped) return failed(of, reported);
   switch (run.stopped.reason) {
     case 'deadline':

@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock.ts';
 import type { Assignment } from '../domain/workerProtocol.ts';
 import type { RunContext } from './provider.ts';
+import { Unsent } from './unsent.ts';
 
 /**
  * Why a run was stopped before it had ended.
@@ -20,23 +21,26 @@ export class Run implements RunContext {
   readonly startedAt: number;
   /** null: none. */
   readonly deadlineAt: number | null;
-  readonly onText: (text: string) => void;
+  readonly onText: RunContext['onText'];
+  readonly onPart: RunContext['onPart'];
   firstTextAt: number | null = null;
+  /** Whether the provider has sent anything: text, reasoning or a tool call. */
+  hasBegun = false;
   /** Output not yet sent as a chunk. */
-  unsent = '';
+  readonly unsent = new Unsent();
   /** Number of the last chunk sent. */
   seq = 0;
   stopped: { reason: StopReason; at: number } | null = null;
   hasEnded = false;
   readonly #controller = new AbortController();
 
-  /** @param onText called with every piece of output until the run is stopped. */
+  /** @param onOutput called when there is output to send where there was none, until the run is stopped. */
   constructor(
     assignment: Assignment,
     key: string,
     clock: Clock,
     deadlineAt: number | null,
-    onText: (run: Run) => void,
+    onOutput: (run: Run) => void,
   ) {
     this.assignment = assignment;
     this.key = key;
@@ -46,9 +50,17 @@ export class Run implements RunContext {
     this.onText = (text) => {
       if (this.hasEnded || this.stopped || text === '') return;
       this.firstTextAt ??= clock.monotonic();
-      const isFirst = this.unsent === '';
-      this.unsent += text;
-      if (isFirst) onText(this);
+      this.hasBegun = true;
+      const isFirst = this.unsent.isEmpty;
+      this.unsent.addText(text);
+      if (isFirst) onOutput(this);
+    };
+    this.onPart = (part) => {
+      if (this.hasEnded || this.stopped) return;
+      this.hasBegun = true;
+      const isFirst = this.unsent.isEmpty;
+      this.unsent.add(part);
+      if (isFirst && !this.unsent.isEmpty) onOutput(this);
     };
   }
 
@@ -64,7 +76,7 @@ export class Run implements RunContext {
       return;
     }
     this.stopped = { reason, at: this.clock.monotonic() };
-    this.unsent = '';
+    this.unsent.clear();
     this.#controller.abort();
   }
 }

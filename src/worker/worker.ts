@@ -6,6 +6,7 @@ import {
   type Assignment,
   type CoordinatorFrame,
   closeCodes,
+  features,
   type HelloFrame,
   refusalCodes,
   type WelcomeFrame,
@@ -270,6 +271,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
       instance: this.#instance,
       running: this.#leases.held(),
       free: freeOf(providers),
+      features: Object.values(features),
     };
   }
 
@@ -277,6 +279,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
     this.#paused = frame.paused;
     this.#concurrency = frame.concurrency;
     this.#heartbeat.up(frame.heartbeat_interval_seconds * 1000);
+    this.#leases.setFeatures(frame.features ?? []);
     this.#stopLost(frame.lost);
     if (this.#state === 'draining') this.#send({ type: 'drain' });
     const { running, undelivered } = this;

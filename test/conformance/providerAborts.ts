@@ -87,6 +87,7 @@ export function testAborts(subject: WireSubject, test: WireTest): void {
           pieces.push(text);
           controller.abort();
         },
+        onPart: () => {},
       },
     );
     t.is(failureOf(await outcome).error.code, 'aborted');

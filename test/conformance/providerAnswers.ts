@@ -1,3 +1,5 @@
+import { type ChunkPart, joinedParts } from '../../src/domain/chunkParts.ts';
+import type { ToolCall } from '../../src/domain/job.ts';
 import { gzipped, huge, slowly, whenOpened, whole } from '../fixtures/providers/answers.ts';
 import { begin, failureOf, resultOf } from './providerRun.ts';
 import { serve, setupWire, turnOf, type WireSubject, type WireTest } from './providerWire.ts';
@@ -103,12 +105,16 @@ export function testAnswers(subject: WireSubject, test: WireTest): void {
   }
 
   if (subject.showsThinking) {
-    test('thinking is no output', async (t) => {
+    test('thinking is no output, and is passed on as reasoning before it', async (t) => {
       const turn = turnOf(subject, { thinking: ['Hmm,', ' the sky?'] });
       const { provider, job } = await setupWire(t, subject, whole(dialect, turn));
       const run = begin(provider, job);
       t.is(resultOf(await run.outcome).output, turn.text.join(''));
       t.is(run.pieces.join(''), turn.text.join(''));
+      t.deepEqual(joinedParts(run.parts), [
+        { type: 'reasoning', text: 'Hmm, the sky?' },
+        { type: 'text', text: turn.text.join('') },
+      ]);
     });
   }
 
@@ -132,6 +138,30 @@ export function testAnswers(subject: WireSubject, test: WireTest): void {
       );
       t.true(calls.every(({ id }) => id !== ''));
       t.is(new Set(calls.map(({ id }) => id)).size, 2, 'each has an id of its own');
+      t.deepEqual(callsIn(run.parts), calls, 'the pieces are the calls');
+    });
+  }
+
+  if (subject.takesTools && dialect.streamsCalls) {
+    test('the arguments of a call are handed over when they have come, not when the answer is over', async (t) => {
+      const json = '{"city":"Zürich"}';
+      const toolCalls = [{ id: 'call_1', name: 'get_weather', arguments: json }];
+      const turn = turnOf(subject, { text: [], toolCalls });
+      const { server, provider, job } = await setupWire(t, subject);
+      const gate = Promise.withResolvers<void>();
+      server.answer(async ({ asked, response }) => {
+        const script = dialect.script(turn, asked.body);
+        const end = script.end();
+        const said = end.findIndex((event) => event.includes('rich')) + 1;
+        response.writeHead(200, { 'content-type': dialect.contentType });
+        response.write([...script.begin(), ...end.slice(0, said)].join(''));
+        await gate.promise;
+        response.end(end.slice(said).join(''));
+      });
+      const run = begin(provider, { ...job, params: { tools: [weatherTool] } });
+      await run.until((parts) => callsIn(parts)[0]?.function.arguments === json);
+      gate.resolve();
+      t.is(resultOf(await run.outcome).tool_calls?.length, 1);
     });
   }
 
@@ -189,3 +219,18 @@ export const weatherTool = {
     },
   },
 };
+
+/** The tool calls that the pieces make. Each begins with its id and name, and no other piece has them. */
+function callsIn(parts: readonly ChunkPart[]): ToolCall[] {
+  const calls: ToolCall[] = [];
+  for (const part of parts) {
+    if (part.type !== 'tool_call') continue;
+    const { index, id, name, arguments: json } = part;
+    const known = calls[index];
+    if (known !== undefined && id === undefined && name === undefined) known.function.arguments += json;
+    else if (known === undefined && index === calls.length && id !== undefined && name !== undefined)
+      calls.push({ id, type: 'function', function: { name, arguments: json } });
+    else throw new Error(`a piece of a call in the wrong place: ${JSON.stringify(part)}`);
+  }
+  return calls;
+}

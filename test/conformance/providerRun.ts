@@ -1,3 +1,4 @@
+import type { ChunkPart } from '../../src/domain/chunkParts.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import type { WireUsage } from '../../src/domain/usage.ts';
 import type { Assignment, WireFailure } from '../../src/domain/workerProtocol.ts';
@@ -22,7 +23,11 @@ export const least: Assignment = {
 export interface Begun {
   outcome: Promise<RunOutcome>;
   pieces: string[];
+  /** The same with reasoning and tool calls. */
+  parts: ChunkPart[];
   firstText: Promise<void>;
+  /** Resolves when `test` is true of the parts so far. */
+  until(test: (parts: readonly ChunkPart[]) => boolean): Promise<void>;
   abort(): void;
 }
 
@@ -34,17 +39,28 @@ export function begin(
 ): Begun {
   const controller = new AbortController();
   const pieces: string[] = [];
+  const parts: ChunkPart[] = [];
   const first = Promise.withResolvers<void>();
+  let wake = () => {};
+  const heard = (part: ChunkPart): void => {
+    parts.push(part);
+    wake();
+  };
   const context: RunContext = {
     signal: signal ?? controller.signal,
     clock,
     onText: (text) => {
       pieces.push(text);
+      heard({ type: 'text', text });
       first.resolve();
     },
+    onPart: heard,
   };
   const outcome = provider.run({ ...least, provider: provider.name, ...job }, context);
-  return { outcome, pieces, firstText: first.promise, abort: () => controller.abort() };
+  const until = async (test: (parts: readonly ChunkPart[]) => boolean): Promise<void> => {
+    while (!test(parts)) await new Promise<void>((resolve) => (wake = resolve));
+  };
+  return { outcome, pieces, parts, firstText: first.promise, until, abort: () => controller.abort() };
 }
 
 /** @throws Error with what went wrong when it did not succeed. */

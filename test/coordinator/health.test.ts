@@ -2,6 +2,7 @@ import test from 'ava';
 import type { ReportedFailure } from '../../src/domain/failure.ts';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
 import { type Bundle, type HandWorker, request, setup } from '../support/coordinator.ts';
+import { textParts } from '../support/textParts.ts';
 
 const down = { class: 'network', message: 'connect ECONNREFUSED 127.0.0.1:8000' } as const;
 
@@ -141,7 +142,7 @@ test('jobs wait for the only server while it is down, say so, and one at a time 
   t.is(hand.jobs.length, 5, 'the pause is longer each time');
   await pass(bundle, 1, hand);
   const { job_id: jobId, lease } = await hand.job(6);
-  hand.connection.chunk({ jobId, lease }, 0, 'back');
+  hand.connection.chunk({ jobId, lease }, 0, textParts('back'));
   await hand.job(9);
   t.deepEqual((await coordinator.worker(hand.id)).refusals, []);
   for (let nth = 6; nth <= 13; nth += 1) await hand.complete(await hand.job(nth));

@@ -4,6 +4,7 @@ import type { Assignment } from '../../src/domain/workerProtocol.ts';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
 import { queryOf } from '../store/jobs.ts';
 import { request, setup } from '../support/coordinator.ts';
+import { textParts } from '../support/textParts.ts';
 
 /** Settings of a provider whose limits are waited out. */
 function limiting({ maxConcurrent, maxRetries }: { maxConcurrent: number | null; maxRetries: number }) {
@@ -186,7 +187,8 @@ test('a 429 with rate-limit handling waits for Retry-After, keeps its place and 
 test('the first output of a probe opens the provider; that of an attempt from before says nothing', async (t) => {
   const { coordinator, worker, clock } = await setup(t, limiting({ maxConcurrent: null, maxRetries: 5 }));
   const hand = await worker({ concurrency: 4 });
-  const chunk = ({ job_id: jobId, lease }: Assignment) => hand.connection.chunk({ jobId, lease }, 1, 'He');
+  const chunk = ({ job_id: jobId, lease }: Assignment) =>
+    hand.connection.chunk({ jobId, lease }, 1, textParts('He'));
   const status = () => coordinator.providers().find(({ name }) => name === 'echo')?.status;
   for (let count = 0; count < 2; count += 1) await coordinator.dispatch(request());
   const before = await hand.job(1);
@@ -229,7 +231,7 @@ test('a provider that is back gets one request more with each that gets through,
     detail: 'echo is just back: it has 2 requests under way, and gets more with each one that gets through',
   });
   const chunk = ({ job_id, lease: of }: Assignment) =>
-    hand.connection.chunk({ jobId: job_id, lease: of }, 1, 'He');
+    hand.connection.chunk({ jobId: job_id, lease: of }, 1, textParts('He'));
   chunk(await hand.job(3));
   chunk(await hand.job(3));
   await isGiven(5);

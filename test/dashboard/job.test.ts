@@ -47,6 +47,37 @@ pageTests({ slots: 3 }, (stage) => {
     t.deepEqual(misdeeds.found, []);
   });
 
+  test.serial(
+    'reasoning and tool calls are set apart from the output, as they stream and for who comes late',
+    async (t) => {
+      const { page, misdeeds } = await stage().open(t);
+      const { id } = await stage().site.client.dispatch({
+        prompt: 'Look it up',
+        provider: 'echo',
+        model: 'echo-small',
+        params: {
+          echo_delay_ms: 8_000,
+          echo_reasoning: `They ask. ${hostile}`,
+          echo_output: story,
+          echo_tool_calls: [{ name: 'weather', arguments: { city: 'Bern', more: 'x'.repeat(600) } }],
+        },
+      });
+      await page.goto(`/jobs/${id}`);
+      const log = page.getByRole('log', { name: 'Output so far' });
+      const aside = log.locator('.aside');
+      await aside.getByText('They ask.').waitFor();
+      await aside.getByText('→ weather {"city":"Bern"').waitFor();
+      t.is(await aside.count(), 2);
+      t.is(await aside.first().textContent(), `They ask. ${hostile}`);
+      await page.reload();
+      await aside.getByText('→ weather {"city":"Bern"').waitFor();
+      t.is(await aside.first().textContent(), `They ask. ${hostile}`);
+      t.true((await log.textContent())?.includes(story));
+      await heading(page, 'Tool calls').waitFor();
+      t.deepEqual(misdeeds.found, []);
+    },
+  );
+
   test.serial('a text that a model or a client wrote is shown as it is and does nothing', async (t) => {
     const { page, misdeeds } = await stage().open(t);
     const id = await ended(stage().site, { echo_output: hostile }, hostile);

@@ -41,9 +41,31 @@ const result = fc.record(
   },
   { requiredKeys: ['output'] },
 );
+const part = fc.oneof(
+  fc.record({ type: fc.constantFrom('text', 'reasoning'), text: near(text) }),
+  fc.record(
+    {
+      type: fc.constant('tool_call'),
+      index: near(number),
+      id: near(text),
+      name: near(text),
+      arguments: near(text),
+    },
+    { requiredKeys: ['type', 'index', 'arguments'] },
+  ),
+);
 const frames = {
   complete: fc.record({ type: fc.constant('complete' as const), ...lease, result: near(result) }),
-  chunk: fc.record({ type: fc.constant('chunk' as const), ...lease, seq: near(number), text: near(text) }),
+  chunk: fc.record(
+    {
+      type: fc.constant('chunk' as const),
+      ...lease,
+      seq: near(number),
+      text: near(text),
+      parts: near(fc.array(near(part), { maxLength: 4 })),
+    },
+    { requiredKeys: ['type', 'job_id', 'lease', 'seq'] },
+  ),
   heartbeat: fc.record(
     {
       type: fc.constant('heartbeat' as const),
@@ -107,12 +129,19 @@ test('what the built-in worker sends is accepted by the fast checks, without the
     ['complete', { ...lease, result }],
     ['complete', { ...lease, result: { ...result, tool_calls: [call] } }],
     ['chunk', { ...lease, seq: 0, text: '' }],
+    ['chunk', { ...lease, seq: 0, parts: [] }],
+    ['chunk', { ...lease, seq: 0, parts: [{ type: 'reasoning', text: 'a' }, { type: 'new' }] }],
+    [
+      'chunk',
+      { ...lease, seq: 0, parts: [{ type: 'tool_call', index: 0, id: 'c', name: 'f', arguments: '' }] },
+    ],
     ['heartbeat', { running: [lease] }],
     ['heartbeat', { running: [], models: { echo: ['echo-1'] } }],
     ['fail', { ...lease, error, usage, begun: true, model: null }],
     ['aborted', { ...lease }],
     ['release', { ...lease, begun: false }],
     ['hello', hello],
+    ['hello', { ...hello, features: ['typed_chunks'] }],
     ['drain', {}],
   ];
   for (const [type, frame] of frames)

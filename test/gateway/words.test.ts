@@ -1,5 +1,6 @@
 import test from 'ava';
-import { failureFromWire, keptChunk, outcomeFromWire } from '../../src/gateway/words.ts';
+import { textOfParts } from '../../src/domain/chunkParts.ts';
+import { failureFromWire, outcomeFromWire, partsFromWire } from '../../src/gateway/words.ts';
 
 const mebi = 1024 * 1024;
 const result = (more: object) => ({
@@ -10,6 +11,9 @@ const result = (more: object) => ({
   latency_ms: 1,
   ...more,
 });
+
+const chunk = { type: 'chunk', job_id: 'a', lease: 1, seq: 1 } as const;
+const textOf = (text: string) => textOfParts(partsFromWire({ ...chunk, text }));
 
 test('a long message of a failure is cut and says so; its code is cut', (t) => {
   const { message, code } = failureFromWire({
@@ -34,7 +38,7 @@ test('a cut text does not keep the whole of it in memory', (t) => {
   const before = process.memoryUsage().heapUsed;
   for (let i = 0; i < 40; i += 1) {
     const said = JSON.parse(`"${'m'.repeat(8 * mebi - i)}"`) as string;
-    kept.push(failureFromWire({ class: 'unknown', message: said }).message, keptChunk(said));
+    kept.push(failureFromWire({ class: 'unknown', message: said }).message, textOf(said));
   }
   t.is(kept.length, 80);
   t.true(process.memoryUsage().heapUsed - before < 200 * mebi, 'each would be 8 MiB');

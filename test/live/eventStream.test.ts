@@ -1,6 +1,7 @@
 import test from 'ava';
 import { type ApiBundle, setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
+import { textParts } from '../support/textParts.ts';
 import { Stream } from './support/stream.ts';
 
 const withId = (bundle: ApiBundle, id: string | null) => ({
@@ -56,14 +57,14 @@ test('one job: its state, its output as it comes, and the end', async (t) => {
   const hand = await bundle.worker();
   const { job } = await bundle.coordinator.dispatch(request());
   const { lease } = await hand.job();
-  hand.connection.chunk({ jobId: job.id, lease }, 1, 'Once ');
+  hand.connection.chunk({ jobId: job.id, lease }, 1, textParts('Once '));
   const stream = new Stream(t, bundle, `/api/jobs/${job.id}/events`);
   t.like((await stream.next('snapshot')).data.data, {
     job: { id: job.id, status: 'running' },
     output: { lease, text: 'Once ', truncated: false },
   });
   await bundle.coordinator.dispatch(request({ provider: 'nobody' }));
-  hand.connection.chunk({ jobId: job.id, lease }, 2, 'upon\n\na time');
+  hand.connection.chunk({ jobId: job.id, lease }, 2, textParts('upon\n\na time'));
   t.like((await stream.next('job.progress')).data.data, { seq: 2, text: 'upon\n\na time' });
   await hand.complete(await hand.job());
   await stream.next('job.completed');
@@ -81,7 +82,8 @@ test('Last-Event-ID resumes; who has the end already is told so with 204', async
   const { job } = await bundle.coordinator.dispatch(request());
   const { lease } = await hand.job();
   const path = `/api/jobs/${job.id}/events`;
-  const say = (seq: number, text: string) => hand.connection.chunk({ jobId: job.id, lease }, seq, text);
+  const say = (seq: number, text: string) =>
+    hand.connection.chunk({ jobId: job.id, lease }, seq, textParts(text));
   const first = new Stream(t, bundle, path);
   await first.next('snapshot');
   say(1, 'a');

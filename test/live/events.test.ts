@@ -3,6 +3,7 @@ import type { WireJob } from '../../src/domain/wire/job.ts';
 import { closeCodes } from '../../src/domain/workerProtocol.ts';
 import { setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
+import { textParts } from '../support/textParts.ts';
 import { dashboard } from './support/dashboard.ts';
 
 test('the events of a job come in order, each once, with numbers that only rise', async (t) => {
@@ -92,7 +93,8 @@ test('output chunks go to whoever watches the job; a late viewer gets the text s
   const hand = await bundle.worker();
   const { job } = await bundle.coordinator.dispatch(request());
   const { lease } = await hand.job();
-  const say = (seq: number, text: string) => hand.connection.chunk({ jobId: job.id, lease }, seq, text);
+  const say = (seq: number, text: string) =>
+    hand.connection.chunk({ jobId: job.id, lease }, seq, textParts(text));
   say(1, 'Once ');
   say(2, 'upon ');
   say(2, 'upon ');
@@ -122,7 +124,7 @@ test('a job whose worker goes and comes back with it is told of as stuck and res
   await view.subscribe('jobs', `job:${job.id}`);
   const hand = await bundle.worker({ name: 'box' });
   const { lease } = await hand.job();
-  hand.connection.chunk({ jobId: job.id, lease }, 1, 'Once ');
+  hand.connection.chunk({ jobId: job.id, lease }, 1, textParts('Once '));
   hand.drop();
   t.like((await view.next('job.stuck')).data, { id: job.id, status: 'running', stuck: true });
   const back = await bundle.worker({ name: 'box' }, [{ jobId: job.id, lease }]);

@@ -30,9 +30,19 @@ const good = {
       host: 'h',
       instance: 'i',
       running: [lease],
+      features: ['typed_chunks'],
     },
     { type: 'heartbeat', running: [lease], models: { echo: ['a'] } },
     { type: 'chunk', ...lease, seq: 1, text: 'a' },
+    {
+      type: 'chunk',
+      ...lease,
+      seq: 2,
+      parts: [
+        { type: 'reasoning', text: 'a' },
+        { type: 'tool_call', index: 0, id: 'c', name: 'f', arguments: '{}' },
+      ],
+    },
     {
       type: 'complete',
       ...lease,

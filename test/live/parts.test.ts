@@ -6,6 +6,7 @@ import { Feed } from '../../src/live/feed.ts';
 import { History } from '../../src/live/history.ts';
 import { Outputs } from '../../src/live/outputs.ts';
 import { FakeClock, seededRandom } from '../support/fakeClock.ts';
+import { textParts } from '../support/textParts.ts';
 
 test('frames of every length arrive as they were', async (t) => {
   const texts = [0, 1, 125, 126, 127, 65_535, 65_536, 200_000].flatMap((length) => [
@@ -110,7 +111,7 @@ test('outputs are bounded, a job at a time and all together', (t) => {
   const outputs = new Outputs();
   const say = (jobId: string, seq: number, characters: number) => {
     const entry = feed.number({ type: 'job.progress', at: 0, topics: [`job:${jobId}`], data: () => ({}) });
-    outputs.add(jobId, 1, { seq, text: 'x'.repeat(characters), entry });
+    outputs.add(jobId, 1, { seq, parts: textParts('x'.repeat(characters)), entry });
     return entry.seq;
   };
   const first = say('long', 1, 100_000);

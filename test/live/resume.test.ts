@@ -1,6 +1,7 @@
 import test from 'ava';
 import { setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
+import { textParts } from '../support/textParts.ts';
 import { type Dashboard, dashboard } from './support/dashboard.ts';
 
 const lastSeq = (view: Dashboard): number => view.frames.findLast(({ seq }) => seq > 0)?.seq ?? 0;
@@ -65,7 +66,7 @@ test('a second topic brings no event that the first has told', async (t) => {
   const { job } = await bundle.coordinator.dispatch(request());
   const { lease } = await hand.job();
   await view.next('job.started');
-  hand.connection.chunk({ jobId: job.id, lease }, 1, 'hello');
+  hand.connection.chunk({ jobId: job.id, lease }, 1, textParts('hello'));
   view.send({ type: 'subscribe', topics: [`job:${job.id}`], since });
   t.like((await view.next('job.progress')).data, { text: 'hello' });
   await hand.complete(await hand.job());
@@ -82,7 +83,7 @@ test('output that is no longer whole is told by a snapshot', async (t) => {
   await view.subscribe(`job:${job.id}`);
   const since = lastSeq(view);
   const text = 'x'.repeat(100 * 1024);
-  for (let seq = 1; seq <= 4; seq += 1) hand.connection.chunk({ jobId: job.id, lease }, seq, text);
+  for (let seq = 1; seq <= 4; seq += 1) hand.connection.chunk({ jobId: job.id, lease }, seq, textParts(text));
   await view.next('job.progress', 4);
   const late = await dashboard(t, bundle);
   late.send({ type: 'subscribe', topics: [`job:${job.id}`], since });
@@ -98,11 +99,11 @@ test('a new attempt begins its output anew', async (t) => {
   const hand = await bundle.worker();
   const { job } = await bundle.coordinator.dispatch(request());
   const first = await hand.job();
-  hand.connection.chunk({ jobId: job.id, lease: first.lease }, 1, 'lost');
+  hand.connection.chunk({ jobId: job.id, lease: first.lease }, 1, textParts('lost'));
   await hand.connection.conclude({ jobId: job.id, lease: first.lease }, { type: 'release' });
   const second = await hand.job(2);
-  hand.connection.chunk({ jobId: job.id, lease: first.lease }, 2, 'too late');
-  hand.connection.chunk({ jobId: job.id, lease: second.lease }, 1, 'anew');
+  hand.connection.chunk({ jobId: job.id, lease: first.lease }, 2, textParts('too late'));
+  hand.connection.chunk({ jobId: job.id, lease: second.lease }, 1, textParts('anew'));
   const view = await dashboard(t, bundle);
   await view.subscribe(`job:${job.id}`);
   t.like((await view.next('snapshot')).data.output, { lease: second.lease, text: 'anew', truncated: false });

@@ -161,7 +161,7 @@ export class SimWorker {
   /** One run: takes a while, says something now and then, and ends in one way or another. */
   async #run(
     assignment: Assignment,
-    { clock, signal, onText }: RunContext,
+    { clock, signal, onText, onPart }: RunContext,
     process: SimProcess,
   ): Promise<RunOutcome> {
     const { dice, history, runs, isActive } = this.#parts;
@@ -182,6 +182,7 @@ export class SimWorker {
     for (let chunk = 0; chunk <= chunks; chunk += 1) {
       if (!(await pause(tookMs / (chunks + 1), clock, signal)))
         return abortedOutcome(dice.chance(0.7) ? usage : undefined);
+      onPart({ type: 'reasoning', text: 'thought ' });
       onText('text ');
     }
     if (!process.isAlive || !isActive() || dice.chance(0.7))

@@ -1,5 +1,6 @@
 import type { StateValue } from 'xstate';
 import { pathsOf } from '../../../machines/statePath.ts';
+import type { ChunkPart } from '../../domain/chunkParts.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { MachineName } from '../../domain/machine.ts';
 import type { ProviderView } from '../../domain/provider.ts';
@@ -46,9 +47,23 @@ export interface Transition {
   event: string;
 }
 
+/** A piece of the running attempt's output. */
+export interface JobProgressEvent {
+  type: 'job.progress';
+  at: number;
+  jobId: string;
+  lease: number;
+  /** Of the chunk within the lease. */
+  seq: number;
+  /** The text among the parts. */
+  text: string;
+  /** In order, with text as one of them; two in a row that belong together are one. */
+  parts: readonly ChunkPart[];
+}
+
 export type LiveEvent =
   | { type: JobEventType; at: number; job: JobRecord }
-  | { type: 'job.progress'; at: number; jobId: string; lease: number; seq: number; text: string }
+  | JobProgressEvent
   | { type: WorkerEventType; at: number; worker: WorkerView }
   | { type: ProviderEventType; at: number; provider: ProviderView }
   | { type: 'queue.paused' | 'queue.resumed'; at: number; queue: QueueState }

@@ -1,11 +1,12 @@
 import type { Config } from '../../config/config.ts';
 import { type AuditDetails, type Doer, nobody } from '../../domain/audit.ts';
+import { type ChunkPart, textOfParts } from '../../domain/chunkParts.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { LeaseRef } from '../../domain/job.ts';
 import type { KeyBounds } from '../../domain/key.ts';
 import { iso } from '../../domain/wire/iso.ts';
 import type { WorkerHello, WorkerKey, WorkerOwner } from '../../domain/worker.ts';
-import { closeCodes, refusalCodes } from '../../domain/workerProtocol.ts';
+import { closeCodes, features, refusalCodes } from '../../domain/workerProtocol.ts';
 import type { Logger } from '../../lib/log.ts';
 import { type Audit, type Deadlines, type EventBus, storeRetryMs } from '../core/index.ts';
 import type { Outcome, Outcomes } from '../jobs/index.ts';
@@ -41,6 +42,14 @@ interface Sparer {
   /** Leave jobs alone for a moment: their worker may be about to deliver their results. */
   spare(jobIds: readonly string[]): void;
 }
+
+/** What a hello says besides who connects and what runs. */
+interface HelloOptions {
+  free?: readonly string[] | undefined;
+  features?: readonly string[] | undefined;
+}
+
+const knownFeatures: readonly string[] = Object.values(features);
 
 export interface ConnectionParts {
   config: () => Config;
@@ -88,10 +97,14 @@ export class WorkerConnection {
 
   /**
    * The first frame: register, take up what still runs, and answer what is lost.
-   * @param free providers that the worker says charge nothing.
+   * @param options.free providers that the worker says charge nothing. @param options.features what it can do besides.
    * @throws StoreUnavailable when the registration could not be made durable.
    */
-  async hello(said: WorkerHello, running: readonly LeaseRef[], free: readonly string[] = []): Promise<void> {
+  async hello(
+    said: WorkerHello,
+    running: readonly LeaseRef[],
+    { free = [], features: offered }: HelloOptions = {},
+  ): Promise<void> {
     const { registration, refusedWorkers } = this.#parts;
     const session = this.#session;
     session.free = new Set(free);
@@ -114,11 +127,15 @@ export class WorkerConnection {
       return;
     }
     // The bounds of the key may be others since.
-    if (this.#isAllowed(hello)) this.#welcome(hello, running);
+    if (this.#isAllowed(hello)) this.#welcome(hello, running, offered);
   }
 
   /** It is registered: answer what is lost of what it runs, and give it work. */
-  #welcome({ name, providers, concurrency }: WorkerHello, running: readonly LeaseRef[]): void {
+  #welcome(
+    { name, providers, concurrency }: WorkerHello,
+    running: readonly LeaseRef[],
+    offered: readonly string[] | undefined,
+  ): void {
     const { workers, keeper, liveness, dispatcher, supervisor, config, clock, logger } = this.#parts;
     const session = this.#session;
     const { workerId } = this;
@@ -133,6 +150,10 @@ export class WorkerConnection {
       heartbeat_interval_seconds: session.beatMs / 1000,
       server_time: iso(clock.now()),
       lost: lost.map(toWireLease),
+      // A worker that knows nothing of features gets the welcome that it knows.
+      ...(offered === undefined
+        ? {}
+        : { features: knownFeatures.filter((known) => offered.includes(known)) }),
     });
     logger.info({ worker_id: workerId, name, providers }, 'worker connected');
     session.heardAt = clock.monotonic();
@@ -186,7 +207,7 @@ export class WorkerConnection {
   }
 
   /** Output as it streams: shown, never stored. A chunk of a lease that is not this worker's is dropped. */
-  chunk(ref: LeaseRef, seq: number, text: string): void {
+  chunk(ref: LeaseRef, seq: number, parts: readonly ChunkPart[]): void {
     const { leases, providers, signals, bus, clock } = this.#parts;
     const lease = leases.get(ref);
     if (lease?.workerId !== this.workerId || lease.phase !== 'running') return;
@@ -195,7 +216,7 @@ export class WorkerConnection {
       signals.streamed(lease);
       providers.streamed(lease);
     }
-    bus.publish({ type: 'job.progress', at: clock.now(), ...ref, seq, text });
+    bus.publish({ type: 'job.progress', at: clock.now(), ...ref, seq, text: textOfParts(parts), parts });
   }
 
   /** Its key is revoked, rotated away or has expired: the jobs it runs fail, in the spec's words, and it is out. */

@@ -157,8 +157,12 @@ async function read(
     hasBegun = true;
     if (said.error !== null) return refused({ status: null, headers: {}, body: { error: said.error } });
     watch.progress();
+    if (said.thinking !== '') context.onPart({ type: 'reasoning', text: said.thinking });
     for (const call of said.toolCalls) {
-      toolCalls.push({ id: `call_${toolCalls.length}`, type: 'function', function: call });
+      const index = toolCalls.length;
+      const id = `call_${index}`;
+      toolCalls.push({ id, type: 'function', function: call });
+      context.onPart({ type: 'tool_call', index, id, ...call });
     }
     if (said.text !== '') {
       output += said.text;

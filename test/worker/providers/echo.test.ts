@@ -1,4 +1,5 @@
 import test from 'ava';
+import { type ChunkPart, joinedParts } from '../../../src/domain/chunkParts.ts';
 import type { Assignment } from '../../../src/domain/workerProtocol.ts';
 import type { RunOutcome } from '../../../src/worker/provider.ts';
 import { countTokens, cutToTokens, wordsOf } from '../../../src/worker/providers/echo/text.ts';
@@ -25,8 +26,14 @@ testProvider('echo', async () => ({
 
 function run(more: Partial<Assignment>, clock = new FakeClock(), signal = new AbortController().signal) {
   const pieces: string[] = [];
-  const context = { clock, signal, onText: (text: string) => pieces.push(text) };
-  return { pieces, outcome: createEcho().run(job('a', { provider: 'echo', ...more }), context) };
+  const parts: ChunkPart[] = [];
+  const context = {
+    clock,
+    signal,
+    onText: (text: string) => pieces.push(text),
+    onPart: (part: ChunkPart) => parts.push(part),
+  };
+  return { pieces, parts, outcome: createEcho().run(job('a', { provider: 'echo', ...more }), context) };
 }
 
 const errorOf = (outcome: RunOutcome) => (outcome.ok ? null : outcome.error);
@@ -77,6 +84,43 @@ test('without a delay no timer is set', async (t) => {
   const { outcome, pieces } = run({}, clock);
   t.is(clock.untilNext, null);
   t.deepEqual(outputOf(await outcome), pieces.join(''));
+});
+
+test('echo_reasoning and echo_tool_calls stream before and after the output', async (t) => {
+  const params = {
+    echo_reasoning: 'one two',
+    echo_output: 'three',
+    echo_tool_calls: [
+      { name: 'f', arguments: { city: 'Zürich' } },
+      { id: 'x', name: 'g' },
+    ],
+  };
+  const { outcome, pieces, parts } = run({ params });
+  const first = { type: 'tool_call', index: 0 } as const;
+  t.deepEqual(joinedParts(parts), [
+    { type: 'reasoning', text: 'one two' },
+    { ...first, id: 'call_0', name: 'f', arguments: '{"city":"Zürich"}' },
+    { ...first, index: 1, id: 'x', name: 'g', arguments: '{}' },
+  ]);
+  t.is(pieces.join(''), 'three');
+  t.like(await outcome, {
+    ok: true,
+    result: {
+      output: 'three',
+      finish_reason: 'tool_calls',
+      tool_calls: [
+        { id: 'call_0', type: 'function', function: { name: 'f', arguments: '{"city":"Zürich"}' } },
+        { id: 'x', type: 'function', function: { name: 'g', arguments: '{}' } },
+      ],
+      usage: { output_tokens: 14, reasoning_tokens: 2 },
+    },
+  });
+  for (const wrong of [{}, [{}], [{ name: 'f', more: 1 }]]) {
+    t.regex(
+      errorOf(await run({ params: { echo_tool_calls: wrong } }).outcome)?.message ?? '',
+      /echo_tool_calls/,
+    );
+  }
 });
 
 test('echo_delay_ms spreads the words over exactly that time', async (t) => {

@@ -36,7 +36,12 @@ function make(name: string, baseUrl: string, model: string | null = null): Provi
 }
 
 async function run(provider: Provider, model: string | null) {
-  const context = { clock: systemClock, signal: new AbortController().signal, onText: () => {} };
+  const context = {
+    clock: systemClock,
+    signal: new AbortController().signal,
+    onText: () => {},
+    onPart: () => {},
+  };
   const outcome = await provider.run(job('a', { provider: provider.name, model }), context);
   return outcome.ok ? outcome.result.output : outcome.error;
 }

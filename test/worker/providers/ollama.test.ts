@@ -69,7 +69,7 @@ async function run(
   });
   const pieces: string[] = [];
   const { signal } = new AbortController();
-  const context = { clock, signal, onText: (text: string) => pieces.push(text) };
+  const context = { clock, signal, onText: (text: string) => pieces.push(text), onPart: () => {} };
   return { fake, pieces, outcome: provider.run(job('a', { provider: 'ollama', ...more }), context) };
 }
 
@@ -257,7 +257,7 @@ test('a connection that is not made in time is given up', async (t) => {
   const baseUrl = `https://127.0.0.1:${(deaf.address() as AddressInfo).port}`;
   const clock = new FakeClock();
   const provider = createOllama({ name: 'ollama', baseUrl, apiKey: null, model: 'm', timeouts });
-  const context = { clock, signal: new AbortController().signal, onText: () => {} };
+  const context = { clock, signal: new AbortController().signal, onText: () => {}, onPart: () => {} };
   const connected = once(deaf, 'connection');
   const outcome = provider.run(job('a', { provider: 'ollama' }), context);
   await connected;
@@ -272,7 +272,12 @@ test('a server that is not there is a failure of the network, with its address',
     apiKey: null,
     model: 'm',
   });
-  const context = { clock: systemClock, signal: new AbortController().signal, onText: () => {} };
+  const context = {
+    clock: systemClock,
+    signal: new AbortController().signal,
+    onText: () => {},
+    onPart: () => {},
+  };
   const outcome = await provider.run(job('a', { provider: 'ollama' }), context);
   t.like(errorOf(outcome), { class: 'network', code: 'ECONNREFUSED' });
   t.regex(

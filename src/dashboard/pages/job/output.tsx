@@ -1,25 +1,26 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { type ChunkPart, textOfParts } from '../../../domain/chunkParts.ts';
 import { Badge } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { Card } from '../../components/page.tsx';
-import type { OutputText } from './liveOutput.ts';
+import type { OutputSoFar } from './liveOutput.ts';
 import { WrapButton } from './textBlock.tsx';
 
 /** Within this distance of the end the view follows the output, px. */
 const nearPx = 40;
 
 /** The output while it is generated. The view follows its end until the reader scrolls away. */
-export function LiveOutput({ output }: { output: OutputText | null }): JSX.Element {
+export function LiveOutput({ output }: { output: OutputSoFar | null }): JSX.Element {
   const place = useRef<HTMLPreElement>(null);
   const isFollowing = useSignal(true);
   const isWrapped = useSignal(true);
-  const text = output?.text ?? '';
+  const parts = output?.parts ?? [];
   useEffect(() => {
     const pre = place.current;
     if (pre !== null && isFollowing.peek()) pre.scrollTop = pre.scrollHeight;
-  }, [text, isFollowing.value, isFollowing]);
+  }, [output, isFollowing.value, isFollowing]);
   const onScroll = (): void => {
     const pre = place.current;
     if (pre !== null) isFollowing.value = pre.scrollHeight - pre.scrollTop - pre.clientHeight < nearPx;
@@ -39,7 +40,7 @@ export function LiveOutput({ output }: { output: OutputText | null }): JSX.Eleme
             Follow
           </button>
           <WrapButton isOn={isWrapped.value} onClick={() => (isWrapped.value = !isWrapped.peek())} />
-          <CopyButton text={text} />
+          <CopyButton text={textOfParts(parts)} />
         </span>
       }
     >
@@ -55,10 +56,20 @@ export function LiveOutput({ output }: { output: OutputText | null }): JSX.Eleme
         dir="auto"
         onScroll={onScroll}
       >
-        {text === '' ? 'Nothing yet.' : text}
+        {parts.length === 0 ? 'Nothing yet.' : parts.map(shownPart)}
       </pre>
       {/* biome-ignore-end lint/a11y/noNoninteractiveElementToInteractiveRole: see above. */}
       {/* biome-ignore-end lint/a11y/noNoninteractiveTabindex: see above. */}
     </Card>
+  );
+}
+
+/** Reasoning and tool calls are set apart from the text, which alone is the output. */
+function shownPart(part: ChunkPart, index: number): JSX.Element | string {
+  if (part.type === 'text') return part.text;
+  return (
+    <span key={index} class="aside">
+      {part.type === 'reasoning' ? part.text : `→ ${part.name ?? ''} ${part.arguments}`}
+    </span>
   );
 }

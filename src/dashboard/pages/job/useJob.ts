@@ -6,7 +6,7 @@ import type { WireJob } from '../../../domain/wire/job.ts';
 import { useLoaded } from '../../components/resource.ts';
 import { feed } from '../../live/browserFeed.ts';
 import { api } from '../../session.ts';
-import { type OutputText, ofSnapshot, withChunk } from './liveOutput.ts';
+import { type OutputSoFar, ofSnapshot, withChunk } from './liveOutput.ts';
 
 /** The shortest interval between two renderings of the output, ms. */
 const paceMs = 100;
@@ -16,7 +16,7 @@ const waitingMs = 5_000;
 export interface FollowedJob {
   job: WireJob | null;
   error: unknown;
-  output: ReadonlySignal<OutputText | null>;
+  output: ReadonlySignal<OutputSoFar | null>;
   reload(): void;
 }
 
@@ -25,9 +25,9 @@ export function useJob(id: string): FollowedJob {
   const { loaded, reload } = useLoaded(id, () => api.peek().job(id));
   /** The job in its last event, in the form of lists. */
   const fromEvent = useSignal<WireJob | null>(null);
-  const output = useSignal<OutputText | null>(null);
+  const output = useSignal<OutputSoFar | null>(null);
   useEffect(() => {
-    let text: OutputText | null = null;
+    let text: OutputSoFar | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const paint = (): void => {
       timer = undefined;

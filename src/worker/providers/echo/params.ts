@@ -1,6 +1,7 @@
 import { type ErrorClass, errorClasses } from '../../../domain/failure.ts';
+import type { ToolCall } from '../../../domain/job.ts';
 import { tokensMax } from '../../../domain/limits.ts';
-import { statusMax, type WireFailure } from '../../../domain/workerProtocol.ts';
+import { statusMax, toolCallsMax, type WireFailure } from '../../../domain/workerProtocol.ts';
 
 /** The parameters of the echo provider. See echo.ts for the meaning of each. */
 export interface EchoParams {
@@ -9,6 +10,10 @@ export interface EchoParams {
   chunkMs: number | null;
   fail: WireFailure | null;
   output: string | null;
+  /** Streamed before the output. */
+  reasoning: string;
+  /** Streamed after the output. */
+  toolCalls: readonly ToolCall[];
   tokens: { input: number; output: number } | null;
   /** null: no limit. */
   maxTokens: number | null;
@@ -19,6 +24,8 @@ const defaults: EchoParams = {
   chunkMs: null,
   fail: null,
   output: null,
+  reasoning: '',
+  toolCalls: [],
   tokens: null,
   maxTokens: null,
 };
@@ -63,6 +70,8 @@ export function readEchoParams(params: Record<string, unknown>): EchoParams {
     else if (key === 'echo_chunk_ms') read = { ...read, chunkMs: Math.max(1, duration(value, key)) };
     else if (key === 'echo_fail') read = { ...read, fail: failure(value) };
     else if (key === 'echo_output') read = { ...read, output: text(value, key) };
+    else if (key === 'echo_reasoning') read = { ...read, reasoning: text(value, key) };
+    else if (key === 'echo_tool_calls') read = { ...read, toolCalls: toolCalls(value, key) };
     else if (key === 'echo_tokens') read = { ...read, tokens: tokens(value) };
     else throw new EchoParamError(`unknown parameter ${key.slice(0, 100)}`);
   }
@@ -92,6 +101,22 @@ function record(value: unknown, key: string, known: readonly string[]): Record<s
     if (!known.includes(member)) throw new EchoParamError(`unknown parameter ${key}.${member.slice(0, 100)}`);
   }
   return { ...value };
+}
+
+function toolCalls(value: unknown, key: string): ToolCall[] {
+  if (!Array.isArray(value) || value.length > toolCallsMax) {
+    throw new EchoParamError(`${key} must be a list of at most ${toolCallsMax} calls`);
+  }
+  return value.map((item: unknown, index) => {
+    const { id, name, arguments: given = {} } = record(item, key, ['id', 'name', 'arguments']);
+    const json = typeof given === 'string' ? given : JSON.stringify(given);
+    const called = { name: text(name, `${key}.name`), arguments: json };
+    return {
+      id: id === undefined ? `call_${index}` : text(id, `${key}.id`),
+      type: 'function',
+      function: called,
+    };
+  });
 }
 
 function tokens(value: unknown): { input: number; output: number } {

@@ -1,8 +1,10 @@
 import { fieldsOf, isFields, parseFields } from '../../../lib/fields.ts';
 
-/** One line of ollama's answer. Thinking is not output: it only shows that the model is working. */
+/** One line of ollama's answer. */
 export interface AnswerLine {
   text: string;
+  /** It is not output. */
+  thinking: string;
   toolCalls: { name: string; arguments: string }[];
   error: string | null;
   isDone: boolean;
@@ -27,9 +29,10 @@ export function parseLine(line: string): AnswerLine | null {
   if (fields === null) return null;
   const { message: given, error, done, done_reason: reason, model } = fields;
   const message = fieldsOf(given);
-  const { content, tool_calls: calls } = message;
+  const { content, thinking, tool_calls: calls } = message;
   return {
     text: typeof content === 'string' ? content : '',
+    thinking: typeof thinking === 'string' ? thinking : '',
     toolCalls: Array.isArray(calls) ? calls.flatMap(toolCall) : [],
     error: error === undefined ? null : typeof error === 'string' ? error : 'an error without a text',
     isDone: done === true,

@@ -17,6 +17,8 @@ export interface EventFacts {
   toolCalls?: ToolCall[];
   /** Why the answer ended; used when the SDK failed at an irrelevant event. */
   finish?: LanguageModelV4FinishReason;
+  /** Thoughts that the SDK does not pass on. */
+  reasoning?: string;
   /** There was output, perhaps thoughts that the SDK does not pass on. */
   isProgress?: boolean;
   /** Nothing relevant follows it. */

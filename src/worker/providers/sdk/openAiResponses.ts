@@ -85,6 +85,10 @@ const responsesDialect: Dialect = {
       ...(isError ? { error: event } : {}),
       usage: isFields(whole.usage) ? whole.usage : undefined,
       model: typeof whole.model === 'string' ? whole.model : undefined,
+      // Of models that show what they think, not a summary of it; the SDK knows only summaries.
+      ...(type === 'response.reasoning_text.delta' && typeof event.delta === 'string'
+        ? { reasoning: event.delta }
+        : {}),
       isProgress: typeof type === 'string' && type.endsWith('.delta'),
       isUnknown: typeof type === 'string' && !neededEvents.includes(type),
       isLast,

@@ -27,6 +27,7 @@ import { type Timeouts, TimeoutWatch } from '../http/timeoutWatch.ts';
 import { RequestError } from '../request/chatMessages.ts';
 import type { Dialect } from './dialect.ts';
 import { SdkFetch } from './sdkFetch.ts';
+import { ToolPieces } from './toolPieces.ts';
 
 /** One call of a provider through its SDK. */
 export interface SdkCall {
@@ -88,7 +89,7 @@ class Answer {
   readonly #watch: TimeoutWatch;
   readonly #wire: SdkFetch;
   #output = '';
-  readonly #toolCalls: ToolCall[] = [];
+  readonly #toolPieces: ToolPieces;
   /** The tool calls of the whole answer, from its last event. */
   #reportedCalls: ToolCall[] = [];
   #rawUsage: Fields | null = null;
@@ -97,6 +98,9 @@ class Answer {
   /** Whether there was any output, or thoughts. */
   #hasBegun = false;
   #model: string | null = null;
+  /** Whether the last output was reasoning, and whether what follows is a thought of its own: a summary has several. */
+  #isReasoning = false;
+  #isNextThought = false;
   /** An error in the middle of the answer, which ends it. */
   #failure: WireFailure | null = null;
   #finish: LanguageModelV4FinishReason | null = null;
@@ -110,6 +114,7 @@ class Answer {
     this.#context = context;
     this.#watch = watch;
     this.#wire = wire;
+    this.#toolPieces = new ToolPieces(context.onPart);
   }
 
   /** It was stopped from outside. */
@@ -196,19 +201,29 @@ class Answer {
       case 'text-delta':
         if (part.delta === '') break;
         this.#progress();
+        this.#isReasoning = false;
         this.#output += part.delta;
         if (this.#output.length > outputBytesMax) this.#failure = tooLargeOutput(this.#call.source.name);
         else this.#context.onText(part.delta);
         break;
+      case 'reasoning-start':
+        this.#isNextThought = this.#isReasoning;
+        break;
       case 'reasoning-delta':
+        this.#reason(part.delta);
+        break;
+      case 'tool-input-start':
+        // Calls that the provider runs itself do not concern the job.
+        if (part.providerExecuted !== true) this.#toolPieces.begin(part.id, part.toolName);
+        break;
       case 'tool-input-delta':
         this.#progress();
+        this.#toolPieces.more(part.id, part.delta);
         break;
       case 'tool-call':
-        // Calls that the provider runs itself do not concern the job.
         if (part.providerExecuted !== true) {
           const { toolCallId: id, toolName: name, input } = part;
-          this.#toolCalls.push({ id, type: 'function', function: { name, arguments: input } });
+          this.#toolPieces.end({ id, type: 'function', function: { name, arguments: input } });
         }
         break;
       case 'response-metadata':
@@ -237,9 +252,18 @@ class Answer {
     this.#watch.progress();
   }
 
+  #reason(text: string): void {
+    this.#progress();
+    if (text === '') return;
+    this.#context.onPart({ type: 'reasoning', text: this.#isNextThought ? `\n\n${text}` : text });
+    this.#isNextThought = false;
+    this.#isReasoning = true;
+  }
+
   #hear(event: Fields): void {
     const {
       error,
+      reasoning,
       usage,
       isEarlyUsage = false,
       model,
@@ -252,6 +276,7 @@ class Answer {
     } = this.#call.dialect.hear(event);
     this.#isUnknown = isUnknown;
     if (isProgress) this.#progress();
+    if (reasoning !== undefined) this.#reason(reasoning);
     this.#reportedFinish ??= finish;
     if (usage !== undefined) {
       this.#rawUsage = { ...this.#rawUsage, ...given(usage) };
@@ -313,11 +338,13 @@ class Answer {
   }
 
   get #calls(): ToolCall[] {
-    return this.#toolCalls.length > 0 ? this.#toolCalls : this.#reportedCalls;
+    const { calls } = this.#toolPieces;
+    return calls.length > 0 ? calls : this.#reportedCalls;
   }
 
   #whole(): RunOutcome {
     const calls = this.#calls;
+    if (this.#toolPieces.calls.length === 0) for (const call of calls) this.#toolPieces.end(call);
     const finish = this.#ending?.unified ?? 'other';
     return {
       ok: true,

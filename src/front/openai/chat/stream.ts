@@ -5,6 +5,7 @@ import type { JobRecord, JobResult } from '../../../domain/job.ts';
 import type { Principal } from '../../../domain/key.ts';
 import { isTerminal, statusOf } from '../../../domain/states.ts';
 import { iso } from '../../../domain/wire/iso.ts';
+import { chunkLengthMax } from '../../../domain/workerProtocol.ts';
 import type { HttpParts } from '../../../http/parts.ts';
 import { errorAnswer, OpenAiError } from '../errors.ts';
 import { SseOutlet } from '../sse.ts';
@@ -102,7 +103,9 @@ export class ChatStream {
     }
     // A worker that has reconnected may repeat itself.
     if (seq <= this.#seq) return;
-    if (seq !== this.#seq + 1 || this.#outlet?.isFull !== false) {
+    // Of a longer piece the end is cut off.
+    const isWhole = seq === this.#seq + 1 && event.text.length < chunkLengthMax - 1;
+    if (!isWhole || this.#outlet?.isFull !== false) {
       this.#isBehind = true;
       void this.#outlet?.drained().then(() => this.#catchUp());
       return;

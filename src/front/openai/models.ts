@@ -23,7 +23,7 @@ interface Offer {
   known: Set<string>;
   /** Those that can be asked for now, and since when, epoch seconds. */
   listed: Map<string, number>;
-  /** One of its workers takes any name, or it has no worker that could tell. */
+  /** One of its workers takes any name, or nobody has said which it has. */
   takesAny: boolean;
   /** The same of connected workers: then the provider itself is a model. */
   isOpen: boolean;
@@ -53,9 +53,9 @@ export class Catalogue {
     const served = new Set(this.#offers.keys());
     for (const provider of namedBy(config)) {
       const offer = this.#offer(provider);
-      offer.takesAny ||= !served.has(provider);
-      const { models = [], model = null } = config.providers[provider] ?? {};
-      for (const name of model === null ? models : [model, ...models]) {
+      const { models, model = null } = config.providers[provider] ?? {};
+      offer.takesAny ||= models === undefined && !served.has(provider);
+      for (const name of [...(model === null ? [] : [model]), ...(models ?? [])]) {
         offer.known.add(name);
         if (!offer.listed.has(name)) offer.listed.set(name, 0);
       }

@@ -71,7 +71,7 @@ const words: Partial<Record<ErrorCode, { code: string; type?: string }>> = {
 };
 
 /** An error of the coordinator in OpenAI's words. */
-export function translated(error: CoordinatorError): OpenAiError {
+function translated(error: CoordinatorError): OpenAiError {
   const { code, message, details } = error;
   const word = words[code];
   const [fault] = details.errors ?? [];

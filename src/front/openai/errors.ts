@@ -1,4 +1,4 @@
-import type { CoordinatorError, ErrorCode } from '../../domain/errors.ts';
+import { CoordinatorError, type ErrorCode } from '../../domain/errors.ts';
 import type { ErrorClass, Failure } from '../../domain/failure.ts';
 import type { ShownError } from '../../http/door.ts';
 import { statusOfCode } from '../../http/problem.ts';
@@ -83,6 +83,13 @@ function translated(error: CoordinatorError): OpenAiError {
     mayRetry: error.retryable,
     // The header comes with every error of ours that has one.
   });
+}
+
+/** Anything thrown while a response is under way. What is not an error of ours says nothing of itself. */
+export function shownInStream(error: unknown): OpenAiError {
+  if (error instanceof OpenAiError) return error;
+  if (error instanceof CoordinatorError && error.code !== 'internal_error') return translated(error);
+  return new OpenAiError('Something went wrong inside', { status: 500, code: 'internal_error' });
 }
 
 /** An error of the coordinator as `/v1` reports it. */

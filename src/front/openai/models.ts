@@ -2,8 +2,12 @@ import type { Config } from '../../config/config.ts';
 import type { Coordinator } from '../../coordinator/coordinator.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
 import type { JobRequest } from '../../domain/job.ts';
+import { nameLengthMax } from '../../domain/limits.ts';
 import type { WorkerView } from '../../domain/worker.ts';
 import { OpenAiError } from './errors.ts';
+
+/** How long a catalogue is used again, ms. */
+const keptMs = 1_000;
 
 /** Leaves provider and model to the routing. */
 const auto = 'auto';
@@ -123,6 +127,13 @@ export class Catalogue {
   }
 }
 
+interface Parts {
+  coordinator: Coordinator;
+  config: Config;
+  /** Of a monotonic clock, ms. */
+  now: number;
+}
+
 /** Reads the catalogue, and keeps it for a second: it is asked for with every request. */
 export class Catalogues {
   #last: { catalogue: Catalogue; config: Config; at: number } | null = null;
@@ -139,11 +150,13 @@ export class Catalogues {
    * have connected since.
    * @throws OpenAiError model_not_found; StoreUnavailable.
    */
-  async resolve(
-    request: JobRequest,
-    id: string,
-    { coordinator, config, now }: { coordinator: Coordinator; config: Config; now: number },
-  ): Promise<Place> {
+  async resolve(request: JobRequest, id: string, parts: Parts): Promise<Place> {
+    const place = await this.#resolve(request, id, parts);
+    if ((place.model?.length ?? 0) > nameLengthMax) throw unknownModel(id);
+    return place;
+  }
+
+  async #resolve(request: JobRequest, id: string, { coordinator, config, now }: Parts): Promise<Place> {
     const routed = (model: string) => routedPlaces(coordinator, { ...request, provider: null, model });
     const last = this.#last;
     if (last !== null && last.config === config && now - last.at < keptMs) {
@@ -156,9 +169,6 @@ export class Catalogues {
     return (await this.fresh(coordinator, config, now)).resolve(id, routed);
   }
 }
-
-/** Both of a monotonic clock, ms. */
-const keptMs = 1_000;
 
 function routedPlaces(coordinator: Coordinator, request: JobRequest): Place[] {
   try {

@@ -2,15 +2,23 @@
 export class Audience {
   readonly #waiting = new Map<string, number>();
 
-  enter(jobId: string): void {
+  /**
+   * A request waits for a job, until it leaves or its client has gone.
+   * @param onLast called when the client has gone and nobody else waits. @returns leaves; a second call does nothing.
+   */
+  enter(jobId: string, gone: AbortSignal, onLast: () => void): () => void {
+    let isHere = true;
     this.#waiting.set(jobId, (this.#waiting.get(jobId) ?? 0) + 1);
-  }
-
-  /** @returns whether nobody else waits for the job. */
-  leave(jobId: string): boolean {
-    const left = (this.#waiting.get(jobId) ?? 1) - 1;
-    if (left > 0) this.#waiting.set(jobId, left);
-    else this.#waiting.delete(jobId);
-    return left <= 0;
+    const leave = (): void => {
+      if (!isHere) return;
+      isHere = false;
+      const left = (this.#waiting.get(jobId) ?? 1) - 1;
+      if (left > 0) this.#waiting.set(jobId, left);
+      else this.#waiting.delete(jobId);
+      if (left <= 0 && gone.aborted) onLast();
+    };
+    gone.addEventListener('abort', leave, { once: true });
+    if (gone.aborted) leave();
+    return leave;
   }
 }

@@ -47,6 +47,7 @@ export function parseChat(body: unknown, headers: IncomingHttpHeaders, config: C
   const fields: Fields = isFields(body) ? body : {};
   const { model, stream, stream_options: options } = fields;
   if (typeof model !== 'string' || model === '') throw invalidField('model', 'must name a model');
+  if (!isGiven(fields.messages)) throw invalidField('messages', 'is required');
   if (!isSwitch(stream)) throw invalidField('stream', 'must be true or false');
   if (isGiven(options) && !isFields(options)) throw invalidField('stream_options', 'must be an object');
   const hasUsage = isFields(options) && options.include_usage === true;

@@ -32,18 +32,18 @@ export function chatRoutes(catalogues: Catalogues): readonly ServedRoute[] {
       if (noRoom !== null) throw noRoom;
       const view = await dispatch(chat, request, parts.coordinator);
       const { id } = view.job;
+      // It was sent before, and has its status.
+      if (isTerminal(view.job.state)) completed(view);
       const { principal } = request;
       // Before anything else happens to the job.
-      const stream = chat.isStream ? new ChatStream(view, parts, { principal, ...chat }) : null;
-      audience.enter(id);
-      const leave = (): void => {
-        if (!audience.leave(id) || !gone.aborted) return;
+      const stream = chat.isStream ? new ChatStream(view, parts, { ...chat, principal, gone }) : null;
+      const leave = audience.enter(id, gone, () => {
         if (chat.outlivesClient) parts.logger.debug({ job_id: id }, 'the client hung up; its job goes on');
         else void cancel(id, parts);
-      };
+      });
       const turn = request.bodyTaken();
       if (turn !== null) await turn;
-      if (stream !== null) return streamed(stream, view, { gone, leave });
+      if (stream !== null) return streamed(stream, view, leave);
       try {
         return await whole(view, chat, { parts, gone, isKeyed, startedAt });
       } finally {
@@ -80,18 +80,13 @@ async function dispatch(
   return (await coordinator.dispatchOnce(key, job, principal)).view;
 }
 
-/** @param leave called when the client has gone or the stream has ended. */
-function streamed(
-  stream: ChatStream,
-  view: JobView,
-  { gone, leave }: { gone: AbortSignal; leave: () => void },
-): OwnAnswer {
+/** @param leave called when the stream is closed. */
+function streamed(stream: ChatStream, view: JobView, leave: () => void): OwnAnswer {
   return {
     headers: { 'X-Svc-Job-Id': view.job.id },
     write: (response) => {
       response.once('close', leave);
-      stream.open(response, view, gone);
-      if (response.destroyed) leave();
+      stream.open(response, view);
     },
   };
 }

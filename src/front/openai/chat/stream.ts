@@ -7,7 +7,7 @@ import { isTerminal, statusOf } from '../../../domain/states.ts';
 import { iso } from '../../../domain/wire/iso.ts';
 import { chunkLengthMax } from '../../../domain/workerProtocol.ts';
 import type { HttpParts } from '../../../http/parts.ts';
-import { errorAnswer, OpenAiError } from '../errors.ts';
+import { errorAnswer, OpenAiError, shownInStream } from '../errors.ts';
 import { SseOutlet } from '../sse.ts';
 import { finishReasonOf, headingOf, usageOf } from './completion.ts';
 import { type Delta, Deltas, type ProgressPart, partsOf } from './deltas.ts';
@@ -31,6 +31,8 @@ interface Options {
   /** The model as the client named it. */
   model: string;
   hasUsage: boolean;
+  /** Aborted when the client has gone. */
+  gone: AbortSignal;
 }
 
 /**
@@ -58,25 +60,27 @@ export class ChatStream {
   #cancelComment: () => void = () => {};
 
   constructor({ job }: JobView, parts: HttpParts, options: Options) {
+    const { gone } = options;
     this.#job = job;
     this.#parts = parts;
     this.#options = options;
     this.#unsubscribe = parts.coordinator.bus.subscribeJob(job.id, (event) => this.#follow(event));
+    gone.addEventListener('abort', () => this.#close(), { once: true });
+    if (gone.aborted) this.#close();
   }
 
-  /** Send headers, then the job to its end. @param gone aborted when the client has gone. */
-  open(response: ServerResponse, view: JobView, gone: AbortSignal): void {
+  /** Send headers, then the job to its end. */
+  open(response: ServerResponse, view: JobView): void {
     const { answers, coordinator } = this.#parts;
-    const { principal } = this.#options;
+    const { principal, gone } = this.#options;
+    if (this.#isOver) return;
     this.#outlet = new SseOutlet(response, { answers, principal });
-    gone.addEventListener('abort', () => this.#close(), { once: true });
     if (view.waiting !== null) this.#outlet.comment(waitingText(view));
     this.#catchUp();
     this.#commentLater();
-    void endOf(coordinator, this.#job.id, gone).then(
-      (ended) => this.#finish(ended),
-      (error: unknown) => this.#fail(error),
-    );
+    endOf(coordinator, this.#job.id, gone)
+      .then((ended) => this.#finish(ended))
+      .catch((error: unknown) => this.#fail(error));
   }
 
   /** Follow the job no longer. */
@@ -177,14 +181,11 @@ export class ChatStream {
     }
   }
 
-  /** End the stream with an error. @param error anything but an error of a door is a bug, which the log has. */
+  /** End the stream with an error. @param error anything that is not of ours is a bug, which the log has. */
   #fail(error: unknown): void {
     if (this.#isOver) return;
-    if (!(error instanceof OpenAiError)) this.#parts.logger.error({ err: error }, 'a stream broke');
-    const shown =
-      error instanceof OpenAiError
-        ? error
-        : new OpenAiError('Something went wrong inside', { status: 500, code: 'internal_error' });
+    const shown = shownInStream(error);
+    if (shown.facts.code === 'internal_error') this.#parts.logger.error({ err: error }, 'a stream broke');
     this.#outlet?.write(`data: ${JSON.stringify(errorAnswer(shown).json)}\n\n`);
     this.#close();
   }

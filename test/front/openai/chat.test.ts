@@ -154,7 +154,7 @@ test('what cannot be honoured is refused by name before there is a job', async (
 
 test('the same Idempotency-Key joins the job, streamed or not, and another body is a conflict', async (t) => {
   const { openai, post, held, client } = await openAiHere(t, {
-    config: { front: { sync_max_seconds: 0.2 } },
+    config: { front: { sync_max_seconds: 1.5 } },
   });
   const ask = { model: 'held/m', messages: hello };
   // The SDK's own option idempotencyKey sends nothing to OpenAI.

@@ -15,6 +15,7 @@ import type { CoordinatorOptions } from './coordinator/parts.ts';
 import { auditRoleRefusals } from './coordinator/roleRefusals.ts';
 import { createPricing } from './cost/pricing.ts';
 import type { Clock, Random } from './domain/clock.ts';
+import { openAiDoor } from './front/openai/index.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
 import type { DashboardFiles } from './http/dashboard.ts';
@@ -146,7 +147,7 @@ export async function assembleFront(options: FrontOptions): Promise<Front> {
     keys,
     events,
     parts,
-    answer: connections.inTurn(createApp(parts).callback()),
+    answer: connections.inTurn(createApp(parts, [openAiDoor()]).callback()),
     close: () => {
       events.close();
       closeSockets();

@@ -19,6 +19,8 @@ const allowed: Record<string, readonly string[]> = {
   metrics: ['coordinator', 'config', 'domain', 'lib'],
   http: ['present', 'metrics', 'coordinator', 'auth', 'config', 'domain', 'lib'],
   live: ['present', 'coordinator', 'auth', 'config', 'domain', 'lib'],
+  // APIs in the form of other services: parsers and presenters over the same coordinator.
+  front: ['http', 'present', 'coordinator', 'auth', 'config', 'domain', 'lib'],
   gateway: ['coordinator', 'auth', 'config', 'domain', 'lib'],
   // Made of the machines ahead of time, for the dashboard.
   charts: ['machines', 'dashboard', 'lib'],
@@ -33,6 +35,7 @@ const allowed: Record<string, readonly string[]> = {
   // Runs in a browser and knows the coordinator by its API alone.
   dashboard: ['client', 'domain', 'lib'],
   assemble: [
+    'front',
     'http',
     'metrics',
     'live',

@@ -73,7 +73,17 @@ export async function serveApp(keep: Keep): Promise<void> {
     figures: noFigures,
   });
   const takesTicket = () => false;
-  app.use(authentication({ keys, tickets, failedLogins, connections, config: () => config, takesTicket }));
+  app.use(
+    authentication({
+      keys,
+      tickets,
+      failedLogins,
+      connections,
+      config: () => config,
+      takesTicket,
+      doors: [],
+    }),
+  );
 
   app.use(
     routing(

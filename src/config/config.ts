@@ -65,9 +65,18 @@ export interface Config {
     shares: Shares;
   };
   live: { maxSubscribers: number };
+  front: FrontSettings;
   log: { level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent' };
   shutdown: { graceSeconds: number };
   worker: WorkerSettings;
+}
+
+/** The APIs of others that the coordinator speaks besides its own. */
+export interface FrontSettings {
+  /** Whether `/v1` answers as OpenAI's API does. */
+  openai: boolean;
+  /** How long a request to one of them waits for its job when it does not stream. */
+  syncMaxSeconds: number;
 }
 
 /** The part of a shared resource that one key may use, above 0 and at most 1. */

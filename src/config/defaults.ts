@@ -87,6 +87,10 @@ export function withDefaults(file: ConfigFile, cwd: string): Config {
       },
     },
     live: { maxSubscribers: file.live?.max_subscribers ?? 1_000 },
+    front: {
+      openai: file.front?.openai ?? true,
+      syncMaxSeconds: file.front?.sync_max_seconds ?? 240,
+    },
     log: { level: file.log?.level ?? 'info' },
     shutdown: { graceSeconds: file.shutdown?.grace_seconds ?? 30 },
     worker: {

@@ -17,6 +17,7 @@ export interface ConfigFile {
   cost?: { tokens_max_per_attempt?: number | null } | null;
   http?: HttpFile | null;
   live?: { max_subscribers?: number | null } | null;
+  front?: { openai?: boolean | null; sync_max_seconds?: number | null } | null;
   log?: { level?: LogLevel | null } | null;
   shutdown?: { grace_seconds?: number | null } | null;
   worker?: WorkerFile | null;

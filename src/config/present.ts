@@ -83,6 +83,7 @@ export function presentConfig(config: Config, secrets: Secrets = 'masked') {
       },
     },
     live: { max_subscribers: config.live.maxSubscribers },
+    front: { openai: config.front.openai, sync_max_seconds: config.front.syncMaxSeconds },
     log: { level: config.log.level },
     shutdown: { grace_seconds: config.shutdown.graceSeconds },
     worker: {

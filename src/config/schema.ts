@@ -133,6 +133,7 @@ const topFields = {
     }),
   }),
   live: shape({ max_subscribers: wholeNumber(0) }),
+  front: shape({ openai: flag(), sync_max_seconds: above(0, timeoutSecondsMax) }),
   log: shape({ level: oneOf(logLevels) }),
   shutdown: shape({ grace_seconds: atLeast(0) }),
   worker: shape({

@@ -1,6 +1,7 @@
 import Koa from 'koa';
 import { CoordinatorError } from '../domain/errors.ts';
 import { dashboard } from './dashboard.ts';
+import type { Door } from './door.ts';
 import { getHealth, health } from './health.ts';
 import { authentication } from './middleware/authentication.ts';
 import { compression } from './middleware/compression.ts';
@@ -9,6 +10,7 @@ import { headers } from './middleware/headers.ts';
 import { knownHost } from './middleware/knownHost.ts';
 import { measure } from './middleware/measure.ts';
 import { oneHost } from './middleware/oneHost.ts';
+import { openDoor } from './middleware/openDoor.ts';
 import { rateLimit } from './middleware/rateLimit.ts';
 import { requestId } from './middleware/requestId.ts';
 import { apiDocument } from './openapi/document.ts';
@@ -63,8 +65,11 @@ export function openApi(): JsonSchema {
   return apiDocument([...routes, getHealth]);
 }
 
-/** The HTTP side of the coordinator. Whatever is not public asks for a key first, so that a stranger learns no path. */
-export function createApp(parts: HttpParts): Koa {
+/**
+ * The HTTP side of the coordinator. Whatever is not public asks for a key first, so that a stranger learns no path.
+ * @param doors APIs in the form of other services, beside the native one.
+ */
+export function createApp(parts: HttpParts, doors: readonly Door[] = []): Koa {
   const { coordinator, config, metrics, clock, logger } = parts;
   const app = new Koa();
   // Koa's own handler would print what the error middleware has answered already.
@@ -73,15 +78,16 @@ export function createApp(parts: HttpParts): Koa {
   app.use(requestId());
   app.use(headers(coordinator));
   app.use(compression());
-  app.use(errors(logger, (code) => metrics.bounds.requestRefused(code)));
+  app.use(errors(logger, (code) => metrics.bounds.requestRefused(code), doors));
   app.use(oneHost());
   app.use(health(coordinator));
   app.use(knownHost(config));
   app.use(parts.dashboard === null ? page() : dashboard(parts.dashboard));
-  app.use(authentication({ ...parts, takesTicket: streamPaths(routes) }));
+  app.use(authentication({ ...parts, takesTicket: streamPaths(routes), doors }));
   app.use(rateLimit(() => config().http.rateLimitPerKey, clock));
+  app.use(openDoor(doors, config));
   app.use(
-    routing(routes, parts, {
+    routing([...routes, ...doors.flatMap((door) => door.routes)], parts, {
       answers: parts.answers,
       trustedProxies: () => config().http.trustedProxies,
       onRefused: (refusal) => coordinator.audit.refused(refusal),

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { Principal } from '../domain/key.ts';
 import type { Exchange } from '../lib/connections.ts';
-import { problemOf } from './problem.ts';
+import type { ShownError } from './door.ts';
 
 /**
  * A request with a key, from its acceptance until its answer has left. It holds the response alone: a connection keeps the last
@@ -11,14 +11,19 @@ import { problemOf } from './problem.ts';
 export class KeyedExchange implements Exchange {
   readonly principal: Principal;
   readonly #response: ServerResponse;
-  readonly #requestId: string;
+  readonly #present: (error: CoordinatorError) => ShownError;
   #gone: AbortController | null = null;
   #isHandedOver = false;
 
-  constructor(response: ServerResponse, principal: Principal, requestId: string) {
+  /** @param present how this part of the API reports an error. */
+  constructor(
+    response: ServerResponse,
+    principal: Principal,
+    present: (error: CoordinatorError) => ShownError,
+  ) {
     this.#response = response;
     this.principal = principal;
-    this.#requestId = requestId;
+    this.#present = present;
   }
 
   get isOver(): boolean {
@@ -56,12 +61,13 @@ export class KeyedExchange implements Exchange {
         'authentication_failed',
         'Authentication failed: the key was taken back, or has expired, while the request was under way',
       );
-      const problem = problemOf(error, this.#requestId);
-      response.statusCode = problem.status;
-      response.setHeader('Content-Type', 'application/problem+json');
+      const { status, type, headers, text } = this.#present(error);
+      response.statusCode = status;
+      response.setHeader('Content-Type', type);
+      for (const name in headers) response.setHeader(name, headers[name] ?? '');
       response.setHeader('WWW-Authenticate', 'Bearer');
       response.setHeader('Connection', 'close');
-      response.end(JSON.stringify(problem));
+      response.end(text);
     }
     this.#gone?.abort();
   }

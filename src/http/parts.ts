@@ -7,7 +7,7 @@ import type { LiveConfig } from '../config/liveConfig.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Principal } from '../domain/key.ts';
-import type { Topic } from '../domain/liveProtocol.ts';
+import type { JobOutput, Topic } from '../domain/liveProtocol.ts';
 import type { AnswerMemory } from '../lib/answerMemory.ts';
 import type { Connections } from '../lib/connections.ts';
 import type { Logger } from '../lib/log.ts';
@@ -28,6 +28,8 @@ export interface EventStreams {
   all(request: StreamRequest & { topics: readonly Topic[] }): Promise<StartStream>;
   /** @returns null when the client has the job's end already. */
   job(request: StreamRequest & { jobId: string }): Promise<StartStream | null>;
+  /** The whole output of the running attempt so far; null when there is none, or when a part of it is no longer kept. */
+  outputSoFar(jobId: string): Omit<JobOutput, 'truncated'> | null;
   /** Why a live connection would be refused now; null when there is room. */
   refusal(principal: Principal): string | null;
 }

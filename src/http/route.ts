@@ -124,6 +124,12 @@ export type Answer<T = unknown> = {
 /** A text, or one that nobody holds whole. */
 export type TextAnswer = { type: string; text: string } | { type: string; chunks: AsyncIterable<string> };
 
+/** The handler writes the answer itself, after it has returned. The client's going or the end of its key still ends it. */
+export interface OwnAnswer {
+  headers?: Record<string, string>;
+  write: (response: ServerResponse) => void;
+}
+
 /** The types of the documented answers. */
 type BodyOf<A> = { [S in keyof A]: A[S] extends { shape: Shape<infer T> } ? T : never }[keyof A];
 
@@ -167,6 +173,15 @@ interface Readable<P> extends Operation {
   role: Role;
   holdsSecret?: true;
   body?: DocumentedBody & { reader(parts: P): Middleware };
+}
+
+/** What the router needs of a route: all that one of a door has, which docs/openapi.yaml leaves out. */
+export interface ServedRoute<P = HttpParts> extends Pick<Operation, 'method' | 'path'> {
+  role: Role;
+  holdsSecret?: true;
+  outlivesSession?: true;
+  body?: { isOptional?: boolean; reader(parts: P): Middleware };
+  answer(request: RawRequest, parts: P): Awaitable<Answer | OwnAnswer>;
 }
 
 /** A route that answers at once. */

@@ -10,7 +10,7 @@ import { isShort } from '../lib/jsonPieces.ts';
 import { assertRoom, setChunks, setText } from './answerBody.ts';
 import type { KeyedExchange } from './exchange.ts';
 import { longAnswer } from './longJson.ts';
-import type { JsonRoute, RawRequest, Route, StreamRoute } from './route.ts';
+import type { RawRequest, Route, ServedRoute, StreamRoute } from './route.ts';
 
 /** What the router needs to know of the service. */
 export interface RoutingOptions {
@@ -27,7 +27,11 @@ export interface RoutingOptions {
  * @param parts what the handlers work with.
  * @throws at start, when a route has no role that exists.
  */
-export function routing<P>(routes: readonly Route<P>[], parts: P, options: RoutingOptions): Middleware {
+export function routing<P>(
+  routes: readonly (Route<P> | ServedRoute<P>)[],
+  parts: P,
+  options: RoutingOptions,
+): Middleware {
   // Case counts: a proxy that keeps /api/keys for some must not be passed by /API/keys.
   const router = new Router({ sensitive: true });
   for (const route of routes) {
@@ -52,7 +56,7 @@ export function routing<P>(routes: readonly Route<P>[], parts: P, options: Routi
   };
 }
 
-function bodyReader<P>({ body }: Route<P>, parts: P): Middleware[] {
+function bodyReader<P>({ body }: Pick<Route<P> | ServedRoute<P>, 'body'>, parts: P): Middleware[] {
   if (body === undefined) return [];
   const read = body.reader(parts);
   return body.isOptional === true ? [(ctx, next) => (hasBody(ctx.req) ? read(ctx, next) : next())] : [read];
@@ -124,7 +128,7 @@ function contextOf(ctx: ParameterizedContext, options: RoutingOptions): RawReque
 
 async function respond<P>(
   ctx: ParameterizedContext,
-  route: JsonRoute<P>,
+  route: ServedRoute<P>,
   parts: P,
   options: RoutingOptions,
 ): Promise<void> {
@@ -134,6 +138,13 @@ async function respond<P>(
   assertRoom(ctx, answers);
   if (route.outlivesSession) (ctx.state.exchange as KeyedExchange).handOver();
   const handled = await route.answer(contextOf(ctx, options), parts);
+  if ('write' in handled) {
+    if (ctx.res.writableEnded) return;
+    if (handled.headers !== undefined) ctx.set(handled.headers);
+    ctx.respond = false;
+    handled.write(ctx.res);
+    return;
+  }
   const answer = 'json' in handled && !isShort(handled.json) ? await longAnswer(handled) : handled;
   if (ctx.res.writableEnded) return;
   ctx.status = answer.status ?? 200;

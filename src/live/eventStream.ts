@@ -3,7 +3,7 @@ import type { KeyRing } from '../auth/keyRing.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Principal } from '../domain/key.ts';
-import { type Topic, topicOfJob } from '../domain/liveProtocol.ts';
+import { type JobOutput, type Topic, topicOfJob } from '../domain/liveProtocol.ts';
 import { isTerminal } from '../domain/states.ts';
 import { iso } from '../domain/wire/iso.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
@@ -114,6 +114,11 @@ export class EventStreams {
       history.after(new Map([[topic, since]])).length === 0;
     if (isTerminal(job.state) && hasAll) return null;
     return this.#start({ ...request, topics: [topic] }, jobId);
+  }
+
+  /** See `Live.outputSoFar`. */
+  outputSoFar(jobId: string): Omit<JobOutput, 'truncated'> | null {
+    return this.#live.outputSoFar(jobId);
   }
 
   /** Why a live connection would be refused now, for people; null when there is a place. */

@@ -5,6 +5,7 @@ import type { Clock, Random } from '../domain/clock.ts';
 import { CoordinatorError } from '../domain/errors.ts';
 import type { JobRecord } from '../domain/job.ts';
 import type { Principal } from '../domain/key.ts';
+import type { JobOutput } from '../domain/liveProtocol.ts';
 import { isTerminal } from '../domain/states.ts';
 import { closeCodes } from '../domain/workerProtocol.ts';
 import type { AnswerMemory } from '../lib/answerMemory.ts';
@@ -126,6 +127,11 @@ export class Live {
   /** Characters of the kept output of running attempts. */
   get outputSize(): number {
     return this.#outputs.weight;
+  }
+
+  /** The whole output of the running attempt of a job so far; null when a part is missing. */
+  outputSoFar(jobId: string): Omit<JobOutput, 'truncated'> | null {
+    return this.#outputs.whole(jobId);
   }
 
   /** Bytes of the kept events. */

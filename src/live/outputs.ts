@@ -84,6 +84,15 @@ export class Outputs {
     return { lease, seq: lastSeq, text, truncated: firstSeq > 1, ...(isTextOnly(parts) ? {} : { parts }) };
   }
 
+  /** The same, but null when a chunk is missing: dropped here, or lost on its way. */
+  whole(jobId: string): Omit<JobOutput, 'truncated'> | null {
+    const output = this.text(jobId);
+    const kept = this.#byJob.get(jobId)?.chunks.length ?? 0;
+    return output === null || kept !== output.seq
+      ? null
+      : { lease: output.lease, seq: output.seq, text: output.text };
+  }
+
   /** Whether every chunk after event `seq` is still here. */
   covers(jobId: string, seq: number): boolean {
     return (this.#byJob.get(jobId)?.droppedSeq ?? 0) <= seq;

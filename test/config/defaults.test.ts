@@ -48,6 +48,7 @@ test('without a file everything has the default that the documentation tells', a
       shares: { pending: 0.8, live: 0.25, connections: 0.5, bytes_in: 0.5, bytes_out: 0.5 },
     },
     live: { max_subscribers: 1000 },
+    front: { openai: true, sync_max_seconds: 240 },
     log: { level: 'info' },
     shutdown: { grace_seconds: 30 },
     worker: { name: null, providers: [], concurrency: null, tags: [], coordinator: null, api_key: null },

@@ -32,6 +32,7 @@ export function testConfig(
       shares: { pending: 0.8, live: 0.25, connections: 0.5, bytesIn: 0.5, bytesOut: 0.5 },
     },
     live: { maxSubscribers: 100 },
+    front: { openai: true, syncMaxSeconds: 240 },
     log: { level: 'silent' },
     shutdown: { graceSeconds: 30 },
     worker: { name: null, providers: [], concurrency: null, tags: [], coordinator: null, apiKey: null },

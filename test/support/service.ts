@@ -13,6 +13,12 @@ export interface Here {
   client: Client;
 }
 
+/** One that can be stopped. */
+export interface Stoppable extends Here {
+  /** Stop it before the test ends, without waiting for its jobs. */
+  stop(): Promise<void>;
+}
+
 /**
  * A coordinator as `startCoordinator` starts it, but in this process: for tests that neither end it nor measure it. Stopped
  * when the test ends.
@@ -21,7 +27,7 @@ export interface Here {
 export async function startHere(
   t: ExecutionContext,
   { config = {}, workers }: { config?: Record<string, unknown>; workers?: number } = {},
-): Promise<Here> {
+): Promise<Stoppable> {
   const cwd = temporaryFolder(t);
   writeFileSync(join(cwd, 'svc.config.json'), JSON.stringify(config));
   const loaded = await loadConfig({ env: { SVC_DATA_DIR: join(cwd, 'data') }, cwd, overrides: { port: 0 } });
@@ -32,5 +38,9 @@ export async function startHere(
     echoWorker: workers === undefined ? undefined : { concurrency: workers },
   });
   t.teardown(() => service.stop(0));
-  return { url: service.url, client: createClient({ baseUrl: service.url, apiKey: adminKey }) };
+  return {
+    url: service.url,
+    client: createClient({ baseUrl: service.url, apiKey: adminKey }),
+    stop: () => service.stop(0),
+  };
 }

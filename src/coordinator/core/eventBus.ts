@@ -69,6 +69,9 @@ export type LiveEvent =
   | { type: 'queue.paused' | 'queue.resumed'; at: number; queue: QueueState }
   | ({ type: 'transition'; at: number } & Transition);
 
+/** What happens to one job. */
+export type JobLiveEvent = Extract<LiveEvent, { type: JobEventType | 'job.progress' }>;
+
 /** What a committed change of a job is called outside; null when there is nothing to tell. */
 function jobEventType(before: JobRecord | null, after: JobRecord): JobEventType | null {
   if (before?.state === 'running.active' && after.state === 'running.stuck') return 'job.stuck';
@@ -100,11 +103,17 @@ const providerEvents: Record<ProviderStatus, ProviderEventType> = {
 
 type Listener = (event: LiveEvent) => void;
 
+function isOfJob(event: LiveEvent): event is JobLiveEvent {
+  return 'job' in event || event.type === 'job.progress';
+}
+
 /** Notifies listeners of what has been committed. A listener that throws is a bug and must not stop the others. */
 export class EventBus {
   readonly #listeners = new Set<Listener>();
   /** Callers that wait for the end of one job. */
   readonly #waiting = new Map<string, Set<(job: JobRecord) => void>>();
+  /** Listeners to one job each. */
+  readonly #byJob = new Map<string, Set<(event: JobLiveEvent) => void>>();
   readonly #onError: (error: unknown) => void;
   #machineWatchers = 0;
 
@@ -151,15 +160,32 @@ export class EventBus {
     if (type !== null) this.publish({ type, at, job: after });
   }
 
+  /** Publish to those who listen to all events, then to those who listen to its job alone. */
   publish(event: LiveEvent): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(event);
-      } catch (error) {
-        this.#onError(error);
-      }
+    for (const listener of this.#listeners) this.#notify(listener, event);
+    if (this.#byJob.size > 0 && isOfJob(event)) {
+      const jobId = 'job' in event ? event.job.id : event.jobId;
+      for (const listener of this.#byJob.get(jobId) ?? []) this.#notify(listener, event);
     }
     if ('job' in event && isTerminal(event.job.state)) this.#release(event.job);
+  }
+
+  /** Call `listener` with every event of one job; its cost does not grow with the other jobs. The returned function ends it. */
+  subscribeJob(jobId: string, listener: (event: JobLiveEvent) => void): () => void {
+    const listeners = this.#byJob.get(jobId) ?? new Set();
+    this.#byJob.set(jobId, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#byJob.get(jobId) === listeners) this.#byJob.delete(jobId);
+    };
+  }
+
+  #notify<E>(listener: (event: E) => void, event: E): void {
+    try {
+      listener(event);
+    } catch (error) {
+      this.#onError(error);
+    }
   }
 
   /** Call `done` once, when the job has ended. The returned function takes it back. */

@@ -10,6 +10,7 @@ export { Changes, type Committed, type Follower } from './changes.ts';
 export { type Deadline, Deadlines } from './deadlines.ts';
 export {
   EventBus,
+  type JobLiveEvent,
   type LiveEvent,
   providerEventType,
   statusEventType,

@@ -9,12 +9,14 @@ import { clientAddress } from '../../lib/clientAddress.ts';
 import type { Connections } from '../../lib/connections.ts';
 import { isOwnOrigin } from '../../lib/hosts.ts';
 import { slowedDown } from '../../lib/upgrades.ts';
+import { type Door, doorOf, shownError } from '../door.ts';
 import { KeyedExchange } from '../exchange.ts';
 
 /**
  * Requires a valid key; `ctx.state.principal` says who it is. A refusal is counted for the
  * address it came from, and answered with 429 when there were too many; a valid key is never counted. Whatever is still under
  * way when its key ends is ended with it.
+ * @param parts.doors a door may take the key from a header of its own too.
  * @param parts.takesTicket the paths to which a browser can send no header: a ticket in the query stands in for the key.
  * @throws CoordinatorError authentication_failed, rate_limited; share_exceeded for one connection of the key too many; forbidden for a ticket from another page than ours.
  */
@@ -25,11 +27,12 @@ export function authentication(parts: {
   connections: Connections;
   config: () => Config;
   takesTicket: (path: string) => boolean;
+  doors: readonly Door[];
 }): Middleware {
-  const { keys, tickets, failedLogins, connections, config, takesTicket } = parts;
+  const { keys, tickets, failedLogins, connections, config, takesTicket, doors } = parts;
   keys.onSweep(() => connections.endRefused((principal) => keys.isValid(principal)));
   const identify = (ctx: Context): Principal | string => {
-    const authorization = ctx.get('Authorization');
+    const authorization = authorizationOf(ctx, doors);
     const { ticket } = ctx.query;
     if (authorization !== '' || typeof ticket !== 'string' || !takesTicket(ctx.path)) {
       return keys.authenticate(authorization);
@@ -61,9 +64,19 @@ export function authentication(parts: {
       ctx.set('Connection', 'close');
       throw refusal;
     }
-    const exchange = new KeyedExchange(ctx.res, principal, ctx.state.requestId);
+    const { requestId } = ctx.state;
+    const door = doorOf(doors, ctx.path);
+    const exchange = new KeyedExchange(ctx.res, principal, (error) => shownError(door, error, requestId));
     ctx.state.exchange = exchange;
     connections.begin(socket, exchange);
     return next();
   };
+}
+
+/** The header, or what stands in for it at a door. */
+function authorizationOf(ctx: Context, doors: readonly Door[]): string {
+  const authorization = ctx.get('Authorization');
+  const door = authorization === '' ? doorOf(doors, ctx.path) : null;
+  const key = door === null ? '' : ctx.get(door.keyHeader);
+  return key === '' ? authorization : `Bearer ${key}`;
 }

@@ -1,12 +1,19 @@
 import type { Middleware } from 'koa';
 import { CoordinatorError, type ErrorCode } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import { challengeOf } from '../../lib/upgrades.ts';
+import { type Door, doorOf, shownError } from '../door.ts';
 import { lingering } from '../lingering.ts';
-import { problemOf } from '../problem.ts';
 
-/** Turns what was thrown into a problem document. Anything that is not a `CoordinatorError` is a bug: logged, and a bare 500. @param onProblem told of each. */
-export function errors(logger: Logger, onProblem: (code: ErrorCode) => void = () => {}): Middleware {
+/**
+ * Turns what was thrown into a problem document, or into the form of the door that the path belongs to. Anything that is
+ * not a `CoordinatorError` is a bug: logged, and a bare 500.
+ * @param onProblem told of each.
+ */
+export function errors(
+  logger: Logger,
+  onProblem: (code: ErrorCode) => void = () => {},
+  doors: readonly Door[] = [],
+): Middleware {
   return async (ctx, next) => {
     try {
       await next();
@@ -27,16 +34,11 @@ export function errors(logger: Logger, onProblem: (code: ErrorCode) => void = ()
               'Something went wrong inside; the log has it under this request id',
             );
       onProblem(shown.code);
-      const { retryAfterSeconds, allow } = shown.details;
-      if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
-      if (allow !== undefined) ctx.set('Allow', allow.join(', '));
-      const challenge = challengeOf(shown);
-      if (challenge !== null) ctx.set('WWW-Authenticate', challenge);
       if (shown.code === 'upgrade_required') ctx.set({ Upgrade: 'websocket', Connection: 'Upgrade' });
-      const problem = problemOf(shown, requestId);
-      const text = JSON.stringify(problem);
-      ctx.status = problem.status;
-      ctx.type = 'application/problem+json';
+      const { status, type, headers, text } = shownError(doorOf(doors, ctx.path), shown, requestId);
+      ctx.set(headers);
+      ctx.status = status;
+      ctx.type = type;
       if (ctx.req.complete) ctx.body = text;
       else {
         // A body that nobody reads to its end stands in the way of the next request on this connection.

@@ -88,9 +88,9 @@ export class Outputs {
   whole(jobId: string): Omit<JobOutput, 'truncated'> | null {
     const output = this.text(jobId);
     const kept = this.#byJob.get(jobId)?.chunks.length ?? 0;
-    return output === null || kept !== output.seq
-      ? null
-      : { lease: output.lease, seq: output.seq, text: output.text };
+    if (output === null || kept !== output.seq) return null;
+    const { truncated: _, ...whole } = output;
+    return whole;
   }
 
   /** Whether every chunk after event `seq` is still here. */

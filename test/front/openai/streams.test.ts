@@ -71,6 +71,36 @@ test("the SDK's strict stream helper takes text and tool calls", async (t) => {
   t.is(told, undefined);
 });
 
+test('reasoning and tool calls come as they are generated, and what was not streamed comes from the result', async (t) => {
+  const { openai, held } = await openAiHere(t);
+  const stream = await openai.chat.completions.create({ ...ask, stream: true });
+  const run = await held.next();
+  const chunks = stream[Symbol.asyncIterator]();
+  const next = async () => (await chunks.next()).value?.choices[0]?.delta as Record<string, unknown>;
+  run.context.onPart({ type: 'reasoning', text: 'Which city?' });
+  t.like(await next(), { role: 'assistant', content: '' });
+  t.deepEqual(await next(), { reasoning_content: 'Which city?' });
+  run.context.onPart({ type: 'tool_call', index: 0, id: 'call_a', name: 'weather', arguments: '{"city"' });
+  const begun = { name: 'weather', arguments: '{"city"' };
+  t.deepEqual(await next(), {
+    tool_calls: [{ index: 0, id: 'call_a', type: 'function', function: begun }],
+  });
+  const called = (id: string, city: string) => ({
+    id,
+    type: 'function' as const,
+    function: { name: 'weather', arguments: `{"city":"${city}"}` },
+  });
+  const tool_calls = [called('call_a', 'Rome'), called('call_b', 'Oslo')];
+  run.end({
+    ok: true,
+    result: { output: '', tool_calls, finish_reason: 'tool_calls', model: 'm', usage },
+  } as never);
+  t.deepEqual(await next(), { tool_calls: [{ index: 0, function: { arguments: ':"Rome"}' } }] });
+  t.deepEqual(await next(), { tool_calls: [{ index: 1, ...called('call_b', 'Oslo') }] });
+  t.deepEqual(await next(), {});
+  t.true((await chunks.next()).done);
+});
+
 test('a job that waits says why in comments, and a fallback before any text is invisible', async (t) => {
   const config = {
     providers: { held: { rate_limit: {} } },

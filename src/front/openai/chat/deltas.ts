@@ -1,19 +1,5 @@
-import type { JobLiveEvent } from '../../../coordinator/core/index.ts';
+import type { ChunkPart, ToolCallPart } from '../../../domain/chunkParts.ts';
 import type { JobResult } from '../../../domain/job.ts';
-
-/** A piece of an answer while it is generated. Workers send text alone today. */
-export type ProgressPart =
-  | { type: 'text'; text: string }
-  | { type: 'reasoning'; text: string }
-  /** The first piece of a call has its id and name; `index` counts the calls of the answer from 0. */
-  | { type: 'tool_call'; index: number; id?: string; name?: string; arguments: string };
-
-type Progress = Extract<JobLiveEvent, { type: 'job.progress' }>;
-
-/** The parts of what a worker sent. The one place to change when workers send more than text. */
-export function partsOf({ text }: Pick<Progress, 'text'>): ProgressPart[] {
-  return [{ type: 'text', text }];
-}
 
 interface ToolCallDelta {
   index: number;
@@ -31,14 +17,24 @@ export interface Delta {
   tool_calls?: [ToolCallDelta];
 }
 
+/** A tool call that has begun. */
+interface BegunCall {
+  index: number;
+  id: string;
+  /** Characters of its arguments that were sent. */
+  length: number;
+}
+
 /** Turns the parts of one answer into deltas, and knows what of it was sent. */
 export class Deltas {
   /** Characters of the output that were sent. */
-  #sent = 0;
+  #text = 0;
   /** The end of them, to compare with the result. */
   #tail = '';
-  /** Tool calls that have begun. */
-  readonly #calls = new Set<number>();
+  /** Characters of the reasoning that were sent. */
+  #reasoning = 0;
+  /** By index. */
+  readonly #calls = new Map<number, BegunCall>();
   #hasSent = false;
 
   /** Whether anything was sent that a second attempt could not take back. */
@@ -46,54 +42,79 @@ export class Deltas {
     return this.#hasSent;
   }
 
-  /** Characters of the output that were sent. */
-  get length(): number {
-    return this.#sent;
-  }
-
   /** The delta of a part; null when it is empty. */
-  of(part: ProgressPart): Delta | null {
+  of(part: ChunkPart): Delta | null {
     if (part.type === 'tool_call') return this.#callDelta(part);
-    if (part.text === '') return null;
+    const { text } = part;
+    if (text === '') return null;
     this.#hasSent = true;
-    if (part.type === 'reasoning') return { reasoning_content: part.text };
-    this.#sent += part.text.length;
-    this.#tail = part.text;
-    return { content: part.text };
+    if (part.type === 'reasoning') {
+      this.#reasoning += text.length;
+      return { reasoning_content: text };
+    }
+    this.#text += text.length;
+    this.#tail = text;
+    return { content: text };
   }
 
   /** Whether the output goes on from what was sent: it does not when another attempt has made it. */
   isStartOf({ output }: JobResult): boolean {
-    return output.slice(0, this.#sent).endsWith(this.#tail) && output.length >= this.#sent;
+    return output.slice(0, this.#text).endsWith(this.#tail) && output.length >= this.#text;
   }
 
-  /** What of a result was not sent yet, as parts: text of at most `length` characters each, then whole tool calls. */
-  *rest({ output, toolCalls = [] }: JobResult, length: number): Generator<ProgressPart> {
-    for (let from = this.#sent; from < output.length; ) {
+  /** What was not sent yet of all that an attempt has generated so far. */
+  *unsent(all: readonly ChunkPart[]): Generator<ChunkPart> {
+    const seen = { text: -this.#text, reasoning: -this.#reasoning };
+    const sentOf = new Map([...this.#calls].map(([index, { length }]) => [index, length]));
+    for (const part of all) {
+      if (part.type === 'tool_call') {
+        const sent = sentOf.get(part.index);
+        if (sent === undefined) yield part;
+        else yield { ...part, arguments: part.arguments.slice(sent) };
+        sentOf.set(part.index, Math.max(0, (sent ?? 0) - part.arguments.length));
+        continue;
+      }
+      const skipped = Math.max(0, -seen[part.type]);
+      seen[part.type] += part.text.length;
+      yield { type: part.type, text: part.text.slice(skipped) };
+    }
+  }
+
+  /**
+   * What of a result was not sent yet: text of at most `length` characters each, then the tool calls. Calls are told apart by
+   * their ids: one that had begun and is not whole is not in the result.
+   */
+  *rest({ output, toolCalls = [] }: JobResult, length: number): Generator<ChunkPart> {
+    for (let from = this.#text; from < output.length; ) {
       // Never between the halves of a surrogate pair.
       const last = output.charCodeAt(from + length - 1);
       const to = from + length - (last >= 0xd800 && last <= 0xdbff ? 1 : 0);
       yield { type: 'text', text: output.slice(from, to) };
       from = to;
     }
-    for (const [index, call] of toolCalls.entries()) {
-      if (this.#calls.has(index)) continue;
-      yield { type: 'tool_call', index, id: call.id, ...call.function };
+    for (const { id, function: called } of toolCalls) {
+      const begun = [...this.#calls.values()].find((call) => call.id === id);
+      if (begun === undefined) yield { type: 'tool_call', index: this.#calls.size, id, ...called };
+      else if (begun.length < called.arguments.length) {
+        const { index, length: sent } = begun;
+        yield { type: 'tool_call', index, arguments: called.arguments.slice(sent) };
+      }
     }
   }
 
-  #callDelta({ index, id, name, arguments: given }: Extract<ProgressPart, { type: 'tool_call' }>): Delta {
+  #callDelta({ index, id, name, arguments: given }: ToolCallPart): Delta | null {
+    const begun = this.#calls.get(index);
+    if (begun !== undefined) {
+      if (given === '') return null;
+      begun.length += given.length;
+      return { tool_calls: [{ index, function: { arguments: given } }] };
+    }
     this.#hasSent = true;
-    if (this.#calls.has(index)) return { tool_calls: [{ index, function: { arguments: given } }] };
-    this.#calls.add(index);
+    const call = { index, id: id ?? `call_${index}`, length: given.length };
+    this.#calls.set(index, call);
     return {
       tool_calls: [
-        {
-          index,
-          id: id ?? `call_${index}`,
-          type: 'function',
-          function: { name: name ?? '', arguments: given },
-        },
+        { index, id: call.id, type: 'function', function: { name: name ?? '', arguments: given } },
       ],
     };
   }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { JobView } from '../../../coordinator/coordinator.ts';
 import type { JobLiveEvent } from '../../../coordinator/core/index.ts';
+import { type ChunkPart, lengthOfPart } from '../../../domain/chunkParts.ts';
 import type { JobRecord, JobResult } from '../../../domain/job.ts';
 import type { Principal } from '../../../domain/key.ts';
 import { isTerminal, statusOf } from '../../../domain/states.ts';
@@ -10,7 +11,7 @@ import type { HttpParts } from '../../../http/parts.ts';
 import { errorAnswer, OpenAiError, shownInStream } from '../errors.ts';
 import { SseOutlet } from '../sse.ts';
 import { finishReasonOf, headingOf, usageOf } from './completion.ts';
-import { type Delta, Deltas, type ProgressPart, partsOf } from './deltas.ts';
+import { type Delta, Deltas } from './deltas.ts';
 import { endOf } from './ending.ts';
 
 /** Between two comments while nothing else is sent. Proxies close what is idle for 15 s or more. */
@@ -108,14 +109,15 @@ export class ChatStream {
     // A worker that has reconnected may repeat itself.
     if (seq <= this.#seq) return;
     // Of a longer piece the end is cut off.
-    const isWhole = seq === this.#seq + 1 && event.text.length < chunkLengthMax - 1;
+    const length = event.parts.reduce((sum, part) => sum + lengthOfPart(part), 0);
+    const isWhole = seq === this.#seq + 1 && length < chunkLengthMax - 1;
     if (!isWhole || this.#outlet?.isFull !== false) {
       this.#isBehind = true;
       void this.#outlet?.drained().then(() => this.#catchUp());
       return;
     }
     this.#seq = seq;
-    for (const part of partsOf(event)) this.#send(part);
+    for (const part of event.parts) this.#send(part);
   }
 
   /** The attempt whose pieces were sent has failed, or another one has begun. */
@@ -147,7 +149,8 @@ export class ChatStream {
     this.#isBehind = false;
     this.#lease = soFar.lease;
     this.#seq = soFar.seq;
-    this.#send({ type: 'text', text: soFar.text.slice(this.#deltas.length) });
+    const { text, parts = [{ type: 'text', text }] } = soFar;
+    for (const part of this.#deltas.unsent(parts)) this.#send(part);
   }
 
   async #finish(view: JobView): Promise<void> {
@@ -190,7 +193,7 @@ export class ChatStream {
     this.#close();
   }
 
-  #send(part: ProgressPart): void {
+  #send(part: ChunkPart): void {
     const delta = this.#deltas.of(part);
     if (delta !== null) this.#sendChunk(delta, null);
   }

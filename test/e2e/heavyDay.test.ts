@@ -14,7 +14,7 @@ import { type SvcProcess, startCoordinator, startSvc, until, within } from '../s
  * counted.
  */
 
-const lines = isThorough ? 20_000 : 400;
+const lines = isThorough ? 5_000 : 400;
 const tokens = { prompt_tokens: 600, completion_tokens: 400 };
 /** A dollar for a million tokens, in and out: 0.001 dollars an answer. */
 const perAnswer = 0.001;

@@ -199,7 +199,7 @@ test('that nobody serves the provider is said at once, and a wait that is over l
   const { client, url } = await startHere(t);
   const { svc, write } = shellIn(temporaryFolder(t), url);
   write('a.txt', 'one\ntwo\n');
-  const { code, err, out } = await svc('run', '--file', 'a.txt', '--provider', 'echo', '--wait', '1');
+  const { code, err, out } = await svc('run', '--file', 'a.txt', '--provider', 'echo', '--wait', '5');
   t.is(code, 124);
   t.is(out, '');
   t.regex(err, /Jobs wait: No connected worker serves the provider echo/);

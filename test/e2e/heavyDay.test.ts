@@ -24,14 +24,14 @@ function fateOf(row: string, attempt: number): number {
   return createHash('sha256').update(`${row} ${attempt}`).digest().readUInt16BE(0) % 1_000;
 }
 
-/** Whether a row is refused until the server is mended. */
+/** Whether a row is refused until the server is repaired. */
 const isBad = (row: string): boolean => fateOf(row, 0) < 30;
 
 /** A server of OpenAI's protocol. */
 class Model {
   readonly attempts = new Map<string, number>();
   answered = 0;
-  isMended = false;
+  isRepaired = false;
 
   readonly answer: Answer = ({ asked, response }) => {
     const { messages } = asked.body as { messages: { content: string }[] };
@@ -43,7 +43,7 @@ class Model {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(JSON.stringify({ error: { message, type: 'x', code: null } }));
     };
-    if (isBad(row) && !this.isMended) return refuse(400, 'this row is bad');
+    if (isBad(row) && !this.isRepaired) return refuse(400, 'this row is bad');
     if (attempt < 3 && fate < 5) return refuse(429, 'slow down', { 'retry-after': '0' });
     if (attempt < 3 && fate < 25) return refuse(500, 'it broke');
     // It hangs: the worker gives up, and tries again.
@@ -143,7 +143,7 @@ test('a heavy day: each line exactly once, a budget, kills, only failures again,
   t.is(bad + (failures.get('timeout') ?? 0), whole.counts.failed);
 
   // Only they are sent again.
-  model.isMended = true;
+  model.isRepaired = true;
   const asked = server.asked.length;
   const retry = startSvc(t, ['runs', 'retry', 'day', '--url', coordinator.url]);
   t.is((await within('it ends', retry.exited, 60_000)).code, 0, retry.said());

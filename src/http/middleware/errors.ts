@@ -7,7 +7,7 @@ import { lingering } from '../lingering.ts';
 /**
  * Turns what was thrown into a problem document, or into the form of the door that the path belongs to. Anything that is
  * not a `CoordinatorError` is a bug: logged, and a bare 500.
- * @param onProblem told of each.
+ * @param onProblem called with each.
  */
 export function errors(
   logger: Logger,

@@ -26,7 +26,7 @@ export async function countMachines({
     worker: countStates('worker', workers.states()),
     health: countStates('health', workers.healthStates()),
     provider: countStates('provider', statuses),
-    run: countStates('run', runs.states()),
+    run: runs.counts(),
     supervisor: countStates('supervisor', supervisor.states),
   };
 }

@@ -23,7 +23,7 @@ export interface StatsParts {
   activity: Activity;
   refusedWorkers: RefusedWorkers;
   queue: { readonly state: QueueState };
-  runs: Pick<RunBook, 'states' | 'counts'>;
+  runs: Pick<RunBook, 'counts'>;
   supervisor: Pick<Supervisor, 'status' | 'states'>;
   /** Monotonic ms of the start. */
   startedAt: number;

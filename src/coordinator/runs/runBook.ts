@@ -72,11 +72,6 @@ export class RunBook {
     return counts;
   }
 
-  /** The state of every run. */
-  states(): RunStatus[] {
-    return [...this.#entries.values()].map(({ run }) => run.state);
-  }
-
   /** A new run, or a change of one, is durable. */
   put(run: Omit<RunRecord, 'totals'>): RunRecord {
     return this.#put({ ...run, totals: this.#entries.get(run.id)?.run.totals ?? noTotals });

@@ -1,6 +1,7 @@
 import type { Clock } from '../../domain/clock.ts';
 import { messageOf } from '../../domain/errors.ts';
 import { hasEnded, type PauseReason, type RunRecord } from '../../domain/run.ts';
+import { isTerminal, jobStates } from '../../domain/states.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
 import type { Committed, Deadline, Deadlines, Supervisor } from '../core/index.ts';
@@ -12,6 +13,8 @@ import type { RunHost } from './runHost.ts';
 const retryMs = 1_000;
 /** Jobs of a cancelled run that are cancelled at once: they share a commit or two. */
 const cancelledAtOnce = 200;
+/** The states in which a job has not ended. */
+const openStates = jobStates.filter((state) => !isTerminal(state));
 
 /**
  * What a run does by itself: it ends with its last job, pauses at a limit, and a cancelled one takes its jobs with it. All of
@@ -143,7 +146,7 @@ export class RunWatch {
 
   /** Jobs that were being created when the run was cancelled are found by the change that creates them. */
   async #cancelJobs({ id }: RunRecord): Promise<void> {
-    for (const state of ['pending.ready', 'pending.delayed', 'running.active', 'running.stuck'] as const) {
+    for (const state of openStates) {
       let after = 0;
       for (;;) {
         if (this.#isClosed) return;
@@ -162,7 +165,7 @@ export class RunWatch {
       await this.#commands.cancel(jobId);
     } catch (error) {
       const job = await this.#store.job(jobId);
-      if (job !== undefined && openStates.has(job.state)) throw error;
+      if (job !== undefined && !isTerminal(job.state)) throw error;
     }
   }
 
@@ -179,13 +182,6 @@ export class RunWatch {
     this.#timers.set(id, { at, timer });
   }
 }
-
-const openStates: ReadonlySet<string> = new Set([
-  'pending.ready',
-  'pending.delayed',
-  'running.active',
-  'running.stuck',
-]);
 
 /** Whether something may be due for a run after a change of one of its jobs. */
 function isDue({ state, totals, life }: RunRecord): boolean {

@@ -2,17 +2,15 @@ import type { Coordinator } from '../../../coordinator/coordinator.ts';
 import type { WireRunResult } from '../../../domain/wire/run.ts';
 import { answerCells, answerColumns, openAiLine } from '../../../domain/wire/runAnswer.ts';
 import { csvLine } from '../../../lib/csv.ts';
-import { ownTurn } from '../../../lib/nextTurn.ts';
+import { jsonPieces } from '../../../lib/jsonPieces.ts';
 import { presentRunResult } from '../../../present/run.ts';
+import { inChunks } from '../../chunks.ts';
 
-/** Characters that are collected before they are sent. */
-const chunkCharacters = 64 * 1024;
-
-/** How the answers of a run are written: what stands before them, and each of them as a line. */
+/** How the answers of a run are written: what stands before them, and the pieces of the line of each. */
 interface ResultFormat {
   type: string;
   head: string;
-  line(result: WireRunResult): string;
+  line(result: WireRunResult): Iterable<string>;
 }
 
 /** The formats of answers, by name; a new one is a line here. */
@@ -20,33 +18,40 @@ export const resultFormats = {
   ndjson: {
     type: 'application/x-ndjson',
     head: '',
-    line: (result) => `${JSON.stringify(result)}\n`,
+    line: jsonLine,
   },
   csv: {
     type: 'text/csv; charset=utf-8',
     head: csvLine(['line_id', ...answerColumns]),
-    line: (result) => csvLine([result.line_id, ...answerCells(result)]),
+    line: (result) => [csvLine([result.line_id, ...answerCells(result)])],
   },
   openai: {
     type: 'application/jsonl',
     head: '',
-    line: (result) => `${JSON.stringify(openAiLine(result))}\n`,
+    line: (result) => jsonLine(openAiLine(result)),
   },
 } as const satisfies Record<string, ResultFormat>;
 export type ResultFormatName = keyof typeof resultFormats;
 
-/** The answers of a run in the order of its lines, made as they are read; others get a turn after each chunk. */
+function* jsonLine(value: object): Generator<string> {
+  yield* jsonPieces(value);
+  yield '\n';
+}
+
+/** The answers of a run in the order of its lines, made as they are read. */
 export function allResults(
   { runs }: Coordinator,
   name: string,
   format: ResultFormatName,
 ): AsyncGenerator<string> {
   const { head, line } = resultFormats[format];
-  return inChunks(head, async function* () {
+  async function* pieces(): AsyncGenerator<string> {
+    yield head;
     for await (const jobs of runs.jobs(name)) {
-      for (const job of jobs) yield line(presentRunResult(job.run?.lineId ?? job.id, job));
+      for (const job of jobs) yield* line(presentRunResult(job.run?.lineId ?? job.id, job));
     }
-  });
+  }
+  return inChunks(pieces());
 }
 
 /** The answers to some lines, in their order. */
@@ -55,20 +60,8 @@ export function resultsOf(
   name: string,
   lineIds: readonly string[],
 ): AsyncGenerator<string> {
-  const { line } = resultFormats.ndjson;
-  return inChunks('', async function* () {
-    for (const lineId of lineIds) yield line(presentRunResult(lineId, await runs.job(name, lineId)));
-  });
-}
-
-async function* inChunks(head: string, lines: () => AsyncGenerator<string>): AsyncGenerator<string> {
-  let text = head;
-  for await (const line of lines()) {
-    text += line;
-    if (text.length < chunkCharacters) continue;
-    yield text;
-    text = '';
-    await ownTurn();
+  async function* pieces(): AsyncGenerator<string> {
+    for (const lineId of lineIds) yield* jsonLine(presentRunResult(lineId, await runs.job(name, lineId)));
   }
-  if (text !== '') yield text;
+  return inChunks(pieces());
 }

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { type Doer, nobody } from '../../src/domain/audit.ts';
+import { StoreUnavailable } from '../../src/domain/errors.ts';
 import { noFilter } from '../../src/domain/jobFilter.ts';
 import type { Principal } from '../../src/domain/key.ts';
 import { addToTotals, noTotals, type RunLimits, type RunRecord } from '../../src/domain/run.ts';
@@ -473,4 +474,25 @@ test('of 1,000 runs the oldest that has ended is forgotten for a new one, of the
   const again = await bundle.restart();
   t.is(again.coordinator.runs.list([], 10, 0).total, 1_000);
   t.throws(() => again.coordinator.runs.get('r1'), { message: /no run r1/ });
+});
+
+test('a pause that the store refuses is tried again, although nothing else happens', async (t) => {
+  const bundle = await setup(t, { pricing });
+  await makeRun(bundle, { maxCost: 0.1 * dollar });
+  await bundle.coordinator.runs.add('nightly', lines(bundle, 3, gold), ann);
+  const commit = bundle.store.commit.bind(bundle.store);
+  let refused = 0;
+  bundle.store.commit = async (changes) => {
+    const all = [...changes];
+    if (refused > 0 || !all.some(({ kind }) => kind === 'run')) return commit(all);
+    refused += 1;
+    throw new StoreUnavailable('the disk is full');
+  };
+  await bundle.worker();
+  await someTurns();
+  t.is(refused, 1);
+  t.is(bundle.coordinator.runs.get('nightly').run.state, 'running');
+  bundle.clock.advance(1_000);
+  const paused = await runWhen(bundle, ({ state }) => state === 'paused');
+  t.is(paused.life.pause?.reason, 'max_cost');
 });

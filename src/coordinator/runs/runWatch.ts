@@ -178,6 +178,8 @@ export class RunWatch {
       this.#timers.delete(id);
       const run = this.#book.find(id);
       if (run !== undefined) this.look(run);
+      // A pause for its budget that could not be stored is decided again by the pass that finds no job to start.
+      this.#supervisor.workArrived();
     });
     this.#timers.set(id, { at, timer });
   }

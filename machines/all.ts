@@ -1,5 +1,6 @@
 import type { AnyStateMachine } from 'xstate';
 import type { MachineName } from '../src/domain/machine.ts';
+import { batchMachine } from './batchMachine.ts';
 import { healthMachine } from './healthMachine.ts';
 import { jobMachine } from './jobMachine.ts';
 import { leaseMachine } from './leaseMachine.ts';
@@ -16,5 +17,6 @@ export const machines: Readonly<Record<MachineName, AnyStateMachine>> = {
   health: healthMachine,
   provider: providerMachine,
   run: runMachine,
+  batch: batchMachine,
   supervisor: supervisorMachine,
 };

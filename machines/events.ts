@@ -1,3 +1,4 @@
+import type { BatchResult, LineFault } from '../src/domain/batch.ts';
 import type { Failure, FailureRules, Fault, Others } from '../src/domain/failure.ts';
 import type { JobResult, LeaseRef, RouteStep, StrategyName, Target } from '../src/domain/job.ts';
 import type { Cost, NanoDollars } from '../src/domain/money.ts';
@@ -181,6 +182,21 @@ export type RunEvent =
   /** Somebody resumes it, or changes its limits. */
   | { type: 'run.resumed'; limits: RunLimits }
   | ({ type: 'run.cancelled' } & At);
+
+export type BatchEvent =
+  /** Every line of its file is right. */
+  | ({ type: 'batch.validated'; lines: number } & At)
+  /** Its file cannot be used. */
+  | ({ type: 'batch.refused'; faults: LineFault[] } & At)
+  /** Every line has been made a job, as far as it can be, and no job is left that has not ended. */
+  | ({ type: 'batch.ended' } & At)
+  /** A job of it was retried before its files were written. */
+  | { type: 'batch.reopened' }
+  /** Its window is over. */
+  | ({ type: 'batch.expired' } & At)
+  | ({ type: 'batch.cancelled' } & At)
+  /** Its files are written; they become known together with this. `faults`: why there are none. */
+  | ({ type: 'batch.written'; result: BatchResult; faults?: LineFault[] } & At);
 
 export type SupervisorEvent =
   | { type: 'supervisor.open' }

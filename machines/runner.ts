@@ -1,9 +1,9 @@
 import {
   type Actor,
   type AnyActorScope,
+  type AnyEventObject,
   type AnyMachineSnapshot,
   type AnyStateMachine,
-  type AnyStateNode,
   type ContextFrom,
   createActor,
   type EventFrom,
@@ -11,16 +11,17 @@ import {
   type InspectionEvent,
 } from 'xstate';
 import { pathOf, stateValueOf } from './statePath.ts';
+import { alwaysGuards, type Guard, outcomeOf, TransitionMemory } from './transitionMemory.ts';
 
 /*
  * All that we do to XState for speed. A job at rest is its state and its context in the store; it becomes an actor for the
  * moment of an event, thousands of times a second. What that costs in turns on one thread, in µs, for a job with three
- * attempts (Node 26, XState 5.33.3):
+ * attempts (Node 26, XState 5.33.3, one run on a slow machine):
  *
  *     a new job                                an event of a job at rest
- *     `initialTransition`        19            `transition`                                16
- *     `createActor`               7            `createActor` with a snapshot, `send`       10.5
- *     `Runner.begin`              0.1          `Runner.restore` 0.8, `Runner.step` 4.7      5.5
+ *     `initialTransition`        49            `transition`                                42
+ *     `createActor`              18            `createActor` with a snapshot, `send`       23
+ *     `Runner.begin`              0.1          `Runner.restore` 2.1, `Runner.step` 1.7      3.8
  */
 
 /** What an actor is given so that somebody can watch it; empty when nobody does, and then it has no observer at all. */
@@ -46,8 +47,6 @@ export interface Stepped<Context, State, Effect> {
 
 export type LiveActor = Actor<AnyStateMachine>;
 
-type Guard = (args: { context: unknown; event: { type: string; input: unknown } }) => boolean;
-
 /**
  * Runs one machine: `begin` makes an actor at rest, `restore` brings one to life, `step` sends it an event. Effects are named
  * by `step` and never executed by XState. Actors need not be stopped: without children, timers and listeners of others they
@@ -61,6 +60,14 @@ export class Runner<Machine extends AnyStateMachine, State extends string, Effec
   readonly #firstStates = new Map<number, State>();
   /** What the snapshots of all actors in a state have in common. */
   readonly #resting = new Map<State, AnyMachineSnapshot>();
+  /** What XState has decided; null when that cannot be remembered. */
+  readonly #memory: TransitionMemory | null;
+  readonly #remember: (
+    context: ContextFrom<Machine>,
+    event: EventFrom<Machine>,
+    to: State,
+  ) => ContextFrom<Machine>;
+  readonly #watched = new WeakSet<object>();
   /** Of the event that is being handled; `#to` is null while no transition is taken. */
   #effects: Effect[] = [];
   #to: State | null = null;
@@ -77,24 +84,61 @@ export class Runner<Machine extends AnyStateMachine, State extends string, Effec
       to: State,
     ) => ContextFrom<Machine> = (context) => context,
   ) {
-    const own: AnyStateMachine = machine.provide({});
+    this.#memory = TransitionMemory.of(machine);
+    const own: AnyStateMachine = this.#memory?.machine ?? machine.provide({});
     this.#machine = own;
-    this.#firstGuards = firstGuardsOf(own);
+    this.#remember = remember;
+    this.#firstGuards = alwaysGuards(own);
     // What is restored is a snapshot of this machine already. XState would find its state nodes again and walk its whole
     // context for references to actors, of which it has none: half of what an actor costs.
     own.restoreSnapshot = (snapshot) => snapshot as AnyMachineSnapshot;
-    const decide = own.transition;
-    const collect: AnyActorScope['actionExecutor'] = ({ type, params }) => {
-      this.#effects.push({ type, ...(params as object | undefined) } as unknown as Effect);
+    const decide = own.transition.bind(own);
+    own.transition = (before, event, scope) => this.#transition(before, event, scope, decide);
+  }
+
+  /** The transition of an actor: as it is remembered, or else, and while somebody watches, as XState decides. */
+  #transition(
+    before: AnyMachineSnapshot,
+    event: AnyEventObject,
+    scope: AnyActorScope,
+    decide: AnyStateMachine['transition'],
+  ): AnyMachineSnapshot {
+    const state = pathOf(before.value) as State;
+    const recalled = this.#watched.has(scope.self)
+      ? undefined
+      : this.#memory?.recall(state, before.context, event);
+    if (recalled === null) return before;
+    if (recalled !== undefined) {
+      for (const { type, params } of recalled.effects) this.#addEffect(type, params);
+      return this.#after(recalled.to as State, recalled.context, event, null);
+    }
+    this.#memory?.begin();
+    scope.actionExecutor = ({ type, params }) => {
+      this.#memory?.note({ type, params });
+      this.#addEffect(type, params);
     };
-    own.transition = (before, event, scope) => {
-      scope.actionExecutor = collect;
-      const after = decide(before, event, scope);
-      if (after === before) return after;
-      this.#to = pathOf(after.value) as State;
-      const context = remember(after.context, event, this.#to);
-      return context === after.context ? after : { ...after, context };
-    };
+    const after = decide(before, event, scope);
+    const to = pathOf(after.value) as State;
+    const isAccepted = after !== before;
+    this.#memory?.learn(state, before.context, event, isAccepted ? { to, context: after.context } : null);
+    return isAccepted ? this.#after(to, after.context, event, after) : after;
+  }
+
+  #addEffect(type: string, params: unknown): void {
+    this.#effects.push({ type, ...(params as object | undefined) } as unknown as Effect);
+  }
+
+  /** The snapshot after a transition. @param decided by XState; null when it was remembered. */
+  #after(
+    to: State,
+    assigned: AnyMachineSnapshot['context'],
+    event: AnyEventObject,
+    decided: AnyMachineSnapshot | null,
+  ): AnyMachineSnapshot {
+    this.#to = to;
+    const context = this.#remember(assigned as ContextFrom<Machine>, event as EventFrom<Machine>, to);
+    if (decided === null) return this.#snapshot(to, context);
+    return context === assigned ? decided : { ...decided, context };
   }
 
   /**
@@ -107,9 +151,7 @@ export class Runner<Machine extends AnyStateMachine, State extends string, Effec
     if (watch.inspect !== undefined || this.#firstGuards === null || typeof contextOf !== 'function')
       return this.#begun(input, watch);
     const context = contextOf({ input });
-    const args = { context, event: { type: 'xstate.init', input } };
-    let outcome = 0;
-    for (const guard of this.#firstGuards) outcome = outcome * 2 + (guard(args) ? 1 : 0);
+    const outcome = outcomeOf(this.#firstGuards, context, { type: 'xstate.init', input });
     let state = this.#firstStates.get(outcome);
     if (state === undefined) {
       ({ state } = this.#begun(input, watch));
@@ -128,13 +170,19 @@ export class Runner<Machine extends AnyStateMachine, State extends string, Effec
 
   /** Bring an actor at rest to life. */
   restore({ state, context }: Resting<ContextFrom<Machine>, State>, watch: Watch = {}): LiveActor {
+    const actor = createActor(this.#machine, { snapshot: this.#snapshot(state, context), ...watch });
+    if (watch.inspect !== undefined) this.#watched.add(actor);
+    return observed(actor).start();
+  }
+
+  /** What XState would make of a state and a context. */
+  #snapshot(state: State, context: ContextFrom<Machine>): AnyMachineSnapshot {
     let resting = this.#resting.get(state);
     if (resting === undefined) {
       resting = { ...this.#machine.resolveState({ value: stateValueOf(state), context }), context: {} };
       this.#resting.set(state, resting);
     }
-    const snapshot: AnyMachineSnapshot = { ...resting, context };
-    return observed(createActor(this.#machine, { snapshot, ...watch })).start();
+    return { ...resting, context };
   }
 
   /** The state of a live actor. */
@@ -163,27 +211,4 @@ export class Runner<Machine extends AnyStateMachine, State extends string, Effec
 function observed(actor: LiveActor): LiveActor {
   actor.subscribe({ error: () => {} });
   return actor;
-}
-
-/**
- * The guards of the transitions that a machine takes without an event, when they alone decide where it begins: nothing is done
- * on the way that could change their outcome. null otherwise.
- */
-function firstGuardsOf({ root, implementations }: AnyStateMachine): Guard[] | null {
-  const nodes = nodesBelow(root);
-  const always = nodes.flatMap((node) => node.always ?? []);
-  const names = [...new Set(always.flatMap(({ guard }) => (guard === undefined ? [] : [guard])))];
-  const isPlain =
-    nodes.every(({ entry, invoke, type }) => entry.length + invoke.length === 0 && type !== 'parallel') &&
-    nodes.every((node) => node.type !== 'compound' || node.initial.actions.length === 0) &&
-    always.every(({ actions }) => actions.length === 0);
-  const guards = names.map((name) => (typeof name === 'string' ? implementations.guards[name] : undefined));
-  // A combined guard (`or`) is a function that only XState can call.
-  return isPlain && guards.every((guard) => typeof guard === 'function' && !('check' in guard))
-    ? (guards as Guard[])
-    : null;
-}
-
-function nodesBelow(node: AnyStateNode): AnyStateNode[] {
-  return [node, ...Object.values(node.states).flatMap(nodesBelow)];
 }

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { lineIdMax } from '../domain/run.ts';
 import type { DispatchBody } from '../domain/wire/job.ts';
 import { canonicalJson } from '../lib/canonicalJson.ts';
+import { IdTable } from '../lib/idTable.ts';
 import { Faults, FileFault } from './fault.ts';
 import type { Format, LineFault, RawJob, ReadOptions } from './format.ts';
 import { formatOf } from './formats/index.ts';
-import { IdTable } from './idTable.ts';
 import type { Source } from './source.ts';
 
 /** Digits of the hash in the id of a line without one. */

@@ -22,6 +22,12 @@ export const auditActions = [
   'run.resumed',
   'run.cancelled',
   'run.retried',
+  'file.deleted',
+  'webhook.created',
+  'webhook.changed',
+  'webhook.rotated',
+  'webhook.deleted',
+  'webhook.stopped',
   'role.refused',
   'worker.refused',
 ] as const;
@@ -46,9 +52,20 @@ export interface Doer {
 export const nobody: Doer = { actor: null, address: null };
 
 export interface AuditTarget {
-  kind: 'key' | 'session' | 'worker' | 'provider' | 'config' | 'jobs' | 'queue' | 'run' | 'route';
+  kind:
+    | 'key'
+    | 'session'
+    | 'worker'
+    | 'provider'
+    | 'config'
+    | 'jobs'
+    | 'queue'
+    | 'run'
+    | 'file'
+    | 'webhook'
+    | 'route';
   /**
-   * Id of the key, session, worker or run, name of the provider, `GET /api/keys`; null when there is only one, or several.
+   * Id of the key, session, worker, run, file or webhook, name of the provider, `GET /api/keys`; null when there is only one, or several.
    */
   id: string | null;
   name: string | null;

@@ -28,6 +28,18 @@ export interface JobRequest {
   timeoutSeconds: number | null;
   /** Epoch ms before which the job must not run. */
   notBefore: number | null;
+  /** Absent for a job of the native API. */
+  door?: DoorRequest;
+  /** A webhook endpoint, by id or name, or a URL: it is notified of the job's end. Absent: only those that subscribe. */
+  webhook?: string;
+}
+
+/** How a job was asked for where not by the native API: what its door needs to answer again. No provider sees it. */
+export interface DoorRequest {
+  /** Which form of answer: `chat`, `response`. */
+  form: string;
+  /** Plain JSON, in the words of the door. */
+  fields: Record<string, unknown>;
 }
 
 /** The key that created a job, with its name at that time. */
@@ -188,6 +200,13 @@ export interface JobRecord {
   life: JobLife;
 }
 
+/** What the indexes need of a pending job. A `JobRecord` has it too. */
+export interface JobHead extends Pick<JobRecord, 'ordinal' | 'state' | 'createdBy'> {
+  run?: Pick<RunLine, 'runId'> | undefined;
+  request: Pick<JobRequest, 'provider'>;
+  life: Pick<JobLife, 'strategy' | 'target' | 'chain' | 'priority' | 'enqueuedAt'>;
+}
+
 /** A tool call by the model, in OpenAI's shape whatever the provider's is. */
 export interface ToolCall {
   id: string;
@@ -241,5 +260,5 @@ export function laneOf({ life, run }: LaneMember): string {
 /** What decides on the lane of a job. */
 export interface LaneMember {
   life: Pick<JobLife, 'strategy' | 'target' | 'chain'>;
-  run?: RunLine | undefined;
+  run?: Pick<RunLine, 'runId'> | undefined;
 }

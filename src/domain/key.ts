@@ -52,6 +52,16 @@ export interface SessionOf {
   secretHash: string;
 }
 
+/** A program that has used a key. */
+export interface KeyClient {
+  /** Its `User-Agent`, shortened. */
+  name: string;
+  /** Where its last request came from; null when unknown. */
+  address: string | null;
+  /** Epoch ms of its last request. */
+  at: number;
+}
+
 /** Id of the admin key from the coordinator's environment. */
 export const environmentKeyId = 'environment';
 

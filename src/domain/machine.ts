@@ -1,8 +1,17 @@
 /**
- * The machines of the coordinator: every job, lease, worker, fault of a worker, provider and run follows one, and so does
- * the coordinator itself.
+ * The machines of the coordinator: every job, lease, worker, fault of a worker, provider, run and batch follows one, and so
+ * does the coordinator itself.
  */
-export const machineNames = ['job', 'lease', 'worker', 'health', 'provider', 'run', 'supervisor'] as const;
+export const machineNames = [
+  'job',
+  'lease',
+  'worker',
+  'health',
+  'provider',
+  'run',
+  'batch',
+  'supervisor',
+] as const;
 export type MachineName = (typeof machineNames)[number];
 
 /** A machine as data, for pages and programs that show it. */

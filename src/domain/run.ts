@@ -1,5 +1,6 @@
 /** A run: jobs that belong together under a name, with limits of their own. */
 
+import { isFinal, type RunBatch } from './batch.ts';
 import type { ErrorClass } from './failure.ts';
 import type { JobCreator } from './job.ts';
 import type { NanoDollars } from './money.ts';
@@ -102,6 +103,8 @@ export interface RunRecord {
   defaults: Record<string, unknown>;
   /** Absent when every answer will do. */
   check?: OutputCheck;
+  /** Absent unless its lines come from a file. */
+  batch?: RunBatch;
   state: RunStatus;
   life: RunLife;
   totals: RunTotals;
@@ -157,6 +160,20 @@ export function jobsOf({ pending, running, completed, failed, cancelled }: RunTo
 /** Whether every job of it has ended. */
 export function hasEnded(totals: RunTotals): boolean {
   return totals.pending === 0 && totals.running === 0 && jobsOf(totals) > 0;
+}
+
+/** Lines of a batch that are not jobs yet, and may become some. */
+export function unqueuedLines({ totals, batch }: RunRecord): number {
+  if (batch === undefined || isFinal(batch.state)) return 0;
+  return Math.max(0, (batch.life.lines ?? 0) - jobsOf(totals));
+}
+
+/** Whether a run has come to its end, unless more jobs are sent: one that is a batch has no more lines either. */
+export function isOver(run: RunRecord): boolean {
+  const { totals, batch } = run;
+  if (batch === undefined) return hasEnded(totals);
+  const hasOpen = totals.pending + totals.running > 0;
+  return !hasOpen && (isFinal(batch.state) || (jobsOf(totals) > 0 && unqueuedLines(run) === 0));
 }
 
 /** What counts against a budget: what was spent, with estimates for what is not known yet. */

@@ -113,3 +113,27 @@ export function isTerminal(state: JobState): boolean {
  */
 export const runStatuses = ['running', 'paused', 'completed', 'cancelled'] as const;
 export type RunStatus = (typeof runStatuses)[number];
+
+/**
+ * - `validating`  its file is read; no job is made before every line is known to be right.
+ * - `in_progress` its lines become jobs, a part of them at a time, and run.
+ * - `expiring`    its window is over: what waits is cancelled, what runs may end; then its files are written.
+ * - `cancelling`  it was cancelled: its jobs are cancelled, then its files are written.
+ * - `finalizing`  every line has its end: its files are written.
+ * - `completed`   its files are there, whether its lines succeeded or not. Final.
+ * - `failed`      its file was refused; nothing ran. Final.
+ * - `expired`     as `completed`, but not every line was tried in time. Final.
+ * - `cancelled`   as `completed`, with what had ended by then. Final.
+ */
+export const batchStatuses = [
+  'validating',
+  'in_progress',
+  'expiring',
+  'cancelling',
+  'finalizing',
+  'completed',
+  'failed',
+  'expired',
+  'cancelled',
+] as const;
+export type BatchStatus = (typeof batchStatuses)[number];

@@ -1,5 +1,5 @@
 import type { QueueState } from './queue.ts';
-import type { JobState, JobStatus, RunStatus, SupervisorStatus } from './states.ts';
+import type { BatchStatus, JobState, JobStatus, RunStatus, SupervisorStatus } from './states.ts';
 import type { StoreStatus } from './wire/health.ts';
 import type { RefusedWorker } from './worker.ts';
 
@@ -10,6 +10,7 @@ export interface Stats {
   jobs: { total: number; byStatus: Record<JobStatus, number>; byState: Record<JobState, number> };
   /** Runs by state. */
   runs: Record<RunStatus, number>;
+  batches: Record<BatchStatus, number>;
   /** Ready jobs, the largest groups first; beyond a bound the small ones are merged as provider `other`. */
   pending: PendingGroup[];
   slots: { total: number; taken: number; workers: WorkerSlots[]; providers: ProviderSlots[] };

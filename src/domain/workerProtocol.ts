@@ -43,7 +43,15 @@ export const statusMax = 999;
 export const features = {
   /** A chunk may have `parts` in place of `text`. */
   typedChunks: 'typed_chunks',
+  /** Outcomes of one turn may share a frame `outcomes`; their acks share a frame `acks`. */
+  sharedFrames: 'shared_frames',
+  /** The worker takes jobs beyond its slots, begins them when one is free, and gives them back when they wait. */
+  holdsAhead: 'holds_ahead',
 } as const;
+/** How long a worker holds a job that it has no slot for, ms; then it gives the job back. */
+export const heldMsMax = 1_000;
+/** Outcomes in one frame. */
+export const outcomesMax = 1_000;
 /** Features in a hello. */
 export const featuresMax = 100;
 
@@ -149,6 +157,15 @@ export interface DrainFrame {
   type: 'drain';
 }
 
+/** A frame that says how a lease has ended. */
+export type OutcomeFrame = CompleteFrame | FailFrame | AbortedFrame | ReleaseFrame;
+
+/** If the welcome lists `shared_frames`: several of them. Each is checked alone, so that a bad one spoils no other. */
+export interface OutcomesFrame {
+  type: 'outcomes';
+  outcomes: unknown[];
+}
+
 /** Every frame a worker may send. */
 export type WorkerFrame =
   | HelloFrame
@@ -158,6 +175,7 @@ export type WorkerFrame =
   | FailFrame
   | AbortedFrame
   | ReleaseFrame
+  | OutcomesFrame
   | DrainFrame;
 
 export interface WelcomeFrame {
@@ -200,12 +218,23 @@ export interface AckFrame extends WireLease {
   reason?: 'lease_lost' | 'unknown_job' | 'not_yours' | undefined;
 }
 
+/** In place of an `ack` for each, if the welcome lists `shared_frames`. */
+export interface AcksFrame {
+  type: 'acks';
+  acks: Omit<AckFrame, 'type'>[];
+}
+
 /** Why the word of a worker on a lease was not accepted. */
 export type AckReason = NonNullable<AckFrame['reason']>;
 
 export interface HeartbeatAckFrame {
   type: 'heartbeat_ack';
   lost: WireLease[];
+}
+
+/** Give back what has not begun, if the welcome lists `holds_ahead`. */
+export interface RecallFrame {
+  type: 'recall';
 }
 
 export interface SettingsFrame {
@@ -234,8 +263,10 @@ export type CoordinatorFrame =
   | AssignFrame
   | AbortFrame
   | AckFrame
+  | AcksFrame
   | HeartbeatAckFrame
   | SettingsFrame
+  | RecallFrame
   | ErrorFrame;
 
 /** The parts of a job's output: its text, and the arguments of the tool calls. */

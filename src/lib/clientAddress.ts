@@ -1,5 +1,11 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { isIP, isIPv6 } from 'node:net';
+
+/** What an address is read from. */
+interface Addressed {
+  headers: IncomingHttpHeaders;
+  socket: { remoteAddress?: string | undefined };
+}
 
 /**
  * The address a request comes from.
@@ -8,7 +14,7 @@ import { isIP, isIPv6 } from 'node:net';
  * fewer entries than proxies the address of the connection counts.
  * @returns an IP address; empty when the connection is already closed.
  */
-export function clientAddress({ headers, socket }: IncomingMessage, trustedProxies: number): string {
+export function clientAddress({ headers, socket }: Addressed, trustedProxies: number): string {
   const ownAddress = socket.remoteAddress ?? '';
   if (trustedProxies === 0) return ownAddress;
   const chain = String(headers['x-forwarded-for'] ?? '').split(',');

@@ -53,9 +53,18 @@ export interface Exchange {
   refuse(): void;
 }
 
+/** What the bounds need of a connection: a socket, or a connection that a front serves. */
+export interface BoundConnection {
+  /** Bytes that its client has not read. */
+  readonly writableLength: number;
+  readonly timeout?: number | undefined;
+  setTimeout(ms: number): unknown;
+  destroy(): unknown;
+}
+
 /** What is known about a connection. */
 interface Peer {
-  socket: Socket;
+  connection: BoundConnection;
   /** Its network. */
   source: string;
   /** The principal whose place it takes; null until a key is accepted on it. */
@@ -64,6 +73,8 @@ interface Peer {
   exchange: Exchange | null;
   /** Requests that wait for the answers to earlier ones. */
   waiting: number;
+  /** Whether its request may take longer than Node lets it. */
+  isUploading: boolean;
 }
 
 export interface ConnectionsOptions {
@@ -91,11 +102,11 @@ export interface ConnectionsOptions {
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #places: Places;
-  readonly #peers = new Map<Duplex, Peer>();
+  readonly #peers = new Map<Duplex | BoundConnection, Peer>();
   /** Connections without an owner by network, the oldest first. */
-  readonly #strangers = new Map<string, Set<Socket>>();
+  readonly #strangers = new Map<string, Set<BoundConnection>>();
   /** All connections without an owner, the oldest first. */
-  readonly #allStrangers = new Set<Socket>();
+  readonly #allStrangers = new Set<BoundConnection>();
   #cancelLook: () => void = () => {};
 
   constructor(options: ConnectionsOptions) {
@@ -112,8 +123,13 @@ export class Connections {
   /** Start to bound the connections of a server. */
   watch(server: Server): void {
     const { figures } = this.#options;
-    server.on('connection', (socket: Socket) => this.#opened(socket));
+    server.on('connection', (socket: Socket) => {
+      if (this.open(socket, socket.remoteAddress ?? '')) socket.once('close', () => this.closed(socket));
+      else socket.destroy();
+    });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      // Node says so once for each request, and leaves it to this listener what to do.
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && this.#peers.get(socket)?.isUploading === true) return;
       const status = statuses[error.code ?? ''] ?? (error.code?.startsWith('HPE_') ? 400 : null);
       if (status !== null) figures.requestBroken(status);
       refuse(socket, status ?? 400);
@@ -147,7 +163,7 @@ export class Connections {
   /**
    * A key was accepted on a connection, which now belongs to that key. @returns null, or why the key may have no more.
    */
-  claim(socket: Duplex, principal: Principal): CoordinatorError | null {
+  claim(socket: Duplex | BoundConnection, principal: Principal): CoordinatorError | null {
     const peer = this.#peers.get(socket);
     if (peer === undefined || peer.owner?.keyId === principal.keyId) return null;
     const refusal = this.#places.enter(principal);
@@ -158,8 +174,14 @@ export class Connections {
     return null;
   }
 
+  /** From now on, or no longer, the request on a connection may take any time to arrive: who reads it bounds that. */
+  setUploading(socket: Duplex, isUploading: boolean): void {
+    const peer = this.#peers.get(socket);
+    if (peer !== undefined) peer.isUploading = isUploading;
+  }
+
   /** A request with a key has started on a connection. It replaces the previous one, which is over. */
-  begin(socket: Duplex, exchange: Exchange): void {
+  begin(socket: Duplex | BoundConnection, exchange: Exchange): void {
     const peer = this.#peers.get(socket);
     if (peer !== undefined) peer.exchange = exchange;
   }
@@ -180,48 +202,52 @@ export class Connections {
     }
   }
 
-  #opened(socket: Socket): void {
+  /**
+   * Count a connection that was opened. @param address of its client.
+   * @returns false when there is no room for it: it is not counted, and must be closed.
+   */
+  open(connection: BoundConnection, address: string): boolean {
     const { max, figures } = this.#options;
     if (this.#peers.size >= max() && !this.#cutOldest(this.#allStrangers)) {
       figures.connectionRefused();
-      socket.destroy();
-      return;
+      return false;
     }
-    const source = networkOf(socket.remoteAddress ?? '');
-    const peer: Peer = { socket, source, owner: null, exchange: null, waiting: 0 };
-    this.#peers.set(socket, peer);
+    const source = networkOf(address);
+    const peer: Peer = { connection, source, owner: null, exchange: null, waiting: 0, isUploading: false };
+    this.#peers.set(connection, peer);
     this.#addStranger(peer);
-    socket.once('close', () => this.#closed(socket));
+    return true;
   }
 
-  #closed(socket: Socket): void {
-    const peer = this.#peers.get(socket);
+  /** A connection has ended; another call does nothing. */
+  closed(connection: BoundConnection): void {
+    const peer = this.#peers.get(connection);
     if (peer === undefined) return;
-    this.#peers.delete(socket);
+    this.#peers.delete(connection);
     if (peer.owner === null) this.#forgetStranger(peer);
     else this.#places.leave(peer.owner);
   }
 
-  #addStranger({ socket, source }: Peer): void {
+  #addStranger({ connection, source }: Peer): void {
     const { max, share } = this.#options;
     const neighbours = this.#strangers.get(source) ?? new Set();
     if (neighbours.size >= Math.max(1, Math.round(max() * share()))) this.#cutOldest(neighbours);
-    this.#strangers.set(source, neighbours.add(socket));
-    this.#allStrangers.add(socket);
+    this.#strangers.set(source, neighbours.add(connection));
+    this.#allStrangers.add(connection);
   }
 
-  #forgetStranger({ socket, source }: Peer): void {
+  #forgetStranger({ connection, source }: Peer): void {
     const neighbours = this.#strangers.get(source);
-    this.#allStrangers.delete(socket);
-    neighbours?.delete(socket);
+    this.#allStrangers.delete(connection);
+    neighbours?.delete(connection);
     if (neighbours?.size === 0) this.#strangers.delete(source);
   }
 
   /** @returns whether there was one. */
-  #cutOldest([oldest]: ReadonlySet<Socket>): boolean {
+  #cutOldest([oldest]: ReadonlySet<BoundConnection>): boolean {
     if (oldest === undefined) return false;
     this.#options.figures.connectionEnded('room');
-    this.#closed(oldest);
+    this.closed(oldest);
     oldest.destroy();
     return true;
   }
@@ -247,11 +273,11 @@ export class Connections {
    */
   #look(): void {
     const unreadMs = this.#options.unreadMs();
-    for (const { socket } of this.#peers.values()) {
-      const isUnread = socket.writableLength > 0;
-      if (isUnread && socket.timeout !== unreadMs) socket.setTimeout(unreadMs);
+    for (const { connection } of this.#peers.values()) {
+      const isUnread = connection.writableLength > 0;
+      if (isUnread && connection.timeout !== unreadMs) connection.setTimeout(unreadMs);
       // An event stream that has caught up may be idle for as long as it likes.
-      if (!isUnread && socket.timeout === unreadMs) socket.setTimeout(0);
+      if (!isUnread && connection.timeout === unreadMs) connection.setTimeout(0);
     }
   }
 

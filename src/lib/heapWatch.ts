@@ -14,14 +14,15 @@ export interface HeapWatch {
  * Watch the heap of this process. V8 aborts a process that exceeds its limit, and a restart on the same data would
  * abort too.
  * @param onChange called with false when memory becomes short, and with true when it recovers.
+ * @param reservedBytes of the heap, for what is still outside of it.
  */
-export function watchHeap(onChange: (hasRoom: boolean) => void): HeapWatch {
+export function watchHeap(onChange: (hasRoom: boolean) => void, reservedBytes = () => 0): HeapWatch {
   let hasRoom = true;
   const limit = heapLimitBytes();
   const observer = new PerformanceObserver((list) => {
     if (!list.getEntries().some(isFullCollection)) return;
     const had = hasRoom;
-    hasRoom = getHeapStatistics().used_heap_size < keptShareMax * limit;
+    hasRoom = getHeapStatistics().used_heap_size + reservedBytes() < keptShareMax * limit;
     if (hasRoom !== had) onChange(hasRoom);
   });
   observer.observe({ entryTypes: ['gc'] });

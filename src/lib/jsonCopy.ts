@@ -37,7 +37,7 @@ function copyOfList(list: readonly unknown[]): unknown[] | typeof notJson {
 }
 
 function copyOfObject(object: object): object | typeof notJson {
-  if (Object.getPrototypeOf(object) !== Object.prototype || 'toJSON' in object) return notJson;
+  if (!isPlain(object)) return notJson;
   // All members at once: one by one, each would change the shape of the object.
   const copy: Record<string, unknown> = { ...object };
   for (const key in copy) {
@@ -50,4 +50,36 @@ function copyOfObject(object: object): object | typeof notJson {
     if (own !== member) copy[key] = own;
   }
   return copy;
+}
+
+/** Whether a value is what `JSON.parse(JSON.stringify(value))` would make of it. It allocates nothing. */
+export function isJson(value: unknown): boolean {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true;
+    case 'number':
+      return Number.isFinite(value) && !Object.is(value, -0);
+    case 'object':
+      if (value === null) return true;
+      return Array.isArray(value) ? isJsonList(value) : isJsonObject(value);
+    default:
+      return false;
+  }
+}
+
+/** By index, which finds holes. */
+function isJsonList(list: readonly unknown[]): boolean {
+  for (let index = 0; index < list.length; index += 1) if (!isJson(list[index])) return false;
+  return true;
+}
+
+function isJsonObject(object: object): boolean {
+  if (!isPlain(object)) return false;
+  for (const key in object) if (!isJson(object[key as keyof typeof object])) return false;
+  return true;
+}
+
+function isPlain(object: object): boolean {
+  return Object.getPrototypeOf(object) === Object.prototype && !('toJSON' in object);
 }

@@ -52,10 +52,13 @@ export class PagedList<T> {
     return true;
   }
 
-  /** All items; in ascending order unless a page was started after a later one. */
-  *[Symbol.iterator](): Generator<T> {
-    for (const { items } of this.#pages.values()) {
-      for (const item of items) if (item !== undefined) yield item;
+  /** All items with their numbers; in ascending order unless a page was started after a later one. */
+  *entries(): Generator<[number, T]> {
+    for (const [number, { items }] of this.#pages) {
+      for (let place = 0; place < items.length; place += 1) {
+        const item = items[place];
+        if (item !== undefined) yield [number * pageSize + place, item];
+      }
     }
   }
 }

@@ -2,6 +2,15 @@
 const sourcesMax = 10_000;
 const secondMs = 1000;
 
+/** What a source may still send. */
+export interface Allowance {
+  /** Requests that may arrive at once from a full bucket. */
+  limit: number;
+  remaining: number;
+  /** Until the bucket is full again. */
+  fullInMs: number;
+}
+
 /**
  * A token bucket for each source: one second's worth of requests may arrive at once, at least one, and then `perSecond`
  * a second. Stored as the time at which a source has its full bucket again (the generic cell rate algorithm, ITU-T
@@ -38,5 +47,21 @@ export class RateLimiter {
     const [quietest] = this.#fullAt.size > sourcesMax ? this.#fullAt.keys() : [];
     if (quietest !== undefined) this.#fullAt.delete(quietest);
     return 0;
+  }
+
+  /** Take back the last `take` of a source that was let pass: the request has not happened. */
+  giveBack(source: string): void {
+    const fullAt = this.#fullAt.get(source);
+    if (fullAt !== undefined) this.#fullAt.set(source, fullAt - secondMs / this.#perSecond);
+  }
+
+  /** What is left after the last `take` of a source, with the same arguments. */
+  left(source: string, perSecond: number, now: number): Allowance {
+    const costMs = secondMs / perSecond;
+    const bucketMs = Math.max(secondMs, costMs);
+    const fullInMs = Math.max(0, (this.#fullAt.get(source) ?? now) - now);
+    // As above: times are sums of fractions.
+    const requests = (ms: number) => Math.floor((ms + 1e-3) / costMs);
+    return { limit: requests(bucketMs), remaining: requests(Math.max(0, bucketMs - fullInMs)), fullInMs };
   }
 }

@@ -1,14 +1,17 @@
 /* What a commit can change. Every change is plain JSON, complete in itself: a log stores it and applies it without looking
    anything up. */
 
+import type { Annotation } from '../domain/annotation.ts';
 import type { AuditRecord } from '../domain/audit.ts';
 import type { CostAmounts } from '../domain/cost.ts';
+import type { FileRecord } from '../domain/file.ts';
 import type { AttemptOutcome, JobCreator, JobLife, JobRequest, RunLine } from '../domain/job.ts';
 import type { KeyRecord } from '../domain/key.ts';
 import type { ProviderHold } from '../domain/provider.ts';
 import type { QueueState } from '../domain/queue.ts';
 import type { RunDelta, RunRecord } from '../domain/run.ts';
 import type { JobState } from '../domain/states.ts';
+import type { Delivery, WebhookRecord } from '../domain/webhook.ts';
 import type { WorkerLife } from '../domain/worker.ts';
 
 /** Every kind of change. */
@@ -23,7 +26,14 @@ export type Change =
   | ProviderChange
   | ProviderRemoval
   | RunChange
-  | RunRemoval;
+  | RunRemoval
+  | FileChange
+  | FileRemoval
+  | AnnotationChange
+  | WebhookChange
+  | WebhookRemoval
+  | DeliveryChange
+  | DeliveryRemoval;
 
 export interface JobChange {
   kind: 'job';
@@ -44,10 +54,17 @@ export interface JobChange {
     | undefined;
   state: JobState;
   life: JobLife;
+  /**
+   * The life at `expectedVersion`, if it is at hand: then only what differs from it is written, and memory shares that with
+   * `life`. Neither may be edited, now or later.
+   */
+  lifeBefore?: JobLife | undefined;
   /** The differences that this change makes to the sums of cost, jobs and attempts. */
   ledger?: LedgerEntry[] | undefined;
   /** The differences that this change makes to the totals of the job's run. */
   runTotals?: RunDifference | undefined;
+  /** What is to be sent to webhooks because of it. */
+  deliveries?: readonly Delivery[] | undefined;
 }
 
 /** A difference to the totals of one run. */
@@ -103,6 +120,48 @@ export interface RunChange {
 export interface RunRemoval {
   kind: 'runRemoved';
   id: string;
+}
+
+/** A new file, whose bytes are durable already. */
+export interface FileChange {
+  kind: 'file';
+  file: FileRecord;
+}
+
+/** Forgets a file; its bytes are removed after that. */
+export interface FileRemoval {
+  kind: 'fileRemoved';
+  id: string;
+}
+
+/** Replaces what is noted about an answer. */
+export interface AnnotationChange {
+  kind: 'annotation';
+  annotation: Annotation;
+}
+
+/** Replaces a webhook endpoint, or adds one. */
+export interface WebhookChange {
+  kind: 'webhook';
+  webhook: WebhookRecord;
+}
+
+/** Forgets an endpoint with all of its deliveries. */
+export interface WebhookRemoval {
+  kind: 'webhookRemoved';
+  id: string;
+}
+
+/** Replaces a delivery, or adds one. Nothing happens when its endpoint is gone. */
+export interface DeliveryChange {
+  kind: 'delivery';
+  delivery: Delivery;
+}
+
+/** Forgets deliveries. */
+export interface DeliveryRemoval {
+  kind: 'deliveriesRemoved';
+  ids: readonly string[];
 }
 
 /** Removes the hold on a provider. */

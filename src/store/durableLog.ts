@@ -5,14 +5,18 @@
    After a crash `open` must return every group that was acknowledged as durable, in order, and each other group whole
    or not at all, none of them without the ones before it. */
 
+import type { Annotation } from '../domain/annotation.ts';
 import type { AuditEntry } from '../domain/audit.ts';
-import type { JobRecord } from '../domain/job.ts';
+import type { FileRecord } from '../domain/file.ts';
+import type { JobHead, JobLife, JobRecord } from '../domain/job.ts';
 import type { KeyRecord } from '../domain/key.ts';
 import type { ProviderHold } from '../domain/provider.ts';
 import type { QueueState } from '../domain/queue.ts';
 import type { RunRecord } from '../domain/run.ts';
+import type { Delivery, WebhookRecord } from '../domain/webhook.ts';
 import type { WorkerRecord } from '../domain/worker.ts';
 import type { CostMonth } from './changes/costMonth.ts';
+import type { LifeDifference } from './changes/lifeDifference.ts';
 import type { Change, IdempotencyRecord, JobChange } from './store.ts';
 
 /** Stores changes. `MemoryStore` opens it once, and closes it once if opening was begun. */
@@ -132,12 +136,33 @@ export interface Load {
   month(month: CostMonth): void;
   /** A job, in order of creation. */
   job(job: JobRecord): void;
+  /** A job that is parsed when it is needed, in order of creation. @param index in `jobs`, the next one. */
+  unread(jobs: UnreadJobs, index: number): void;
   /** A remembered idempotency key, in order of expiry. */
   idempotency(record: IdempotencyRecord): void;
   /** Ordinals up to this one are used, also those of archived jobs. */
   lastOrdinal(ordinal: number): void;
   /** A later change. @throws Error when it does not fit what came before it. */
   change(change: StoredChange): void;
+}
+
+/**
+ * Some ready jobs whose records a log has in memory as it stored them. What was stored must be verified before `open`
+ * resolves, so that reading them can show no damage by then.
+ */
+export interface UnreadJobs {
+  /** Of each job, ascending. They grow while jobs are loaded. */
+  readonly ordinals: readonly number[];
+  /** Of each job, in the same order. */
+  readonly ids: readonly string[];
+  /** How much memory they take, outside of the heap. */
+  readonly bytes: number;
+  /** What the indexes need of a job. @param index in `ordinals`. */
+  head(index: number): JobHead;
+  /** The job, parsed. @param index in `ordinals`. @throws DataDamaged when the log stored what is no job. */
+  read(index: number): JobRecord;
+  /** Free the memory; none of them is read any more. */
+  release(): void;
 }
 
 /** Everything but jobs, as a log keeps it: few records, written whole with every checkpoint. */
@@ -148,13 +173,22 @@ export interface RegistryRecords {
   /** Holds on providers. */
   providers: ProviderHold[];
   runs: RunRecord[];
+  files: FileRecord[];
+  /** In order of their last change. */
+  annotations: Annotation[];
+  webhooks: WebhookRecord[];
+  /** Those that wait, and the last ones that ended. */
+  deliveries: Delivery[];
 }
 
 /** A change as stored by logs. One of an existing job has its ordinal, by which a log finds its place. */
 export type StoredChange = Exclude<Change, JobChange> | StoredJobChange | JobsArchived;
 
-export interface StoredJobChange extends JobChange {
+/** It has either the whole life or what differs from the one before. */
+export interface StoredJobChange extends Omit<JobChange, 'life' | 'lifeBefore'> {
   ordinal?: number | undefined;
+  life?: JobLife | undefined;
+  difference?: LifeDifference | undefined;
 }
 
 /** Jobs have left for the archive, where they were durable before this was appended. */

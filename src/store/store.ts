@@ -1,8 +1,10 @@
 /* The port: the store as the coordinator sees it. It owns the vocabulary of that contract (changes, queries, pages,
    errors) and no data. `Store` documents what every store promises, and what a crash leaves of a commit. */
 
+import type { Annotation } from '../domain/annotation.ts';
 import type { AuditAction, AuditEntry } from '../domain/audit.ts';
 import type { CostBucket, CostDimension } from '../domain/cost.ts';
+import type { FileRecord } from '../domain/file.ts';
 import type { JobRecord, StrategyName, Target } from '../domain/job.ts';
 import type { JobFilter } from '../domain/jobFilter.ts';
 import type { KeyRecord } from '../domain/key.ts';
@@ -10,6 +12,7 @@ import type { ProviderHold } from '../domain/provider.ts';
 import type { QueueState } from '../domain/queue.ts';
 import type { RunRecord } from '../domain/run.ts';
 import type { JobState, JobStatus } from '../domain/states.ts';
+import type { Delivery, WebhookRecord } from '../domain/webhook.ts';
 import type { StoreStatus } from '../domain/wire/health.ts';
 import type { WorkerRecord } from '../domain/worker.ts';
 import type { Change, IdempotencyRecord, JobChange } from './change.ts';
@@ -117,6 +120,12 @@ export interface Store {
   providers(): Promise<ProviderHold[]>;
   /** The runs, in order of creation, with the totals of their jobs, archived ones included. */
   runs(): Promise<RunRecord[]>;
+  /** What is known of every file, in order of creation; its bytes are elsewhere, see `blobs.ts`. */
+  files(): Promise<FileRecord[]>;
+  /** What is noted about the answer of a job; undefined for most. */
+  annotation(jobId: string): Promise<Annotation | undefined>;
+  /** The webhook endpoints, and what is or was sent to them, each in order of creation. */
+  webhooks(): Promise<{ webhooks: WebhookRecord[]; deliveries: Delivery[] }>;
   /** Entries of the audit log, newest first. @throws StoreUnavailable when they cannot be read. */
   audit(query: AuditQuery): Promise<AuditPage>;
   /** The job of an idempotency key, while it is remembered. */
@@ -150,6 +159,8 @@ export interface StoreHealth {
   detail: string | null;
   /** How much the next start has to replay, bytes. */
   replayBytes: number;
+  /** Bytes of memory that hold jobs outside of the heap; in the heap they will take as many. */
+  unreadBytes: number;
 }
 
 export interface JobQuery extends JobFilter {

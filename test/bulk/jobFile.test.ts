@@ -1,10 +1,10 @@
 import { createReadStream, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { IdTable } from '../../src/bulk/idTable.ts';
 import { checkJobFile } from '../../src/bulk/jobFile.ts';
 import { openSource } from '../../src/bulk/source.ts';
 import { compileTemplate } from '../../src/bulk/template.ts';
+import { IdTable } from '../../src/lib/idTable.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { itemsOf, jobFileWith, promptsOf, sourceWith } from './sources.ts';
 

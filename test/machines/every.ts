@@ -1,4 +1,5 @@
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
+import { batchMachine } from '../../machines/batchMachine.ts';
 import { healthMachine } from '../../machines/healthMachine.ts';
 import { jobMachine } from '../../machines/jobMachine.ts';
 import { leaseMachine } from '../../machines/leaseMachine.ts';
@@ -9,6 +10,7 @@ import { workerMachine } from '../../machines/workerMachine.ts';
 import type { JobLife } from '../../src/domain/job.ts';
 import type { MachineName } from '../../src/domain/machine.ts';
 import {
+  batchStatuses,
   healthStatuses,
   jobStatuses,
   leasePhases,
@@ -16,6 +18,7 @@ import {
   runStatuses,
   workerStatuses,
 } from '../../src/domain/states.ts';
+import { batch, batchesInEveryState, newBatch } from './batches.ts';
 import {
   health,
   healthInEveryState,
@@ -121,6 +124,14 @@ export const walks: Record<MachineName, Walk> = {
     initial: newRun(),
     situations: runsInEveryState(),
     events: () => Object.values(run),
+  },
+  batch: {
+    machine: batchMachine,
+    statuses: batchStatuses,
+    ends: ['completed', 'failed', 'expired', 'cancelled'],
+    initial: newBatch(),
+    situations: batchesInEveryState(),
+    events: () => Object.values(batch),
   },
   supervisor: {
     machine: supervisorMachine,

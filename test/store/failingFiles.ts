@@ -70,6 +70,13 @@ export class FailingFiles implements Files {
     if (this.isDurable) await nodeFiles.syncFolder(path);
   }
 
+  /** Space of the disk; the real one unless told. */
+  free: { total: number; free: number } | null = null;
+
+  async space(path: string): Promise<{ total: number; free: number }> {
+    return this.free ?? (await nodeFiles.space?.(path)) ?? { total: 0, free: 0 };
+  }
+
   async open(path: string, mode: Parameters<Files['open']>[1]): Promise<OpenFile> {
     this.#begin('open', path);
     const file = await nodeFiles.open(path, mode);

@@ -224,6 +224,83 @@ test('a folder of format 5 opens with everything in it, takes runs, and is of th
   t.is(await last.countOfRun('r'), 1);
 });
 
+test('a folder of format 6 opens with everything in it, takes files and notes, and is of the present format from then on', async (t) => {
+  const path = await emptyFolder(t);
+  await cp(join(fixtures, 'format-6'), path, { recursive: true });
+  const store = await openStore(t, path);
+  const [run] = await store.runs();
+  t.like(run, { name: 'nightly', state: 'running', totals: { ...noTotals, pending: 2 } });
+  const lines = await store.jobsOfRun(run?.id ?? '', { state: null, after: 0, limit: 9 });
+  t.deepEqual(
+    lines.map((job) => job.run?.lineId),
+    ['doc-1', 'doc-2'],
+  );
+  t.deepEqual(await store.files(), []);
+  const manifest = async () => JSON.parse(await readFile(join(path, 'coordinator.json'), 'utf8'));
+  t.like(await manifest(), { format: formatVersion, files: [], annotations: [] });
+
+  const about = {
+    name: 'a.jsonl',
+    purpose: 'batch',
+    bytes: 3,
+    createdAt: epoch,
+    createdBy: null,
+    expiresAt: null,
+  };
+  const annotation = { jobId: 'j', isDeleted: true, metadata: null, at: epoch };
+  await store.commit([{ kind: 'file', file: { id: 'a', ...about } }]);
+  await store.checkpoint();
+  await store.commit([
+    { kind: 'file', file: { id: 'b', ...about } },
+    { kind: 'annotation', annotation },
+  ]);
+  await store.close();
+  const again = await openStore(t, path);
+  await again.checkpoint();
+  await again.close();
+  const last = await openStore(t, path);
+  t.deepEqual(
+    (await last.files()).map(({ id }) => id),
+    ['a', 'b'],
+  );
+  t.deepEqual(await last.annotation('j'), annotation);
+});
+
+test('a folder of format 7 opens with everything in it, takes changes that are differences, and is of the present format from then on', async (t) => {
+  const path = await emptyFolder(t);
+  await cp(join(fixtures, 'format-7'), path, { recursive: true });
+  const store = await openStore(t, path);
+  const { jobs } = await store.jobs(queryOf());
+  t.deepEqual(
+    jobs.map(({ ordinal, state, life }) => [ordinal, state, life.attempts.length]),
+    [
+      [5, 'pending.ready', 0],
+      [4, 'pending.ready', 0],
+      [3, 'running.active', 1],
+      [2, 'completed', 1],
+      [1, 'completed', 1],
+    ],
+  );
+  t.is(jobs[3]?.life.result?.output, 'Grüße, 世界');
+  t.like(await store.files(), [{ id: 'file-a' }]);
+  t.deepEqual((await store.annotation(idOf(2)))?.isDeleted, true);
+  t.like((await store.webhooks()).webhooks, [{ name: 'ci' }]);
+  const manifest = async () => JSON.parse(await readFile(join(path, 'coordinator.json'), 'utf8'));
+  t.like(await manifest(), { format: formatVersion });
+
+  const running = jobs[2];
+  if (running === undefined) return t.fail();
+  await store.commit([transition(running, 'failed', { finishedAt: epoch + 9 })]);
+  const state = await stateOf(store);
+  await store.close();
+  const again = await openStore(t, path);
+  t.deepEqual(await stateOf(again), state);
+  t.like(await again.job(idOf(3)), { state: 'failed', life: { ...running.life, finishedAt: epoch + 9 } });
+  await again.checkpoint();
+  await again.close();
+  t.deepEqual(await stateOf(await openStore(t, path)), state);
+});
+
 test('of many that open a folder of an old format at once one raises it, and the others are refused', async (t) => {
   const path = await emptyFolder(t);
   await cp(join(fixtures, 'format-1'), path, { recursive: true });

@@ -99,6 +99,7 @@ export function transition(
     expectedVersion: job.version,
     state,
     life: { ...job.life, ...life },
+    lifeBefore: job.life,
     ...(ledger === undefined ? {} : { ledger }),
   };
 }

@@ -26,6 +26,8 @@ export interface WireJob {
   model: string | null;
   priority: string;
   tier: string | null;
+  /** What it notifies of its end; absent when it named nothing. */
+  webhook?: string;
   /** The run that it belongs to, and its line there. */
   run: WireRunLine | null;
   tags: string[];
@@ -147,6 +149,8 @@ export interface DispatchBody {
   metadata?: Record<string, string>;
   timeout_seconds?: number;
   not_before?: Iso;
+  /** Name or id of a webhook that is notified of its end, or an allowed URL. */
+  webhook?: string;
 }
 
 /** Answer of POST /api/jobs/batch: the jobs in the order of the request. */

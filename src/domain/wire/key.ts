@@ -23,6 +23,16 @@ export interface WireKey extends WireKeyBounds {
   previous_valid_until: Iso | null;
   /** In lists, on the key in `admin.key` of the data folder: the command line on that machine uses it. */
   in_data_folder?: true;
+  /** In lists and when it is rotated: who has used it lately. */
+  used_by?: WireKeyUse;
+}
+
+/** Who has used a key. */
+export interface WireKeyUse {
+  /** Names of the workers that belong to it, at most 100. */
+  workers: string[];
+  /** The last ten programs since the start of the coordinator, the last one first. */
+  clients: { name: string; address: string | null; last_used_at: Iso }[];
 }
 
 /** Body of POST /api/keys. */

@@ -2,7 +2,7 @@
 
 import type { ErrorClass } from '../failure.ts';
 import type { CostStatus } from '../money.ts';
-import type { JobStatus, RunStatus } from '../states.ts';
+import type { BatchStatus, JobStatus, RunStatus } from '../states.ts';
 import type { Iso } from './iso.ts';
 import type { DispatchBody } from './job.ts';
 
@@ -48,6 +48,25 @@ export interface WireRun {
   failures: WireRunFailure[];
   /** null unless it is paused. */
   paused: WireRunPause | null;
+  /** Only if its lines come from a file, through the OpenAI API. */
+  batch?: WireRunBatch;
+}
+
+/** The part of a run that makes it a batch. */
+export interface WireRunBatch {
+  status: BatchStatus;
+  /** What its lines ask for: `/v1/chat/completions`. */
+  endpoint: string;
+  /** Requests in its file; null until it was read. */
+  lines: number | null;
+  /** What has not started by then does not start any more. */
+  expires_at: Iso;
+  input_file_id: string;
+  /** null until they are written, and for a file without lines. */
+  output_file_id: string | null;
+  error_file_id: string | null;
+  /** Why its file was refused; at most 100. */
+  faults: { line: number | null; code: string; message: string }[];
 }
 
 /** A run in live events: without what may be long and never changes. */

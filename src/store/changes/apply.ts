@@ -3,16 +3,20 @@
    edited. */
 
 import type { AuditRecord } from '../../domain/audit.ts';
+import type { FileRecord } from '../../domain/file.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { KeyRecord } from '../../domain/key.ts';
 import type { ProviderHold } from '../../domain/provider.ts';
 import { type QueueState, untouchedQueue } from '../../domain/queue.ts';
 import { addToTotals, noTotals, type RunRecord } from '../../domain/run.ts';
 import { isTerminal } from '../../domain/states.ts';
+import type { Delivery, WebhookRecord } from '../../domain/webhook.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
 import type { RegistryRecords, StoredChange, StoredJobChange } from '../durableLog.ts';
 import type { LedgerEntry, RunDifference } from '../store.ts';
+import { Annotations } from './annotations.ts';
 import type { CostSink } from './costMonth.ts';
+import { differentLife } from './lifeDifference.ts';
 
 /** Receives the entries of the audit log. */
 export interface AuditSink {
@@ -28,6 +32,13 @@ export interface Registry {
   providers: Map<string, ProviderHold>;
   /** By id, in order of creation. */
   runs: Map<string, RunRecord>;
+  /** By id, in order of creation. */
+  files: Map<string, FileRecord>;
+  annotations: Annotations;
+  /** By id, in order of creation. */
+  webhooks: Map<string, WebhookRecord>;
+  /** By id, in order of creation. */
+  deliveries: Map<string, Delivery>;
   /** Receives the ledger. */
   costs: CostSink;
   /** Receives the audit log. */
@@ -35,13 +46,27 @@ export interface Registry {
 }
 
 /** The records to store. */
-export function recordsOf({ workers, keys, queue, providers, runs }: Registry): RegistryRecords {
+export function recordsOf({
+  workers,
+  keys,
+  queue,
+  providers,
+  runs,
+  files,
+  annotations,
+  webhooks,
+  deliveries,
+}: Registry): RegistryRecords {
   return {
     workers: [...workers.values()],
     keys: [...keys.values()],
     queue,
     providers: [...providers.values()],
     runs: [...runs.values()],
+    files: [...files.values()],
+    annotations: annotations.values(),
+    webhooks: [...webhooks.values()],
+    deliveries: [...deliveries.values()],
   };
 }
 
@@ -54,6 +79,10 @@ export function createRegistry(
     queue = untouchedQueue,
     providers = [],
     runs = [],
+    files = [],
+    annotations = [],
+    webhooks = [],
+    deliveries = [],
   }: Partial<RegistryRecords> = {},
 ): Registry {
   return {
@@ -62,12 +91,16 @@ export function createRegistry(
     queue,
     providers: new Map(providers.map((hold) => [hold.name, hold])),
     runs: new Map(runs.map((run) => [run.id, run])),
+    files: new Map(files.map((file) => [file.id, file])),
+    annotations: new Annotations(annotations),
+    webhooks: new Map(webhooks.map((webhook) => [webhook.id, webhook])),
+    deliveries: new Map(deliveries.map((delivery) => [delivery.id, delivery])),
     costs,
     audit,
   };
 }
 
-/** Apply a change to everything except jobs; of a job's change that is its ledger. */
+/** Apply a change to everything except jobs; of a job's change that is its ledger and what follows from it. */
 export function applyToRegistry(registry: Registry, change: StoredChange): void {
   switch (change.kind) {
     case 'job':
@@ -76,6 +109,7 @@ export function applyToRegistry(registry: Registry, change: StoredChange): void 
         tally(registry, entry);
       }
       if (change.runTotals !== undefined) addUp(registry, change.runTotals);
+      for (const delivery of change.deliveries ?? []) putDelivery(registry, delivery);
       return;
     case 'archived':
       return;
@@ -113,7 +147,35 @@ export function applyToRegistry(registry: Registry, change: StoredChange): void 
     case 'runRemoved':
       registry.runs.delete(change.id);
       return;
+    case 'file':
+      registry.files.set(change.file.id, change.file);
+      return;
+    case 'fileRemoved':
+      registry.files.delete(change.id);
+      return;
+    case 'annotation':
+      registry.annotations.put(change.annotation);
+      return;
+    case 'webhook':
+      registry.webhooks.set(change.webhook.id, change.webhook);
+      return;
+    case 'webhookRemoved':
+      registry.webhooks.delete(change.id);
+      for (const { id, webhookId } of registry.deliveries.values())
+        if (webhookId === change.id) registry.deliveries.delete(id);
+      return;
+    case 'delivery':
+      putDelivery(registry, change.delivery);
+      return;
+    case 'deliveriesRemoved':
+      for (const id of change.ids) registry.deliveries.delete(id);
+      return;
   }
+}
+
+/** An endpoint may have been removed since the delivery was decided on. */
+function putDelivery({ webhooks, deliveries }: Registry, delivery: Delivery): void {
+  if (webhooks.has(delivery.webhookId)) deliveries.set(delivery.id, delivery);
 }
 
 /** Count a job's change for its run, unless that was removed since. */
@@ -151,6 +213,12 @@ export function nextJob(
       `a change of job ${change.id} expects version ${change.expectedVersion}, it is at ${version}`,
     );
   }
+  const { difference } = change;
+  const life =
+    difference === undefined || previous === undefined
+      ? change.life
+      : differentLife(previous.life, difference);
+  if (life === undefined) throw new Error(`a change of job ${change.id} says nothing of its life`);
   const run = previous?.run ?? change.created?.run;
   return {
     ordinal,
@@ -161,7 +229,7 @@ export function nextJob(
     ...(run === undefined ? {} : { run }),
     request,
     state: change.state,
-    life: change.life,
+    life,
   };
 }
 

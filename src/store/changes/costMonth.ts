@@ -25,6 +25,8 @@ export interface CostSink {
  * ones are merged under `otherKey`, hour by hour; the sums lose nothing.
  */
 const bucketsMax = 300_000;
+/** Places whose buckets are remembered: workers and tags that are busy at the same time. To find them anew takes 4 µs. */
+const placesMax = 1_000;
 /** The name of all keys of a dimension that were added after it was full. */
 export const otherName = '(other)';
 
@@ -68,6 +70,8 @@ export class CostMonth implements CostSink {
   readonly month: string;
   readonly #dimensions: Record<CostDimension, Dimension>;
   readonly #max: number;
+  /** The buckets of places that entries came for lately, by quarter-hour and place. */
+  readonly #places = new Map<string, readonly Bucket[]>();
 
   /** @param max buckets a dimension; only tests change it from `bucketsMax`. */
   constructor(month: string, max: number = bucketsMax) {
@@ -123,13 +127,21 @@ export class CostMonth implements CostSink {
 
   add({ at, provider, model, workerId, tier, tags, amounts }: LedgerEntry): void {
     const quarter = Math.floor(at / bucketMs);
-    this.#add('total', quarter, [], [], amounts);
-    this.#add('model', quarter, [provider, model], [provider, otherName], amounts);
-    this.#add('worker', quarter, [workerId], [otherName], amounts);
-    this.#add('tier', quarter, [tier], [otherName], amounts);
-    for (const tag of tags.length === 0 ? [null] : tags) {
-      this.#add('tag', quarter, [tag], [otherName], amounts);
+    const place = JSON.stringify([quarter, provider, model, workerId, tier, tags]);
+    let buckets = this.#places.get(place);
+    if (buckets === undefined) {
+      buckets = [
+        this.#bucket('total', quarter, [], []),
+        this.#bucket('model', quarter, [provider, model], [provider, otherName]),
+        this.#bucket('worker', quarter, [workerId], [otherName]),
+        this.#bucket('tier', quarter, [tier], [otherName]),
+        ...(tags.length === 0 ? [null] : tags).map((tag) => this.#bucket('tag', quarter, [tag], [otherName])),
+      ];
+      if (this.#places.size >= placesMax) this.#places.clear();
+      this.#places.set(place, buckets);
     }
+    for (const { amountsOf, key } of buckets)
+      amountsOf.set(key, addAmounts(amountsOf.get(key) ?? noAmounts, amounts));
   }
 
   /** Add to `found` the buckets that start at or after `from` and before `to`. */
@@ -142,10 +154,10 @@ export class CostMonth implements CostSink {
   }
 
   /**
-   * A bucket is never removed, and a full dimension stays full: a later correction finds its bucket, also after a
-   * replay.
+   * The bucket of a key, made when there is none. A bucket is never removed, and a full dimension stays full: a later
+   * correction finds its bucket, also after a replay.
    */
-  #add(name: CostDimension, quarter: number, key: CostKey, other: CostKey, amounts: CostAmounts): void {
+  #bucket(name: CostDimension, quarter: number, key: CostKey, other: CostKey): Bucket {
     const dimension = this.#dimensions[name];
     const ownKey = boundedKey(key);
     const ownText = JSON.stringify(ownKey);
@@ -157,8 +169,15 @@ export class CostMonth implements CostSink {
     const shared = dimension.keys.get(text) ?? chosen;
     dimension.keys.set(text, shared);
     const before = dimension.quarters.get(quarter)?.get(shared) ?? noAmounts;
-    put(dimension, quarter, shared, addAmounts(before, amounts));
+    return { key: shared, amountsOf: put(dimension, quarter, shared, before) };
   }
+}
+
+/** Where amounts are added. */
+interface Bucket {
+  key: CostKey;
+  /** Those of all keys in its quarter-hour. */
+  amountsOf: Map<CostKey, CostAmounts>;
 }
 
 interface Dimension {
@@ -170,7 +189,13 @@ interface Dimension {
   count: number;
 }
 
-function put(dimension: Dimension, quarter: number, key: CostKey, amounts: CostAmounts): void {
+/** @returns the amounts of all keys in that quarter-hour. */
+function put(
+  dimension: Dimension,
+  quarter: number,
+  key: CostKey,
+  amounts: CostAmounts,
+): Map<CostKey, CostAmounts> {
   let amountsOf = dimension.quarters.get(quarter);
   if (amountsOf === undefined) {
     amountsOf = new Map();
@@ -178,4 +203,5 @@ function put(dimension: Dimension, quarter: number, key: CostKey, amounts: CostA
   }
   if (!amountsOf.has(key)) dimension.count += 1;
   amountsOf.set(key, amounts);
+  return amountsOf;
 }

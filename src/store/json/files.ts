@@ -2,7 +2,7 @@
    the operating system does and throws its errors. */
 
 import { type BigIntStats, constants, write } from 'node:fs';
-import { mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -49,6 +49,8 @@ export interface Files {
   remove(path: string): Promise<void>;
   /** Make the names in a folder durable: files created, renamed or removed there. */
   syncFolder(path: string): Promise<void>;
+  /** Bytes of the disk that a path is on, and how many of them this process may still use; absent: not known. */
+  space?(path: string): Promise<{ total: number; free: number }>;
 }
 
 /**
@@ -108,6 +110,10 @@ export const nodeFiles: Files = {
   },
   rename: (from, to) => rename(from, to),
   remove: (path) => unlink(path),
+  async space(path) {
+    const { bsize, blocks, bavail } = await statfs(path);
+    return { total: blocks * bsize, free: bavail * bsize };
+  },
   async syncFolder(path) {
     // Windows opens no folders; its renames are made durable by the file system's own journal.
     if (process.platform === 'win32') return;

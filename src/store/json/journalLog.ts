@@ -32,7 +32,7 @@ const defaultCheckpointBytes = 128 * 1024 * 1024;
 /** Journal files per checkpoint: one round takes two of them, and little memory. */
 const sealsPerCheckpoint = 4;
 /** Journal folded at once: some 200 MB of memory. */
-const roundBytesMax = 64 * 1024 * 1024;
+const roundBytesMax = 32 * 1024 * 1024;
 /** Entries of the audit log in memory that start a checkpoint: some 5 MB. */
 const auditEntriesMax = 10_000;
 

@@ -7,9 +7,11 @@ import { join } from 'node:path';
  * Of `coordinator.json` and the files it names. A higher number is refused: a newer version wrote it. 2: jobs leave for
  * the archive, so that ordinals have gaps; cost has its own files, and the ledger is differences. 3: a record of the
  * journal names its group. 4: the audit log, in its own files; jobs name the key that created them. 5: whether the
- * queue is paused; holds on providers. 6: runs, with the totals of their jobs; jobs name their run.
+ * queue is paused; holds on providers. 6: runs, with the totals of their jobs; jobs name their run. 7:
+ * files, notes about answers; runs of batches; webhooks and their deliveries. 8: changes in the journal say how a life
+ * differs from the one before.
  */
-export const formatVersion = 6;
+export const formatVersion = 8;
 
 /** Jobs of a segment file: at some 2.5 KB each 25 MB, rewritten in a quarter of a second when one of them changes. */
 export const segmentJobsMax = 10_000;
@@ -25,6 +27,7 @@ export interface Layout {
   cost: string;
   archive: string;
   audit: string;
+  files: string;
 }
 
 /** The paths in the folder of a store. */
@@ -37,6 +40,7 @@ export function layoutOf(root: string): Layout {
     cost: join(root, 'cost'),
     archive: join(root, 'archive'),
     audit: join(root, 'audit'),
+    files: join(root, 'files'),
   };
 }
 
@@ -47,6 +51,7 @@ const segmentPattern = /^\d{6}-\d+\.json$/;
 const costPattern = /^\d{4}-\d\d-\d+\.json$/;
 const archivePattern = /^(\d{4}-\d{2}-\d{2})\.(ndjson|idx)$/;
 const auditPattern = /^\d{4}-\d\d\.ndjson$/;
+const blobPattern = /^([\w-]+)\.bin$/;
 const temporaryPattern = /\.tmp$/;
 
 /** Name of the journal file whose first record has this sequence number; names sort in the order of the records. */
@@ -99,6 +104,18 @@ export function auditName(month: string): string {
 /** Whether a file in `audit/` is one of ours, and not a user's. */
 export function isAuditName(name: string): boolean {
   return auditPattern.test(name);
+}
+
+/** Name of the file of a blob. @throws Error for an id that makes no safe name. */
+export function blobName(id: string): string {
+  const name = `${id}.bin`;
+  if (!blobPattern.test(name)) throw new Error('the id of a blob is made of letters, digits, - and _');
+  return name;
+}
+
+/** The id of the blob in a file of `files/`; null for files that are not ours. */
+export function idOfBlob(name: string): string | null {
+  return blobPattern.exec(name)?.[1] ?? null;
 }
 
 /** Whether an unfinished replacement left the file. */

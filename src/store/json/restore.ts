@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import type { Low } from 'lowdb';
 import type { Logger } from '../../lib/log.ts';
+import { growOutsideMemoryFast } from '../../lib/outsideMemory.ts';
 import type { Load, LogHost } from '../durableLog.ts';
 import { checkAudit, type FoldedAudit } from './audit/auditFile.ts';
 import {
@@ -14,11 +15,10 @@ import {
   signManifest,
   whatToDo,
 } from './checkpoint/manifest.ts';
-import { readSegment } from './checkpoint/segmentFile.ts';
+import { SegmentLoad } from './checkpoint/segmentLoad.ts';
 import { readMonth } from './cost/costFile.ts';
 import { StoreCorrupt } from './errors.ts';
 import type { Files } from './files.ts';
-import type { SegmentJob, SegmentKey } from './journal/record.ts';
 import { type JournalFile, listJournal, missingRecords, replayFile } from './journal/replay.ts';
 import {
   formatVersion,
@@ -112,29 +112,13 @@ async function raiseFormat(database: Low<Manifest>, logger: Logger): Promise<voi
 }
 
 async function loadSegments(files: Files, layout: Layout, manifest: Manifest, load: Load): Promise<void> {
-  for (const segment of manifest.segments) {
-    const path = join(layout.jobs, segment.file);
-    for await (const lines of readSegment(files, layout.jobs, segment)) {
-      for (const { bytes, offset } of lines) {
-        try {
-          loadLine(load, JSON.parse(bytes.toString('utf8')));
-        } catch (error) {
-          const what = error instanceof Error ? error.message : String(error);
-          throw new StoreCorrupt(path, offset, `${what}; ${whatToDo}`);
-        }
-      }
-    }
+  const segments = new SegmentLoad(files, layout.jobs, load);
+  growOutsideMemoryFast(true);
+  try {
+    for (const segment of manifest.segments) await segments.add(segment);
+  } finally {
+    growOutsideMemoryFast(false);
   }
-}
-
-function loadLine(load: Load, line: SegmentJob | SegmentKey): void {
-  if ('id' in line) {
-    const { idempotency: _, ...job } = line;
-    // Before format 4 there was none.
-    job.createdBy ??= null;
-    load.job(job);
-  }
-  if (line.idempotency !== undefined) load.idempotency(line.idempotency);
 }
 
 async function replay(

@@ -5,13 +5,14 @@
 import { basename, join } from 'node:path';
 import { messageOf } from '../../domain/errors.ts';
 import { readLines } from '../../lib/lines.ts';
+import { streamPrefix } from '../blobs.ts';
 import { decodeManifest, type Manifest, whatToDo } from './checkpoint/manifest.ts';
 import { StoreCorrupt } from './errors.ts';
-import { codeOf, type Files, type OpenFile, readWhole } from './files.ts';
+import { codeOf, type Files, type OpenFile, openExisting, readWhole } from './files.ts';
 import { isLostWrite } from './journal/lostWrite.ts';
 import { decodeRecord, type JournalRecord } from './journal/record.ts';
 import { type JournalFile, listJournal, missingRecords } from './journal/replay.ts';
-import { archiveDayOf, layoutOf, manifestName } from './layout.ts';
+import { archiveDayOf, idOfBlob, layoutOf, manifestName } from './layout.ts';
 
 /** A file of a snapshot, open: its contents remain even when the coordinator removes it. */
 export interface SnapshotFile {
@@ -30,6 +31,11 @@ export interface Snapshot {
   /** The last record of the journal in it. */
   seq: number;
   files: SnapshotFile[];
+  /**
+   * The bytes of uploaded files and outputs that there are by now, with those of every record in the snapshot but those that
+   * were removed since. Each is open until the next one is asked for: there may be 100,000.
+   */
+  blobs(): AsyncGenerator<SnapshotFile>;
   /** Close its files. */
   close(): Promise<void>;
 }
@@ -119,7 +125,13 @@ class Taking {
     if (end === null) return null;
     for (const day of days) await cutLaterJobs(day, lengths.get(day.name) ?? 0, end.lastOrdinal);
     const { format } = manifest;
-    return { format, seq: end.seq, files: this.#opened, close: () => this.close() };
+    return {
+      format,
+      seq: end.seq,
+      files: this.#opened,
+      blobs: () => blobsIn(this.#files, layout.files),
+      close: () => this.close(),
+    };
   }
 
   async #open(name: string, bytes: number | null, sum: string | null): Promise<SnapshotFile> {
@@ -204,13 +216,8 @@ class Taking {
   }
 
   async #archiveNames(folder: string, isIndex: boolean): Promise<string[]> {
-    try {
-      const names = await this.#files.list(folder);
-      return names.filter((name) => archiveDayOf(name)?.isIndex === isIndex);
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return [];
-      throw error;
-    }
+    const names = await namesIn(this.#files, folder);
+    return names.filter((name) => archiveDayOf(name)?.isIndex === isIndex);
   }
 
   /** A checkpoint removes journal files, and somebody may move a day of the archive away. */
@@ -226,6 +233,36 @@ class Taking {
   async #forget(part: SnapshotFile): Promise<void> {
     this.#opened.splice(this.#opened.indexOf(part), 1);
     await part.file.close();
+  }
+}
+
+/**
+ * Every whole blob but those of streams, which are for clients that are connected now. A blob is there before its record, so
+ * after the look at the journal none is missing.
+ */
+async function* blobsIn(files: Files, folder: string): AsyncGenerator<SnapshotFile> {
+  const names = (await namesIn(files, folder)).filter((name) => {
+    const id = idOfBlob(name);
+    return id !== null && !id.startsWith(streamPrefix);
+  });
+  for (const name of names) {
+    const file = await openExisting(files, join(folder, name));
+    // Somebody has deleted it.
+    if (file === null) continue;
+    try {
+      yield { name: `files/${name}`, file, bytes: await file.size(), sum: null };
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+async function namesIn(files: Files, folder: string): Promise<string[]> {
+  try {
+    return await files.list(folder);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
   }
 }
 

@@ -2,9 +2,10 @@
    Nothing is durable yet; an abandoned batch leaves no trace. */
 
 import type { JobRecord } from '../../domain/job.ts';
-import { jsonCopy } from '../../lib/jsonCopy.ts';
+import { isJson, jsonCopy } from '../../lib/jsonCopy.ts';
+import { lifeDifference } from '../changes/lifeDifference.ts';
 import type { JobsArchived, StoredChange, StoredJobChange } from '../durableLog.ts';
-import type { Change } from '../store.ts';
+import type { Change, JobChange } from '../store.ts';
 import type { Holds } from './holds.ts';
 
 /** The part of `Commits` that a batch uses. */
@@ -36,7 +37,8 @@ export class Batch {
 
   /**
    * Add a change, after those added before. It is serialised here, and memory later gets what that text would be parsed
-   * as: neither edits by the caller nor values that JSON cannot represent can make memory differ from the log.
+   * as: neither edits by the caller nor values that JSON cannot represent can make memory differ from the log. What a
+   * change with the life before it has must not be edited any more.
    * @throws VersionConflict, KeyTaken, or TypeError for what no store could keep. The batch must be abandoned then.
    */
   add(change: Change): void {
@@ -46,8 +48,7 @@ export class Batch {
     }
     const job = this.#host.holds.take(change, this.#versions.get(change.id));
     this.#versions.set(change.id, change.expectedVersion + 1);
-    const stored: StoredJobChange = job === undefined ? change : { ...change, ordinal: job.ordinal };
-    this.#keep(stored);
+    this.#keep(storedChange(change, job?.ordinal));
   }
 
   /** Of all serialised changes. */
@@ -92,6 +93,26 @@ export class Batch {
     const text = JSON.stringify(change);
     this.#texts.push(text);
     this.#characters += text.length;
-    this.#changes.push(jsonCopy(change) ?? JSON.parse(text));
+    this.#changes.push(ownedChange(change) ?? JSON.parse(text));
   }
+}
+
+/**
+ * The change for memory; null when JSON would change it. One with a difference is shared with the caller rather than copied,
+ * which took twice as long as writing it: what it has is replaced later, never edited.
+ */
+function ownedChange(change: StoredChange): StoredChange | null {
+  if (change.kind !== 'job' || change.difference === undefined) return jsonCopy(change);
+  return isJson(change) ? change : null;
+}
+
+/** The change as it is written. @param ordinal of the job, if it is known: it is not for a new one. */
+function storedChange(
+  { lifeBefore, life, ...change }: JobChange,
+  ordinal: number | undefined,
+): StoredJobChange {
+  const difference = lifeBefore === undefined ? null : lifeDifference(lifeBefore, life);
+  const stored: StoredJobChange = difference === null ? { ...change, life } : { ...change, difference };
+  if (ordinal !== undefined) stored.ordinal = ordinal;
+  return stored;
 }

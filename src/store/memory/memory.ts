@@ -2,10 +2,10 @@
    opens, then changed only by what is durable, in the order of the log. It is lost in a crash; the log fills it again. */
 
 import { partsOfIdempotencyKey } from '../../domain/idempotency.ts';
-import type { JobRecord } from '../../domain/job.ts';
+import type { JobHead, JobRecord } from '../../domain/job.ts';
 import { applyToRegistry, createRegistry, leavingJob, nextJob, type Registry } from '../changes/apply.ts';
 import type { CostMonth } from '../changes/costMonth.ts';
-import type { Load, RegistryRecords, StoredChange } from '../durableLog.ts';
+import type { Load, RegistryRecords, StoredChange, UnreadJobs } from '../durableLog.ts';
 import type { IdempotencyRecord } from '../store.ts';
 import { AuditLog } from './auditLog.ts';
 import { CostBook } from './costBook.ts';
@@ -21,11 +21,13 @@ export interface MemoryOptions {
   headStart: (priority: string) => number;
   /** Epoch ms. */
   now: () => number;
+  /** A job that is read shows damage. */
+  onDamaged: (error: unknown) => void;
 }
 
 /** Everything the store knows, as of the last durable commit, with its indexes. Never ahead of the log. */
 export class Memory implements Load {
-  readonly jobs = new JobIndex();
+  readonly jobs: JobIndex;
   readonly lanes: LaneIndex;
   readonly backlog = new BacklogIndex();
   /** Running scans. */
@@ -43,6 +45,8 @@ export class Memory implements Load {
   #isIndexed = false;
 
   constructor(options: MemoryOptions) {
+    const { onDamaged } = options;
+    this.jobs = new JobIndex({ onRead: (job) => this.#share(job), onDamaged });
     this.lanes = new LaneIndex(options.headStart);
     this.#now = options.now;
     this.costs = new CostBook(options.now);
@@ -67,10 +71,12 @@ export class Memory implements Load {
   }
 
   job(job: JobRecord): void {
-    this.sharing.request(job.request);
-    this.sharing.life(job.life);
-    if (job.createdBy !== null) job.createdBy = this.sharing.creator(job.createdBy);
+    this.#share(job);
     this.jobs.put(job);
+  }
+
+  unread(jobs: UnreadJobs, index: number): void {
+    this.jobs.putUnread(jobs, index);
   }
 
   idempotency(record: IdempotencyRecord): void {
@@ -138,7 +144,13 @@ export class Memory implements Load {
     return this.#keysOfOwner.get(owner) ?? 0;
   }
 
-  #enterQueue(job: JobRecord): void {
+  #share(job: JobRecord): void {
+    this.sharing.request(job.request);
+    this.sharing.life(job.life);
+    if (job.createdBy !== null) job.createdBy = this.sharing.creator(job.createdBy);
+  }
+
+  #enterQueue(job: JobHead): void {
     this.lanes.add(job);
     this.backlog.add(job);
   }

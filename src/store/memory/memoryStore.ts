@@ -2,13 +2,17 @@
    and the log do the rest, and no other file here knows all three. Promises what `Store` promises, for every log. After
    a crash only what the log returns is left. */
 
+import type { Annotation } from '../../domain/annotation.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { CostBucket, CostDimension } from '../../domain/cost.ts';
+import { messageOf } from '../../domain/errors.ts';
+import type { FileRecord } from '../../domain/file.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { KeyRecord } from '../../domain/key.ts';
 import type { ProviderHold } from '../../domain/provider.ts';
 import type { QueueState } from '../../domain/queue.ts';
 import type { RunRecord } from '../../domain/run.ts';
+import type { Delivery, WebhookRecord } from '../../domain/webhook.ts';
 import type { WorkerRecord } from '../../domain/worker.ts';
 import { type Logger, silent } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
@@ -76,7 +80,14 @@ export class MemoryStore implements Store {
     this.#log = log;
     this.#clock = clock;
     this.#auditKeptMs = options.auditKeptMs;
-    this.#memory = new Memory({ headStart, now: () => clock.now() });
+    this.#memory = new Memory({
+      headStart,
+      now: () => clock.now(),
+      // While it opens, `open` throws it.
+      onDamaged: (error) => {
+        if (this.#isOpen) this.#commits.fail(new Error(messageOf(error), { cause: error }));
+      },
+    });
     this.#commits = new Commits({ log, memory: this.#memory, clock, logger, onCommit });
     this.failed = this.#commits.failed;
   }
@@ -101,11 +112,12 @@ export class MemoryStore implements Store {
 
   health(): StoreHealth {
     if (!this.#isOpen || this.#closing !== null)
-      return { status: 'closed', detail: 'it is not open', replayBytes: 0 };
+      return { status: 'closed', detail: 'it is not open', replayBytes: 0, unreadBytes: 0 };
     const { detail, bytes: replayBytes } = this.#log.health();
+    const bytes = { replayBytes, unreadBytes: this.#memory.jobs.unreadBytes };
     const { problem } = this.#commits;
-    if (problem === null) return { status: 'ok', detail, replayBytes };
-    return { status: problem.isFinal ? 'failed' : 'failing', detail: problem.detail, replayBytes };
+    if (problem === null) return { status: 'ok', detail, ...bytes };
+    return { status: problem.isFinal ? 'failed' : 'failing', detail: problem.detail, ...bytes };
   }
 
   async commit(changes: Iterable<Change>): Promise<JobRecord[]> {
@@ -241,6 +253,19 @@ export class MemoryStore implements Store {
     return [...this.#memory.records.providers.values()];
   }
 
+  async files(): Promise<FileRecord[]> {
+    return [...this.#memory.records.files.values()];
+  }
+
+  async annotation(jobId: string): Promise<Annotation | undefined> {
+    return this.#memory.records.annotations.get(jobId);
+  }
+
+  async webhooks(): Promise<{ webhooks: WebhookRecord[]; deliveries: Delivery[] }> {
+    const { webhooks, deliveries } = this.#memory.records;
+    return { webhooks: [...webhooks.values()], deliveries: [...deliveries.values()] };
+  }
+
   async runs(): Promise<RunRecord[]> {
     return [...this.#memory.records.runs.values()];
   }
@@ -275,7 +300,7 @@ export class MemoryStore implements Store {
 function hostOf(memory: Memory, commits: Commits): LogHost {
   return {
     load: memory,
-    isHot: (id) => memory.jobs.get(id) !== undefined,
+    isHot: (id) => memory.jobs.has(id),
     get auditSeq() {
       return memory.audit.seq;
     },

@@ -1,7 +1,14 @@
 /* Parts that jobs in memory have in common. Nothing here is persisted: after a start it fills again from what is
    loaded. */
 
-import { type JobCreator, type JobLife, type JobRequest, laneKey, type Target } from '../../domain/job.ts';
+import {
+  type DoorRequest,
+  type JobCreator,
+  type JobLife,
+  type JobRequest,
+  laneKey,
+  type Target,
+} from '../../domain/job.ts';
 import type { StoredChange } from '../durableLog.ts';
 
 /** The maximum of shared texts and targets: clients may send any number of models and tags. */
@@ -18,6 +25,7 @@ export class Sharing {
   readonly #texts = new Map<string, string>();
   readonly #targets = new Map<string, Target>();
   readonly #creators = new Map<string, JobCreator>();
+  readonly #doors = new Map<string, DoorRequest>();
   readonly #noList: never[] = [];
   readonly #noMap: Record<string, never> = {};
 
@@ -29,7 +37,8 @@ export class Sharing {
   /** Replace equal parts of a change from JSON.parse by shared ones, in place: it must not be in use yet. */
   change(change: StoredChange): void {
     if (change.kind !== 'job') return;
-    this.life(change.life);
+    if (change.life !== undefined) this.life(change.life);
+    if (change.difference !== undefined) this.#members(change.difference.values);
     const { created } = change;
     if (created === undefined) return;
     this.request(created.request);
@@ -54,6 +63,7 @@ export class Sharing {
     request.tags = this.#list(request.tags.map((tag) => this.#text(tag)));
     request.params = this.#map(request.params);
     request.metadata = this.#map(request.metadata);
+    if (request.door !== undefined) request.door = this.#door(request.door);
   }
 
   /** Replace equal parts of the life by shared ones, in place: it must not be in use yet. */
@@ -64,6 +74,14 @@ export class Sharing {
     life.attempts = this.#list(life.attempts);
     life.route = this.#list(life.route);
     life.tallies = this.#map(life.tallies);
+  }
+
+  /** The same for those members of a life that have changed. */
+  #members(values: Partial<JobLife>): void {
+    const { target, chain, tallies } = values;
+    if (tallies !== undefined) values.tallies = this.#map(tallies);
+    if (target !== undefined) values.target = this.#target(target);
+    if (chain !== undefined) values.chain = this.#list(chain.map((one) => this.#target(one)));
   }
 
   #text(text: string): string {
@@ -83,6 +101,19 @@ export class Sharing {
     if (shared !== undefined) return shared;
     if (this.#targets.size < sharedMax) this.#targets.set(key, Object.freeze(target));
     return target;
+  }
+
+  /** Those of batches are alike in every line; long ones, with what a response was asked for, seldom are. */
+  #door(door: DoorRequest): DoorRequest {
+    const { form, fields } = door;
+    const { model, ...others } = fields;
+    for (const _ in others) return door;
+    if (typeof model !== 'string' || model.length > sharedTextMax) return door;
+    const key = `${form} ${model}`;
+    const shared = this.#doors.get(key);
+    if (shared !== undefined) return shared;
+    if (this.#doors.size < sharedMax) this.#doors.set(key, Object.freeze(door));
+    return door;
   }
 
   #list<T>(list: T[]): T[] {

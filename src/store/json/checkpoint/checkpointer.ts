@@ -26,7 +26,7 @@ export const runInThread: RunCheckpoint = (plan, signal) =>
     const worker = new Worker(workerFile, {
       workerData: plan,
       name: 'checkpoint',
-      resourceLimits: { maxOldGenerationSizeMb: 1024 },
+      resourceLimits: { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 8 },
     });
     const stop = () => {
       worker.terminate().then(() => reject(new Error('the checkpoint was stopped')), reject);

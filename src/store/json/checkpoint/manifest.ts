@@ -83,6 +83,10 @@ export const emptyManifest: Manifest = signManifest({
   queue: untouchedQueue,
   providers: [],
   runs: [],
+  files: [],
+  annotations: [],
+  webhooks: [],
+  deliveries: [],
 });
 
 /** Add format and checksum to the contents of a manifest. */
@@ -97,9 +101,10 @@ function sumOf(unsigned: Omit<Manifest, 'sum'>): string {
 }
 
 function inOrder(unsigned: Omit<Manifest, 'sum'>): Omit<Manifest, 'sum'> {
-  const { format, seq, workers, keys, lastOrdinal, segments, costs, audit, queue, providers, runs } =
-    unsigned;
-  return { format, seq, workers, keys, lastOrdinal, segments, costs, audit, queue, providers, runs };
+  const { format, seq, workers, keys, lastOrdinal, segments, costs, audit } = unsigned;
+  const { queue, providers, runs, files, annotations, webhooks, deliveries } = unsigned;
+  const inner = { format, seq, workers, keys, lastOrdinal, segments, costs, audit };
+  return { ...inner, queue, providers, runs, files, annotations, webhooks, deliveries };
 }
 
 /**
@@ -138,8 +143,10 @@ export function decodeManifest(path: string, text: string): Manifest {
 
 /** A manifest with the members added since its format; the format stays the old one until it is signed. */
 function completed(manifest: Manifest): Manifest {
-  const { audit, queue, providers, runs } = { ...emptyManifest, ...manifest };
-  return { ...(manifest.format === 1 ? withArchive(manifest) : manifest), audit, queue, providers, runs };
+  const { audit, queue, providers, ...others } = { ...emptyManifest, ...manifest };
+  const { runs, files, annotations, webhooks, deliveries } = others;
+  const stored = manifest.format === 1 ? withArchive(manifest) : manifest;
+  return { ...stored, audit, queue, providers, runs, files, annotations, webhooks, deliveries };
 }
 
 function withArchive(manifest: Manifest): Manifest {

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { readLines } from '../../../lib/lines.ts';
 import { replaceFile } from '../durableFile.ts';
 import { StoreCorrupt } from '../errors.ts';
-import { type Files, openExisting, writeAll } from '../files.ts';
+import { type Files, type OpenFile, openExisting, writeAll } from '../files.ts';
 import { hex } from '../journal/record.ts';
 import { type SegmentEntry, whatToDo } from './manifest.ts';
 
@@ -24,6 +24,8 @@ const head = Buffer.from('{"jobs":[\n');
 const separator = Buffer.from(',\n');
 const tail = Buffer.from('\n]}\n');
 const comma = 0x2c;
+/** Other lines are shorter: those that open and close the list. */
+export const jobBytesMin = head.length;
 /** Collected before a write. */
 const writeBytes = 1024 * 1024;
 
@@ -37,38 +39,58 @@ export async function* noLines(): AsyncGenerator<JobLine[]> {
  * before it has all.
  * @throws StoreCorrupt when the file is missing or differs from the manifest.
  */
-export async function* readSegment(
-  files: Files,
-  folder: string,
-  segment: SegmentEntry,
-): AsyncGenerator<JobLine[]> {
+async function* readSegment(files: Files, folder: string, segment: SegmentEntry): AsyncGenerator<JobLine[]> {
   const path = join(folder, segment.file);
-  const file = await openExisting(files, path);
-  if (file === null)
-    throw new StoreCorrupt(path, 0, `coordinator.json names it and it is missing; ${whatToDo}`);
+  const file = await openSegment(files, path);
   try {
-    let sum = 0;
-    let count = 0;
-    let end = 0;
+    const check = new SegmentCheck(path);
     const lines = readLines(async (into, position) => {
       const got = await file.read(into, position);
-      sum = crc32(into.subarray(0, got), sum);
-      end = position + got;
+      check.add(into.subarray(0, got));
       return got;
     });
     for await (const batch of lines) {
-      const jobs = batch.filter(({ bytes }) => bytes.length > tail.length).map(withoutComma);
-      // The first line opens the list.
-      if (batch[0]?.offset === 0) jobs.shift();
-      count += jobs.length;
+      const jobs = batch.filter(({ bytes }) => bytes.length >= jobBytesMin).map(withoutComma);
+      check.count += jobs.length;
       if (jobs.length > 0) yield jobs;
     }
-    if (end !== segment.bytes || hex(sum) !== segment.sum || count !== segment.count) {
-      const what = 'its length, count or checksum is not what coordinator.json says';
-      throw new StoreCorrupt(path, Math.min(end, segment.bytes), `${what}; ${whatToDo}`);
-    }
+    check.end(segment);
   } finally {
     await file.close();
+  }
+}
+
+/** @throws StoreCorrupt when there is none. */
+export async function openSegment(files: Files, path: string): Promise<OpenFile> {
+  const file = await openExisting(files, path);
+  if (file === null)
+    throw new StoreCorrupt(path, 0, `coordinator.json names it and it is missing; ${whatToDo}`);
+  return file;
+}
+
+/** Compares what is read of a segment with the manifest. */
+export class SegmentCheck {
+  /** Lines of jobs and keys. */
+  count = 0;
+  readonly #path: string;
+  #sum = 0;
+  #bytes = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** The next bytes. */
+  add(bytes: Buffer): void {
+    this.#sum = crc32(bytes, this.#sum);
+    this.#bytes += bytes.length;
+  }
+
+  /** There are no more. @throws StoreCorrupt */
+  end({ bytes, sum, count }: SegmentEntry): void {
+    if (this.#bytes === bytes && hex(this.#sum) === sum && this.count === count) return;
+    const what = 'its length, count or checksum is not what coordinator.json says';
+    throw new StoreCorrupt(this.#path, Math.min(this.#bytes, bytes), `${what}; ${whatToDo}`);
   }
 }
 

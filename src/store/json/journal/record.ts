@@ -27,6 +27,32 @@ export interface JournalRecord {
   changes: StoredChange[];
 }
 
+/** The job of a line, in the form in which `nextJob` makes it. */
+export function jobOf({
+  ordinal,
+  id,
+  version,
+  createdAt,
+  createdBy,
+  run,
+  request,
+  state,
+  life,
+}: SegmentJob): JobRecord {
+  return {
+    ordinal,
+    id,
+    version,
+    createdAt,
+    // Before format 4 there was none.
+    createdBy: createdBy ?? null,
+    ...(run === undefined ? {} : { run }),
+    request,
+    state,
+    life,
+  };
+}
+
 /** A checksum in its written form: 8 hex digits. */
 export function hex(sum: number): string {
   return sum.toString(16).padStart(8, '0');

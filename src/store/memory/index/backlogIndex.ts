@@ -1,6 +1,6 @@
 /* How many jobs are ready, and since when, for figures. No decision uses it. Only in memory, rebuilt at each start. */
 
-import type { JobRecord } from '../../../domain/job.ts';
+import type { JobHead } from '../../../domain/job.ts';
 import { SortedList } from '../../../lib/sortedList.ts';
 import type { BacklogGroup } from '../../store.ts';
 
@@ -16,7 +16,7 @@ export class BacklogIndex {
   readonly #groups = new Map<string, Group>();
 
   /** Add a ready job. */
-  add(job: JobRecord): void {
+  add(job: JobHead): void {
     const { priority, target, enqueuedAt } = job.life;
     const key = keyOf(job);
     let group = this.#groups.get(key);
@@ -28,7 +28,7 @@ export class BacklogIndex {
   }
 
   /** Remove a job, unchanged since it was added. */
-  remove(job: JobRecord): void {
+  remove(job: JobHead): void {
     const key = keyOf(job);
     const group = this.#groups.get(key);
     if (group === undefined) return;
@@ -47,6 +47,6 @@ export class BacklogIndex {
 }
 
 /** A priority is a label of the configuration, and contains no line break. */
-function keyOf({ life }: JobRecord): string {
+function keyOf({ life }: JobHead): string {
   return `${life.priority}\n${life.target.provider}`;
 }

@@ -1,12 +1,15 @@
 /* Jobs by id, by order of creation, by state, provider and run, and by the time of their end. Owns the counts for lists: no
    total is ever counted. Only in memory, rebuilt at each start. */
 
-import type { JobRecord } from '../../../domain/job.ts';
+import type { JobHead, JobRecord } from '../../../domain/job.ts';
 import { isTerminal, type JobState, type JobStatus, jobStates, statusOf } from '../../../domain/states.ts';
 import { PagedList } from '../../../lib/pagedList.ts';
 import { SortedList } from '../../../lib/sortedList.ts';
+import { TextIndex } from '../../../lib/textIndex.ts';
+import type { UnreadJobs } from '../../durableLog.ts';
 import type { JobCounts, JobFilter } from '../../store.ts';
 import { EndedJobs } from './endedJobs.ts';
+import { UnreadBlock } from './unreadBlock.ts';
 
 type ByState = Record<JobState, SortedList>;
 
@@ -36,7 +39,7 @@ class Groups {
     return this.#groups.get(name);
   }
 
-  enter(name: string | null | undefined, { ordinal, state }: JobRecord): void {
+  enter(name: string | null | undefined, { ordinal, state }: JobHead): void {
     if (name === null || name === undefined) return;
     let group = this.#groups.get(name);
     if (group === undefined) {
@@ -105,21 +108,48 @@ class SortedOrdinals implements OrdinalSet {
   }
 }
 
+/** What a `JobIndex` does with a job that it reads. */
+export interface Reading {
+  /** Prepares the job before anybody has it. */
+  onRead(job: JobRecord): void;
+  /** Called with the error before it is thrown. */
+  onDamaged(error: unknown): void;
+}
+
 /**
  * All jobs by id and by order of creation, with the sets that lists and counts are made of: by state, by requested
  * provider and by run, each alone and with the state; and the ended ones by the time of their end. A change of state costs four inserts or removals,
  * some 2 µs; no total is ever counted.
  */
 export class JobIndex {
-  /** By ordinal. */
-  readonly #jobs = new PagedList<JobRecord>();
-  readonly #ordinals = new Map<string, number>();
+  /** By ordinal; of a job that is not read, its block. */
+  readonly #jobs = new PagedList<JobRecord | UnreadBlock>();
+  readonly #ordinals = new TextIndex((ordinal) => this.#idOf(ordinal));
   readonly #byState = createByState();
   readonly #byProvider = new Groups();
   readonly #byRun = new Groups();
   readonly #ended = new EndedJobs();
+  readonly #reading: Reading;
   #lastOrdinal = 0;
   #isIndexed = false;
+  #unreadBytes = 0;
+  #readCount = 0;
+  /** While jobs are loaded. */
+  #lastBlock: UnreadBlock | null = null;
+
+  constructor(reading: Reading) {
+    this.#reading = reading;
+  }
+
+  /** Bytes of memory outside of the heap that hold jobs that are not read. */
+  get unreadBytes(): number {
+    return this.#unreadBytes;
+  }
+
+  /** How many jobs were read, ever: each costs as much as ten looks at a job. */
+  get readCount(): number {
+    return this.#readCount;
+  }
 
   /** The last used ordinal, even if its job is removed; 0 before the first. */
   get lastOrdinal(): number {
@@ -131,39 +161,56 @@ export class JobIndex {
     this.#lastOrdinal = Math.max(this.#lastOrdinal, lastOrdinal);
   }
 
-  get(id: string): JobRecord | undefined {
-    const ordinal = this.#ordinals.get(id);
-    return ordinal === undefined ? undefined : this.#jobs.get(ordinal);
+  has(id: string): boolean {
+    return this.#ordinals.get(id) !== 0;
   }
 
-  /** @throws Error when there is no such job: ordinals only come from this index. */
+  /** @throws DataDamaged, see `UnreadJobs`. */
+  get(id: string): JobRecord | undefined {
+    const ordinal = this.#ordinals.get(id);
+    return ordinal === 0 ? undefined : this.at(ordinal);
+  }
+
+  /** @throws Error when there is no such job: ordinals only come from this index. @throws DataDamaged, see `UnreadJobs`. */
   at(ordinal: number): JobRecord {
-    const job = this.#jobs.get(ordinal);
-    if (job === undefined) throw new Error(`there is no job number ${ordinal}`);
-    return job;
+    const job = this.#stored(ordinal);
+    return job instanceof UnreadBlock ? this.#readFrom(job, ordinal) : job;
   }
 
   /** Add a new job or replace a known one. A new one must have an ordinal after the last. */
   put(job: JobRecord): void {
-    const previous = this.#jobs.get(job.ordinal);
+    const stored = this.#jobs.get(job.ordinal);
+    const previous = stored instanceof UnreadBlock ? this.#readFrom(stored, job.ordinal) : stored;
     if (previous === undefined) {
-      if (job.ordinal <= this.#lastOrdinal) throw new Error(`job number ${job.ordinal} comes out of order`);
-      this.#lastOrdinal = job.ordinal;
-      this.#ordinals.set(job.id, job.ordinal);
+      this.#begin(job.id, job.ordinal);
     } else if (previous.id !== job.id) {
       throw new Error(`job number ${job.ordinal} is ${previous.id}, not ${job.id}`);
     }
     this.#jobs.set(job.ordinal, job);
     if (!this.#isIndexed) return;
-    if (previous === undefined) this.#enter(job);
+    if (previous === undefined) this.#enterAll(job);
     else this.#move(previous, job);
+  }
+
+  /** Add a new job that is read when it is needed, before the sets are built. Its ordinal is after the last. */
+  putUnread(jobs: UnreadJobs, index: number): void {
+    const ordinal = jobs.ordinals[index] as number;
+    this.#begin(jobs.ids[index] as string, ordinal);
+    let block = this.#lastBlock;
+    if (block?.jobs !== jobs) {
+      block = new UnreadBlock(jobs);
+      this.#lastBlock = block;
+      this.#unreadBytes += jobs.bytes;
+    }
+    block.left += 1;
+    this.#jobs.set(ordinal, block);
   }
 
   /** Remove an ended job; its ordinal is not used again. */
   remove({ id, ordinal }: JobRecord): void {
     const job = this.at(ordinal);
+    this.#ordinals.remove(id, ordinal);
     this.#jobs.delete(ordinal);
-    this.#ordinals.delete(id);
     if (!this.#isIndexed) return;
     this.#byState[job.state].remove(ordinal, 0);
     this.#ended.remove(job);
@@ -195,11 +242,14 @@ export class JobIndex {
   }
 
   /** Build the sets from all jobs, in one pass; from here on they are maintained. @param each called with every job. */
-  buildSets(each: (job: JobRecord) => void): void {
+  buildSets(each: (job: JobHead) => void): void {
     this.#isIndexed = true;
-    for (const job of this.#jobs) {
-      this.#enter(job);
-      each(job);
+    this.#lastBlock = null;
+    for (const [ordinal, job] of this.#jobs.entries()) {
+      const head = job instanceof UnreadBlock ? job.head(ordinal) : job;
+      if (job instanceof UnreadBlock) this.#enter(head);
+      else this.#enterAll(job);
+      each(head);
     }
   }
 
@@ -238,19 +288,15 @@ export class JobIndex {
 
   /** The jobs in one of these states, state by state, each oldest first. */
   in(...states: readonly JobState[]): JobRecord[] {
-    const jobs: JobRecord[] = [];
-    for (const list of states.map((state) => this.#byState[state])) {
-      for (let entry = list.first(); entry !== undefined; entry = list.after(entry.major, entry.minor)) {
-        jobs.push(this.at(entry.major));
-      }
-    }
-    return jobs;
+    return [...this.#ordinalsIn(states)].map((ordinal) => this.at(ordinal));
   }
 
   /** How many jobs in one of these states each key has created, by its id. */
   countByKey(...states: readonly JobState[]): Map<string, number> {
     const counts = new Map<string, number>();
-    for (const { createdBy } of this.in(...states)) {
+    for (const ordinal of this.#ordinalsIn(states)) {
+      const job = this.#stored(ordinal);
+      const { createdBy } = job instanceof UnreadBlock ? job.head(ordinal) : job;
       if (createdBy !== null) counts.set(createdBy.keyId, (counts.get(createdBy.keyId) ?? 0) + 1);
     }
     return counts;
@@ -270,10 +316,63 @@ export class JobIndex {
       .map((state) => new SortedOrdinals(byState[state]));
   }
 
-  #enter(job: JobRecord): void {
+  *#ordinalsIn(states: readonly JobState[]): Generator<number> {
+    for (const list of states.map((state) => this.#byState[state])) {
+      for (let entry = list.first(); entry !== undefined; entry = list.after(entry.major, entry.minor))
+        yield entry.major;
+    }
+  }
+
+  /** Note a new job. */
+  #begin(id: string, ordinal: number): void {
+    if (ordinal <= this.#lastOrdinal) throw new Error(`job number ${ordinal} comes out of order`);
+    this.#lastOrdinal = ordinal;
+    this.#ordinals.add(id, ordinal);
+  }
+
+  #idOf(ordinal: number): string {
+    const job = this.#stored(ordinal);
+    return job instanceof UnreadBlock ? job.idOf(ordinal) : job.id;
+  }
+
+  #stored(ordinal: number): JobRecord | UnreadBlock {
+    const job = this.#jobs.get(ordinal);
+    if (job === undefined) throw new Error(`there is no job number ${ordinal}`);
+    return job;
+  }
+
+  #readFrom(block: UnreadBlock, ordinal: number): JobRecord {
+    const job = this.#readOne(block, ordinal);
+    if (block.isWorthReading) {
+      for (const other of block.ordinals) if (this.#jobs.get(other) === block) this.#readOne(block, other);
+      this.#unreadBytes -= block.bytes;
+    }
+    return job;
+  }
+
+  #readOne(block: UnreadBlock, ordinal: number): JobRecord {
+    const { onRead, onDamaged } = this.#reading;
+    try {
+      const job = block.read(ordinal);
+      onRead(job);
+      this.#jobs.set(ordinal, job);
+      this.#readCount += 1;
+      return job;
+    } catch (error) {
+      onDamaged(error);
+      throw error;
+    }
+  }
+
+  #enterAll(job: JobRecord): void {
+    this.#enter(job);
+    if (isTerminal(job.state)) this.#ended.add(job);
+  }
+
+  /** Enter the sets that any job may be in. */
+  #enter(job: JobHead): void {
     const { ordinal } = job;
     this.#byState[job.state].insert(ordinal, 0);
-    if (isTerminal(job.state)) this.#ended.add(job);
     this.#byProvider.enter(job.request.provider, job);
     this.#byRun.enter(job.run?.runId, job);
   }

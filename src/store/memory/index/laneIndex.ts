@@ -1,7 +1,7 @@
 /* The ready jobs by lane, in claim order. Owns who is first; a job with a running commit is in no lane, so that none is
    assigned twice. Only in memory, rebuilt at each start. */
 
-import { candidatesOf, type JobLife, type JobRecord, laneOf } from '../../../domain/job.ts';
+import { candidatesOf, type JobHead, type JobRecord, laneOf } from '../../../domain/job.ts';
 import { Heap } from '../../../lib/heap.ts';
 import { type NumberPair, SortedList } from '../../../lib/sortedList.ts';
 import type { LaneSummary } from '../../store.ts';
@@ -9,7 +9,7 @@ import type { LaneSummary } from '../../store.ts';
 interface Lane {
   key: string;
   /** Of the first job in it: all jobs of a lane have the same strategy, target, chain and run. */
-  life: JobLife;
+  life: JobHead['life'];
   run: string | null;
   /** major: `enqueuedAt − headStart`, ms; minor: the job's ordinal. */
   ready: SortedList;
@@ -36,7 +36,7 @@ export class LaneIndex {
   }
 
   /** Add a ready job. */
-  add(job: JobRecord): void {
+  add(job: JobHead): void {
     const key = laneOf(job);
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
@@ -95,7 +95,7 @@ export class LaneIndex {
     }
   }
 
-  #place(job: JobRecord): number {
+  #place(job: JobHead): number {
     const { priority, enqueuedAt } = job.life;
     let headStart = this.#headStarts.get(priority);
     if (headStart === undefined) {

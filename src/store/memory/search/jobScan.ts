@@ -25,8 +25,7 @@ export async function* scanJobs(
     yield* filterJobs(memory.jobs, filter, scan);
     if (!isArchivedToo) return;
     for await (const batch of log.archived(filter.createdAfter)) {
-      const isNew = ({ id, ordinal }: JobRecord) =>
-        !scan.archived.has(ordinal) && memory.jobs.get(id) === undefined;
+      const isNew = ({ id, ordinal }: JobRecord) => !scan.archived.has(ordinal) && !memory.jobs.has(id);
       const found = await passing(batch.filter(isNew), test);
       if (found.length > 0) yield found;
     }

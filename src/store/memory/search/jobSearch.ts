@@ -16,6 +16,8 @@ const countedMax = 10_000;
  * as there are tags in the filter.
  */
 const jobsPerTurn = 1_000;
+/** A job that is read from what its log stored counts as so many: some 8 µs with the garbage it leaves. */
+const readWeight = 8;
 
 /**
  * A page of jobs, newest first. Without filters, and by status, state and provider, only the jobs of the page are
@@ -102,11 +104,12 @@ async function* matches(
   let found: JobRecord[] = [];
   const budget = new Budget(test);
   for (let ordinal = walk.next(); ordinal !== 0; ordinal = walk.next()) {
+    const readBefore = index.readCount;
     const job = index.at(ordinal);
     const passed = test.passes(job);
     if (passed === true) found.push(job);
     const isLong = typeof passed !== 'boolean';
-    if (budget.isSpentBy(job) || isLong) {
+    if (budget.isSpentBy(job, index.readCount - readBefore) || isLong) {
       progress.below = walk.below;
       yield found;
       // It may have changed while its prompt was searched.
@@ -151,9 +154,12 @@ class Budget {
     this.#test = test;
   }
 
-  /** Whether this job uses up the turn; the next one then starts with the whole budget. */
-  isSpentBy({ request }: JobRecord): boolean {
-    this.#jobs += 1;
+  /**
+   * Whether this job uses up the turn; the next one then starts with the whole budget. @param read how many jobs were
+   * read for it.
+   */
+  isSpentBy({ request }: JobRecord, read = 0): boolean {
+    this.#jobs += 1 + read * readWeight;
     this.#characters += request.prompt?.length ?? 0;
     const { jobsPerTurn, charactersPerTurn } = this.#test;
     if (this.#jobs < jobsPerTurn && this.#characters < charactersPerTurn) return false;

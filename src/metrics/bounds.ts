@@ -18,6 +18,10 @@ export interface BoundLevels {
   keptBytes(): number;
   /** Issued and unused tickets. */
   tickets(): number;
+  /** Files that clients have uploaded and batches written. */
+  files(): number;
+  /** Their bytes, with those of uploads under way. */
+  fileBytes(): number;
 }
 
 /** The levels of everything that is bounded, and what was refused or ended at the bounds. */
@@ -66,6 +70,10 @@ export class BoundMetrics implements BoundFigures {
       levels.keptBytes(),
     );
     gauge('svc_tickets', 'Issued and unused tickets.', (levels) => levels.tickets());
+    gauge('svc_files', 'Uploaded files and outputs of batches.', (levels) => levels.files());
+    gauge('svc_file_bytes', 'Bytes of files on disk, uploads under way included.', (levels) =>
+      levels.fileBytes(),
+    );
     this.#requests = counter('svc_requests_refused_total', 'Requests answered with a problem.', ['code']);
     this.#connectionsRefused = counter(
       'svc_connections_refused_total',

@@ -3,7 +3,7 @@ import type { Committed } from '../coordinator/core/index.ts';
 import { type Attempt, lastAttempt } from '../domain/job.ts';
 import type { NanoDollars } from '../domain/money.ts';
 import type { KnownNames } from './knownNames.ts';
-import { BoundedLabel, Children } from './labels.ts';
+import { BoundedLabel, Children, Sums } from './labels.ts';
 
 /** The conventions of OpenTelemetry for generative AI; local models take longer, so three more. */
 const operationSeconds = [
@@ -51,8 +51,9 @@ export class JobMetrics {
       help: 'Attempts that ended. One that was counted as lost and then completes counts as both.',
       labelNames: ['gen_ai_provider_name', 'outcome', 'error_type'],
       registers,
+      collect: () => this.#attempts.flush(),
     });
-    this.#attempts = new Children((...labels) => attempts.labels(...labels));
+    this.#attempts = new Sums((...labels) => attempts.labels(...labels));
     const durations = new Histogram({
       name: 'gen_ai_client_operation_duration_seconds',
       help: 'Time of attempts, from assignment to end; error_type is empty for those that completed.',
@@ -74,29 +75,33 @@ export class JobMetrics {
       help: 'Tokens by kind; cached_input is part of input, reasoning of output.',
       labelNames: ['gen_ai_provider_name', 'kind'],
       registers,
+      collect: () => this.#tokens.flush(),
     });
-    this.#tokens = new Children((...labels) => parts.labels(...labels));
+    this.#tokens = new Sums((...labels) => parts.labels(...labels));
     const dollars = new Counter({
       name: 'svc_cost_usd_total',
       help: 'Known cost of attempts, US dollars.',
       labelNames: ['gen_ai_provider_name', 'gen_ai_request_model'],
       registers,
+      collect: () => this.#dollars.flush(),
     });
-    this.#dollars = new Children((...labels) => dollars.labels(...labels));
+    this.#dollars = new Sums((...labels) => dollars.labels(...labels));
     const unknown = new Counter({
       name: 'svc_attempts_unknown_cost_total',
       help: 'Attempts that ended with unknown cost; some are reported later.',
       labelNames: ['gen_ai_provider_name'],
       registers,
+      collect: () => this.#unknown.flush(),
     });
-    this.#unknown = new Children((...labels) => unknown.labels(...labels));
+    this.#unknown = new Sums((...labels) => unknown.labels(...labels));
     const implausible = new Counter({
       name: 'svc_usage_implausible_total',
       help: 'Attempts whose worker reported more tokens than cost.tokens_max_per_attempt; no sum includes them.',
       labelNames: ['gen_ai_provider_name'],
       registers,
+      collect: () => this.#implausible.flush(),
     });
-    this.#implausible = new Children((...labels) => implausible.labels(...labels));
+    this.#implausible = new Sums((...labels) => implausible.labels(...labels));
   }
 
   follow({ before, after, event }: Committed): void {
@@ -122,22 +127,22 @@ export class JobMetrics {
     const [provider, model] = this.#names.pair(attempt.provider, attempt.model, isReported);
     if (outcome !== null && outcome !== old?.outcome) {
       const errorType = outcome === 'completed' ? '' : (error?.class ?? outcome);
-      this.#attempts.of(provider, outcome, errorType).inc();
+      this.#attempts.add(1, provider, outcome, errorType);
       const tookMs = (attempt.finishedAt ?? attempt.startedAt) - attempt.startedAt;
       this.#durations.of(provider, model, errorType).observe(Math.max(0, tookMs) / 1000);
-      if (cost.status === 'unknown') this.#unknown.of(provider).inc();
+      if (cost.status === 'unknown') this.#unknown.add(1, provider);
     }
-    if (usage?.isImplausible === true && old?.usage == null) this.#implausible.of(provider).inc();
+    if (usage?.isImplausible === true && old?.usage == null) this.#implausible.add(1, provider);
     else if (usage !== null && old?.usage == null) {
       this.#usage.of(provider, model, 'input').observe(usage.inputTokens);
       this.#usage.of(provider, model, 'output').observe(usage.outputTokens);
-      this.#tokens.of(provider, 'input').inc(usage.inputTokens);
-      this.#tokens.of(provider, 'output').inc(usage.outputTokens);
-      if (usage.cachedInputTokens > 0) this.#tokens.of(provider, 'cached_input').inc(usage.cachedInputTokens);
-      if (usage.reasoningTokens > 0) this.#tokens.of(provider, 'reasoning').inc(usage.reasoningTokens);
+      this.#tokens.add(usage.inputTokens, provider, 'input');
+      this.#tokens.add(usage.outputTokens, provider, 'output');
+      if (usage.cachedInputTokens > 0) this.#tokens.add(usage.cachedInputTokens, provider, 'cached_input');
+      if (usage.reasoningTokens > 0) this.#tokens.add(usage.reasoningTokens, provider, 'reasoning');
     }
     const dearer = known(cost.nanoDollars) - known(old?.cost.nanoDollars ?? null);
-    if (dearer > 0) this.#dollars.of(provider, model).inc(dearer / 1e9);
+    if (dearer > 0) this.#dollars.add(dearer / 1e9, provider, model);
   }
 }
 

@@ -40,4 +40,37 @@ export class Children<T> {
     this.#known.set(key, child);
     return child;
   }
+
+  all(): Iterable<T> {
+    return this.#known.values();
+  }
+}
+
+/**
+ * Children of a counter that only add to a number, which the counter gets when it is read: an addition through the library
+ * takes 0.5 µs, and a job makes three of them.
+ */
+export class Sums {
+  readonly #children: Children<{ child: Incremented; sum: number }>;
+
+  /** @param child the counter with these labels; called once for each combination. */
+  constructor(child: (...labels: string[]) => Incremented) {
+    this.#children = new Children((...labels) => ({ child: child(...labels), sum: 0 }));
+  }
+
+  add(value: number, ...labels: string[]): void {
+    this.#children.of(...labels).sum += value;
+  }
+
+  /** Give the counter what was added: for its `collect`. */
+  flush(): void {
+    for (const entry of this.#children.all()) {
+      entry.child.inc(entry.sum);
+      entry.sum = 0;
+    }
+  }
+}
+
+interface Incremented {
+  inc(value: number): void;
 }

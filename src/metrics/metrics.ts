@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Config } from '../config/config.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { BoundMetrics } from './bounds.ts';
@@ -21,6 +21,8 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #requests;
   readonly #commits;
+  readonly #frontDispatches;
+  readonly #frontConnections;
   readonly #render: () => Promise<string>;
   readonly #unobserve: () => void;
 
@@ -46,6 +48,17 @@ export class Metrics {
       buckets: commitSeconds,
       registers,
     });
+    this.#frontDispatches = new Counter({
+      name: 'svc_front_dispatches_total',
+      help: 'Dispatches that fronts have read: made, returned for the core to answer, or cut.',
+      labelNames: ['outcome'],
+      registers,
+    });
+    this.#frontConnections = new Counter({
+      name: 'svc_front_connections_total',
+      help: 'Connections that fronts have handed over to the core.',
+      registers,
+    });
     if (options.process === true) collectDefaultMetrics({ register: this.#registry });
     const unwatch = coordinator.bus.subscribe(({ type }) => {
       if (type.startsWith('worker.')) names.forget();
@@ -57,7 +70,7 @@ export class Metrics {
     };
     this.#render = async () => {
       names.forget();
-      setState(await coordinator.stats(), coordinator.providers());
+      setState(await coordinator.stats(), coordinator.providers(), coordinator.webhooks.figures);
       return this.#registry.metrics();
     };
   }
@@ -81,6 +94,16 @@ export class Metrics {
   /** A commit has succeeded. */
   committed(tookMs: number): void {
     this.#commits.observe(tookMs / 1000);
+  }
+
+  /** The core has decided about a dispatch that a front has read. */
+  frontDispatched(outcome: 'made' | 'returned' | 'cut'): void {
+    this.#frontDispatches.labels(outcome).inc();
+  }
+
+  /** A front has handed a connection over. */
+  frontHandedOver(): void {
+    this.#frontConnections.inc();
   }
 
   close(): void {

@@ -1,4 +1,5 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { WebhookFigures } from '../coordinator/webhooks/index.ts';
 import type { ProviderView } from '../domain/provider.ts';
 import { providerStatuses } from '../domain/states.ts';
 import type { Stats } from '../domain/stats.ts';
@@ -11,12 +12,13 @@ const provider = 'gen_ai_provider_name';
 export function createStateGauges(
   registry: Registry,
   names: KnownNames,
-): (stats: Stats, providers: readonly ProviderView[]) => void {
+): (stats: Stats, providers: readonly ProviderView[], webhooks: WebhookFigures) => void {
   const gauge = (name: string, help: string, labelNames: string[] = []) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   gauge('svc_info', 'The running version.', ['version']).labels(version).set(1);
   const jobs = gauge('svc_jobs', 'Jobs by state.', ['state']);
   const runs = gauge('svc_runs', 'Runs by state.', ['state']);
+  const batches = gauge('svc_batches', 'Batches by state.', ['state']);
   const queue = gauge('svc_queue_jobs', 'Jobs that could run now.', [provider, 'priority']);
   const oldest = gauge('svc_queue_oldest_wait_seconds', 'Wait of the oldest job that could run now.', [
     provider,
@@ -42,11 +44,14 @@ export function createStateGauges(
   );
   const store = gauge('svc_store_up', '1 while the store accepts writes.');
   const delay = gauge('svc_event_loop_delay_p99_seconds', 'How late the event loop was, 99th percentile.');
+  const setWebhooks = createWebhookFigures(registry);
   const changing = [queue, oldest, ...Object.values(ofProvider)];
-  return (stats, views) => {
+  return (stats, views, webhooks) => {
+    setWebhooks(webhooks);
     for (const one of changing) one.reset();
     for (const [state, count] of Object.entries(stats.jobs.byState)) jobs.labels(state).set(count);
     for (const [state, count] of Object.entries(stats.runs)) runs.labels(state).set(count);
+    for (const [state, count] of Object.entries(stats.batches)) batches.labels(state).set(count);
     setQueue(stats, names, queue, oldest);
     workers.set(stats.slots.workers.length);
     slots.set(stats.slots.total);
@@ -66,6 +71,33 @@ export function createStateGauges(
     journal.set(journalBytes);
     store.set(storeStatus === 'ok' ? 1 : 0);
     if (vitals !== null) delay.set(vitals.eventLoopDelayP99Ms / 1000);
+  };
+}
+
+/** What is sent to webhooks. The counts are those of the courier, which begin with the process. */
+function createWebhookFigures(registry: Registry): (figures: WebhookFigures) => void {
+  const registers = [registry];
+  const deliveries = new Counter({
+    name: 'svc_webhook_deliveries_total',
+    help: 'Tries of webhook deliveries by how they ended, and deliveries that were dropped.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const pending = new Gauge({
+    name: 'svc_webhook_pending',
+    help: 'Webhook deliveries that wait.',
+    registers,
+  });
+  const oldest = new Gauge({
+    name: 'svc_webhook_oldest_timestamp_seconds',
+    help: 'When the oldest webhook delivery that waits was decided on; 0 when none waits.',
+    registers,
+  });
+  return (figures) => {
+    deliveries.reset();
+    for (const [outcome, count] of Object.entries(figures.outcomes)) deliveries.labels(outcome).inc(count);
+    pending.set(figures.pending);
+    oldest.set((figures.oldestAt ?? 0) / 1000);
   };
 }
 

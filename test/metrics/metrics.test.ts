@@ -91,6 +91,7 @@ test('what stands is told as it is at the scrape', async (t) => {
   const samples = await scrape(bundle);
   const has = (name: string, value: number) => t.is(samples.get(name), value, name);
   has('svc_runs{state="paused"}', 0);
+  has('svc_batches{state="in_progress"}', 0);
   has('svc_jobs{state="pending.ready"}', 1);
   has('svc_jobs{state="running.active"}', 2);
   has('svc_queue_jobs{gen_ai_provider_name="echo",priority="normal"}', 1);
@@ -101,6 +102,8 @@ test('what stands is told as it is at the scrape', async (t) => {
   has('svc_provider_state{gen_ai_provider_name="echo",state="open"}', 0);
   has('svc_provider_requests{gen_ai_provider_name="echo"}', 2);
   has('svc_store_up', 1);
+  has('svc_files', 0);
+  has('svc_file_bytes', 0);
   has('svc_accepting_jobs', 1);
   t.true((samples.get('svc_journal_bytes') ?? 0) > 0);
   for (const job of hand.jobs) await hand.complete(job);

@@ -8,6 +8,7 @@
 import type { JobEvent } from '../../../machines/events.ts';
 import type { JobEffect } from '../../../machines/jobMachine.ts';
 import type { JobRecord } from '../../domain/job.ts';
+import type { Delivery } from '../../domain/webhook.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { LedgerEntry, RunDifference } from '../../store/store.ts';
 
@@ -22,6 +23,8 @@ export interface Committed {
   ledger: readonly LedgerEntry[];
   /** The differences it makes to the totals of the job's run; undefined outside of runs. */
   runTotals?: RunDifference | undefined;
+  /** What is to be sent to webhooks because of it; undefined when it is nothing. */
+  deliveries?: readonly Delivery[] | undefined;
 }
 
 /** @param seq of the change: 1 is the first of this process, and none is left out. */

@@ -18,6 +18,7 @@ const eventsMax: Record<MachineName, number> = {
   health: 60,
   provider: 60,
   run: 60,
+  batch: 60,
   supervisor: 60,
 };
 const actorsMax = 200;
@@ -49,6 +50,7 @@ export class Inspector {
     health: [],
     provider: [],
     run: [],
+    batch: [],
     supervisor: [],
   };
   #number = 0;

@@ -22,9 +22,14 @@ export interface Candidate extends Member {
   fitting: readonly FleetMember[];
   /** Those that are passed over. */
   unwell: readonly FleetMember[];
+  /** Whether only free slots are missing: a worker may hold a job until it has one. */
+  mayBeHeld: boolean;
 }
 
 type Fitting = Pick<Candidate, 'fitting' | 'unwell'>;
+type Standing = Pick<Member, 'state' | 'why' | 'until'>;
+
+const slotsTaken: Standing = { state: 'busy', why: 'every slot of its workers is taken', until: null };
 
 /** The fleet as the routing sees it: which candidates of a job could run it now, and which one does. */
 export class Candidates {
@@ -64,15 +69,32 @@ export class Candidates {
   }
 
   /**
-   * The fitting worker with the smallest share of its slots taken; null when none has one free.
+   * The worker that gets a job of this candidate: the one with the smallest share of its slots taken or, when none has a
+   * free slot, the one that may hold the most beyond its slots; null when there is none.
    * @param tried workers that are left for the last: the job has failed on them.
    */
-  leastBusy({ fitting }: Candidate, tried: ReadonlySet<string>): WorkerLife | null {
-    if (tried.size > 0) {
-      const untried = fitting.filter(({ life }) => !tried.has(life.id));
-      return this.#leastBusyOf(untried) ?? this.#leastBusyOf(fitting);
+  workerFor({ fitting, state, mayBeHeld }: Candidate, tried = none): WorkerLife | null {
+    if (state !== 'ready' && !mayBeHeld) return null;
+    if (tried.size === 0) return this.#leastBusyOf(fitting) ?? this.#mostAheadOf(fitting);
+    const untried = fitting.filter(({ life }) => !tried.has(life.id));
+    return (
+      this.#leastBusyOf(untried) ??
+      this.#mostAheadOf(untried) ??
+      this.#leastBusyOf(fitting) ??
+      this.#mostAheadOf(fitting)
+    );
+  }
+
+  #mostAheadOf(members: readonly FleetMember[]): WorkerLife | null {
+    let best: WorkerLife | null = null;
+    let most = 0;
+    for (const { life, isTaking } of members) {
+      const room = isTaking ? this.#workers.roomAhead(life) : 0;
+      if (room <= most) continue;
+      best = life;
+      most = room;
     }
-    return this.#leastBusyOf(fitting);
+    return best;
   }
 
   #leastBusyOf(members: readonly FleetMember[]): WorkerLife | null {
@@ -105,11 +127,12 @@ export class Candidates {
     };
   }
 
-  /** Slots of all workers together that could take a job now. */
-  freeSlots(): number {
-    return this.#workers
-      .fleet()
-      .reduce((sum, { life, isTaking }) => sum + (isTaking ? this.#workers.freeSlots(life) : 0), 0);
+  /** Jobs that all workers together could take now, in their slots and beyond them. */
+  room(): number {
+    let room = 0;
+    for (const { life, isTaking } of this.#workers.fleet())
+      if (isTaking) room += this.#workers.freeSlots(life) + this.#workers.roomAhead(life);
+    return room;
   }
 
   #candidate(target: Target, isChain: boolean): Candidate {
@@ -124,12 +147,14 @@ export class Candidates {
       taken.held += held;
       if (held < life.concurrency) taken.isFull = false;
     }
+    const standing = this.#state({ target, model, fitting, unwell }, taken, isChain);
     return {
       target,
       model,
       fitting,
       unwell,
-      ...this.#state({ target, model, fitting, unwell }, taken, isChain),
+      ...standing,
+      mayBeHeld: standing === slotsTaken,
       load: taken.slots === 0 ? 1 : taken.held / taken.slots,
       price: this.#priceOf(provider, model),
       latencyMs: this.#providers.latencyMs(provider),
@@ -140,7 +165,7 @@ export class Candidates {
     { target: { provider }, model, fitting, unwell }: Pick<Candidate, 'target' | 'model' | keyof Fitting>,
     { slots, isFull }: { slots: number; isFull: boolean },
     isChain: boolean,
-  ): Pick<Member, 'state' | 'why' | 'until'> {
+  ): Standing {
     if (slots === 0 && unwell.some(isOpen)) {
       const why = 'its workers are set aside after failures';
       return { state: 'skipped', why, until: firstTrial(unwell, provider, model) };
@@ -168,9 +193,7 @@ export class Candidates {
         until: null,
       };
     }
-    if (isFull) {
-      return { state: 'busy', why: 'every slot of its workers is taken', until: null };
-    }
+    if (isFull) return slotsTaken;
     return { state: 'ready', why: 'a worker has a free slot', until: null };
   }
 

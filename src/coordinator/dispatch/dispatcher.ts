@@ -1,10 +1,17 @@
 import type { Clock } from '../../domain/clock.ts';
 import { type JobRecord, laneOf, lastAttempt, type RouteStep } from '../../domain/job.ts';
-import type { Assignment } from '../../domain/workerProtocol.ts';
+import { type Assignment, heldMsMax } from '../../domain/workerProtocol.ts';
 import type { Decide, Store } from '../../store/store.ts';
 import type { Supervisor } from '../core/index.ts';
 import type { Lease, LeaseKeeper, Workers } from '../fleet/index.ts';
-import { type Creation, draftOf, type JobHost, type NewJob, type Step } from '../jobs/index.ts';
+import {
+  type Creation,
+  draftOf,
+  type HeldGroup,
+  type JobHost,
+  type NewJob,
+  type Step,
+} from '../jobs/index.ts';
 import type { Providers } from '../limits/index.ts';
 import type { Reservation, RunBudget } from '../runs/index.ts';
 import { type Candidates, triedAt } from './candidates.ts';
@@ -19,8 +26,6 @@ const spareMs = 500;
 interface Claim {
   step: Step;
   lease: Lease;
-  /** Lets the job's other events go on. */
-  release: () => void;
   /** The budget of its run. */
   reservation: Reservation;
   model: string | null;
@@ -82,8 +87,11 @@ export class Dispatcher {
     this.#creating += 1;
     try {
       const creation = this.#host.begin(job);
-      const claim = isAlone ? this.#claimNew(creation) : null;
-      return claim === null ? await this.#host.create(creation) : await this.#createClaimed(creation, claim);
+      const held = this.#host.holdGroup();
+      const claim = isAlone ? this.#claimNew(creation, held) : null;
+      return claim === null
+        ? await this.#host.create(creation)
+        : await this.#createClaimed(creation, claim, held);
     } finally {
       this.#creating -= 1;
     }
@@ -108,30 +116,32 @@ export class Dispatcher {
    * @throws StoreUnavailable when the claim could not be made durable; nothing of it has happened then.
    */
   async pass(): Promise<void> {
-    const slots = this.#candidates.freeSlots();
-    if (slots === 0) return;
+    const room = this.#candidates.room();
+    if (room === 0) return;
     const open: string[] = [];
     for (const lane of await this.#store.lanes()) {
       if (!this.#budget.isOpen(lane.run)) continue;
       const [target, ...chain] = lane.candidates;
       const picked = this.#candidates.pick(lane, lane.key, this.#candidates.of({ target, chain }));
-      if (picked?.state === 'ready') open.push(lane.key);
+      if (picked !== null && this.#candidates.workerFor(picked) !== null) open.push(lane.key);
     }
     if (open.length === 0) return;
     const claims = new Map<string, Claim>();
-    const limit = Math.min(slots, claimSizeMax);
+    const held = this.#host.holdGroup();
+    const limit = Math.min(room, claimSizeMax);
     try {
-      const committed = await this.#store.claim({ lanes: open, limit }, this.#decide(claims));
+      const committed = await this.#store.claim({ lanes: open, limit }, this.#decide(claims, held));
       for (const change of committed) {
         const claim = claims.get(change.id);
         if (claim === undefined) continue;
         claims.delete(change.id);
-        this.#hand(claim);
+        this.#hand(claim, held);
       }
       if (committed.length === limit) this.#supervisor.workArrived();
     } finally {
       // Whatever was decided and is not durable has not happened.
       for (const claim of claims.values()) this.#abandon(claim);
+      held.end();
     }
   }
 
@@ -139,29 +149,33 @@ export class Dispatcher {
    * Claim a job that is about to be created; null when it has to wait its turn. No pass may be under way: then the last
    * one has looked since anything changed, and whatever waits has no use for a slot that is free.
    */
-  #claimNew(creation: Creation): Claim | null {
+  #claimNew(creation: Creation, held: HeldGroup): Claim | null {
     if (!this.#supervisor.isAssigning) return null;
     const draft = draftOf(creation);
     if (draft.state !== 'pending.ready') return null;
-    const claim = this.#claim(draft, laneOf(draft));
+    const claim = this.#claim(draft, laneOf(draft), held);
     return typeof claim === 'string' ? null : claim;
   }
 
-  async #createClaimed(creation: Creation, claim: Claim): Promise<JobRecord> {
-    const { created, step } = await this.#host.createWith(creation, claim.step).catch((error: unknown) => {
-      this.#abandon(claim);
-      throw error;
-    });
-    this.#hand({ ...claim, step });
-    return created;
+  async #createClaimed(creation: Creation, claim: Claim, held: HeldGroup): Promise<JobRecord> {
+    try {
+      const { created, step } = await this.#host.createWith(creation, claim.step).catch((error: unknown) => {
+        this.#abandon(claim);
+        throw error;
+      });
+      this.#hand({ ...claim, step }, held);
+      return created;
+    } finally {
+      held.end();
+    }
   }
 
-  #decide(claims: Map<string, Claim>): Decide {
+  #decide(claims: Map<string, Claim>, held: HeldGroup): Decide {
     return (job, lane) => {
       // The queue may be paused while a long claim is made.
       if (!this.#supervisor.isAssigning) return 'close';
       if (this.#isInFlight(job.id) || this.#spared.has(job.id)) return 'skip';
-      const claim = this.#claim(job, lane);
+      const claim = this.#claim(job, lane, held);
       if (typeof claim === 'string') return claim;
       claims.set(job.id, claim);
       return claim.step.change;
@@ -169,17 +183,16 @@ export class Dispatcher {
   }
 
   /**
-   * Choose a worker, let the job's machine take it, and reserve the slot.
+   * Choose a worker, let the job's machine take it, reserve the slot, and hold the job.
    * @returns why not: `close` when no job of its lane could be had now, `skip` when this one cannot.
    */
-  #claim(job: JobRecord, lane: string): Claim | 'skip' | 'close' {
+  #claim(job: JobRecord, lane: string, held: HeldGroup): Claim | 'skip' | 'close' {
     const candidates = this.#candidates.of(job.life);
     const picked = this.#candidates.pick(job.life, lane, candidates);
-    const worker =
-      picked?.state === 'ready'
-        ? this.#candidates.leastBusy(picked, triedAt(job.life, picked.target.provider))
-        : null;
-    if (picked === null || worker === null) return 'close';
+    if (picked === null) return 'close';
+    const worker = this.#candidates.workerFor(picked, triedAt(job.life, picked.target.provider));
+    if (worker === null) return 'close';
+    const isHeld = this.#workers.freeSlots(worker) === 0;
     const { model } = picked;
     const { provider } = picked.target;
     const reservation = this.#budget.reserve(job, { workerId: worker.id, provider, model });
@@ -197,7 +210,8 @@ export class Dispatcher {
           at,
         };
       });
-    const why = `${candidates.length > 1 ? `${job.life.strategy}: ` : ''}${worker.name} had a free slot`;
+    const reason = isHeld ? 'has a slot for it soon' : 'had a free slot';
+    const why = `${candidates.length > 1 ? `${job.life.strategy}: ` : ''}${worker.name} ${reason}`;
     const step = this.#host.step(job, {
       type: 'job.assigned',
       at,
@@ -212,18 +226,18 @@ export class Dispatcher {
       reservation.release();
       return 'skip';
     }
-    const lease = this.#keeper.reserve(job, { workerId: worker.id, provider, model });
+    const lease = this.#keeper.reserve(job, { workerId: worker.id, provider, model }, isHeld ? heldMsMax : 0);
     this.#providers.sent(provider);
     this.#candidates.took(lane);
-    return { step, lease, model, release: this.#host.hold(job.id), reservation };
+    held.hold(job.id);
+    return { step, lease, model, reservation };
   }
 
   /** Its commit has failed. */
-  #abandon({ step, lease, release, reservation }: Claim): void {
+  #abandon({ step, lease, reservation }: Claim): void {
     reservation.release();
     this.#host.abandon(step);
     this.#keeper.unreserve(lease);
-    release();
   }
 
   /**
@@ -243,10 +257,10 @@ export class Dispatcher {
   }
 
   /** The claim is durable: out with the assignment. */
-  #hand({ step, lease, release, model, reservation }: Claim): void {
+  #hand({ step, lease, model, reservation }: Claim, held: HeldGroup): void {
     reservation.release();
     const { after, effects } = this.#host.settle(step);
-    release();
+    held.letGo(after.id);
     if (!effects.some(({ type }) => type === 'handToWorker')) return;
     const session = this.#workers.session(lease.workerId);
     if (session === null) this.#keeper.undelivered(lease);

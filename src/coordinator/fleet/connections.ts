@@ -11,6 +11,9 @@ export class Connections {
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
+    parts.bus.subscribe((event) => {
+      if (event.type === 'queue.paused') parts.workers.recall();
+    });
   }
 
   /** A worker has opened a connection; its hello is yet to come. @param by for the audit log. */
@@ -37,9 +40,10 @@ export class Connections {
     return workers.sessions().reduce((sum, { workerId }) => sum + leases.held(workerId), 0);
   }
 
-  /** Resolves when no connected worker holds a lease, or after `graceMs`. */
+  /** Have workers begin nothing more; resolves when no connected one holds a lease, or after `graceMs`. */
   drained(graceMs: number): Promise<void> {
-    const { clock, supervisor, bus } = this.#parts;
+    const { clock, supervisor, bus, workers } = this.#parts;
+    workers.recall();
     if (this.held() === 0) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = (): void => {

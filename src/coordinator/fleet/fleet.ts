@@ -3,6 +3,7 @@ import type { Clock, Random } from '../../domain/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
 import type { Audit, Deadlines, EventBus } from '../core/index.ts';
+import { Ahead } from './ahead.ts';
 import type { FleetListener } from './fleetChanges.ts';
 import { Health } from './health.ts';
 import type { Leases } from './leases.ts';
@@ -33,10 +34,12 @@ interface FleetOptions {
 /** The workers, how they come and go, what operators do with them, and what is learned of them. Nothing is opened yet. */
 export function createFleet(options: FleetOptions) {
   const { store, audit, clock, random, bus, deadlines, leases, logger, listener, inspect, newId } = options;
+  const ahead = new Ahead();
   const views = new WorkerViews({ store, clock, bus, leases, logger });
   const workers = new Workers({
     bus,
     leases,
+    ahead,
     logger,
     views,
     listener,
@@ -56,6 +59,7 @@ export function createFleet(options: FleetOptions) {
   const registration = new Registration({ store, clock, logger, workers, commits, views, listener, newId });
   const { keySlots } = registration;
   return {
+    ahead,
     workers,
     registration,
     workerAdmin: new WorkerAdmin({

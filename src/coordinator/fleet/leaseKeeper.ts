@@ -14,6 +14,7 @@ import {
 } from '../core/index.ts';
 import type { AttemptCosts, JobHost } from '../jobs/index.ts';
 import type { Providers } from '../limits/index.ts';
+import type { Ahead } from './ahead.ts';
 import type { Lease, Leases } from './leases.ts';
 import { heartbeatMs, staleMs } from './pulse.ts';
 import { toWireLease } from './workerSession.ts';
@@ -30,6 +31,7 @@ export class LeaseKeeper {
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #leases: Leases;
+  readonly #ahead: Ahead;
   readonly #host: JobHost;
   readonly #workers: Workers;
   readonly #signals: WorkerSignals;
@@ -44,6 +46,7 @@ export class LeaseKeeper {
     clock: Clock;
     deadlines: Deadlines;
     leases: Leases;
+    ahead: Ahead;
     host: JobHost;
     workers: Workers;
     signals: WorkerSignals;
@@ -56,6 +59,7 @@ export class LeaseKeeper {
     this.#clock = options.clock;
     this.#deadlines = options.deadlines;
     this.#leases = options.leases;
+    this.#ahead = options.ahead;
     this.#host = options.host;
     this.#workers = options.workers;
     this.#signals = options.signals;
@@ -70,9 +74,10 @@ export class LeaseKeeper {
     return (job.request.timeoutSeconds ?? this.#config().jobs.timeoutSeconds) * 1000;
   }
 
-  /** Take a slot for an assignment whose commit is about to be made. */
-  reserve(job: JobRecord, place: Place): Lease {
-    const lease = this.#add(job, job.life.lease + 1, place, this.timeoutMs(job));
+  /** Take a slot for an assignment whose commit is about to be made. @param heldMs added to its timeout: it may not begin at once. */
+  reserve(job: JobRecord, place: Place, heldMs: number): Lease {
+    const timeoutMs = this.timeoutMs(job);
+    const lease = this.#add(job, job.life.lease + 1, place, timeoutMs === 0 ? 0 : timeoutMs + heldMs);
     this.#signals.sent(lease);
     return lease;
   }
@@ -132,7 +137,9 @@ export class LeaseKeeper {
     if (event?.type === 'job.completed') {
       this.#providers.completed(lease, this.#clock.monotonic() - lease.assignedAt);
       this.#signals.succeeded(lease);
+      this.#ahead.completed(lease.workerId, event.result.latencyMs);
     }
+    if (event?.type === 'job.released') this.#ahead.forget(lease.workerId);
     if (event?.type === 'job.attemptFailed') this.#failed(lease, event);
     const abort = effects.find((effect) => effect.type === 'abortWorker');
     const session = this.#workers.session(lease.workerId);
@@ -191,6 +198,7 @@ export class LeaseKeeper {
 
   /** The worker's connection is gone: its jobs are stuck, and slots that only waited for its word are free. */
   workerLost(workerId: string): void {
+    this.#ahead.forget(workerId);
     for (const lease of this.#leases.ofWorker(workerId)) {
       if (lease.phase === 'ending') this.#drop(lease, 'lease.workerLost');
       else
@@ -204,6 +212,7 @@ export class LeaseKeeper {
 
   /** A worker has drained and gone, and nothing was left with it: what it still has here had not reached it. */
   workerLeft(workerId: string): void {
+    this.#ahead.forget(workerId);
     for (const lease of this.#leases.ofWorker(workerId)) {
       if (lease.phase === 'ending') this.#drop(lease, 'lease.workerLost');
       else this.undelivered(lease);

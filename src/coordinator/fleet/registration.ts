@@ -112,14 +112,15 @@ export class Registration {
     this.#listener.well(lifeOf(entry).providers);
   }
 
-  /** The session's connection is gone. */
-  leave(session: WorkerSession): void {
+  /** The session's connection is gone. @param isLost neither side has asked for that. */
+  leave(session: WorkerSession, isLost: boolean): void {
     const entry = this.#workers.find(session.workerId);
     if (entry?.session !== session) return;
     entry.session = null;
     this.#workers.send(entry, { type: 'worker.disconnected', at: this.#clock.now() });
     this.keySlots.divide(session.key, null);
     this.#views.publish('worker.disconnected', entry);
+    if (isLost) this.#listener.lost(lifeOf(entry));
   }
 
   /** The bounds of the key of a session are others now. */

@@ -123,7 +123,7 @@ export class WorkerConnection {
     session.registered(joined.id);
     // The socket may have ended while the registration was made durable.
     if (session.isClosed) {
-      registration.leave(session);
+      registration.leave(session, false);
       return;
     }
     // The bounds of the key may be others since.
@@ -142,6 +142,8 @@ export class WorkerConnection {
     const lost = keeper.heartbeat(workerId, running, 0);
     const life = workers.life(workerId);
     session.beatMs = heartbeatMs(config().jobs);
+    session.sharesFrames = offered?.includes(features.sharedFrames) === true;
+    session.holdsAhead = offered?.includes(features.holdsAhead) === true;
     session.send({
       type: 'welcome',
       worker_id: workerId,
@@ -197,7 +199,7 @@ export class WorkerConnection {
       const hasStreamed = leases.get(ref)?.hasStreamed === true;
       const known = hasStreamed ? { ...outcome, begun: true } : outcome;
       const ack = await outcomes.conclude(this.workerId, ref, known);
-      this.#session.send({ type: 'ack', ...toWireLease(ref), ...ack });
+      this.#session.ack({ ...toWireLease(ref), ...ack });
     } catch (error) {
       logger.error({ job_id: ref.jobId, lease: ref.lease, err: error }, 'outcome not durable yet');
       this.#parts.clock.after(storeRetryMs, () => {
@@ -293,7 +295,7 @@ export class WorkerConnection {
   /** The coordinator has closed the connection, or the worker has. */
   lost(expected: boolean): void {
     const { keeper, logger } = this.#parts;
-    if (!this.#leave()) return;
+    if (!this.#leave(!expected)) return;
     keeper.workerLost(this.workerId);
     logger[expected ? 'info' : 'warn']({ worker_id: this.workerId }, 'worker disconnected');
   }
@@ -301,17 +303,17 @@ export class WorkerConnection {
   /** The worker has drained and says that nothing is left with it. */
   #left(): void {
     const { keeper, logger } = this.#parts;
-    if (!this.#leave()) return;
+    if (!this.#leave(false)) return;
     keeper.workerLeft(this.workerId);
     logger.info({ worker_id: this.workerId }, 'worker left');
   }
 
   /** @returns whether it was this connection that the worker had. */
-  #leave(): boolean {
+  #leave(isLost: boolean): boolean {
     const { workers, registration, liveness, supervisor } = this.#parts;
     liveness.forget(this.#session);
     if (workers.session(this.workerId) !== this.#session) return false;
-    registration.leave(this.#session);
+    registration.leave(this.#session, isLost);
     supervisor.workArrived();
     return true;
   }

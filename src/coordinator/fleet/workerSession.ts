@@ -1,6 +1,12 @@
 import type { LeaseRef } from '../../domain/job.ts';
 import type { WorkerKey } from '../../domain/worker.ts';
-import type { AssignFrame, Assignment, CoordinatorFrame, WireLease } from '../../domain/workerProtocol.ts';
+import type {
+  AckFrame,
+  AssignFrame,
+  Assignment,
+  CoordinatorFrame,
+  WireLease,
+} from '../../domain/workerProtocol.ts';
 
 /** The way to one connected worker; the gateway's socket, or a test's. */
 export interface WorkerLink {
@@ -10,6 +16,8 @@ export interface WorkerLink {
   close(code: number, reason: string): void;
 }
 
+type Ack = Omit<AckFrame, 'type'>;
+
 /** One connection of one worker, from its hello to its end. Holds no state of jobs. */
 export class WorkerSession {
   readonly #link: WorkerLink;
@@ -17,6 +25,11 @@ export class WorkerSession {
   #workerId = '';
   #closed = false;
   #outgoing: Assignment[] = [];
+  #acks: Ack[] = [];
+  /** Whether acks of one turn may share a frame. */
+  sharesFrames = false;
+  /** Whether the worker takes jobs beyond its slots. */
+  holdsAhead = false;
   /** Providers that the worker says run on machines of its owner's, and charge nothing. */
   free: ReadonlySet<string> = new Set();
   /** Monotonic ms of the last frame. */
@@ -52,6 +65,16 @@ export class WorkerSession {
     if (this.#outgoing.length === 1) queueMicrotask(() => this.#flush());
   }
 
+  /** The answer to an outcome. Those of one turn share a frame, if the worker can read that. */
+  ack(ack: Ack): void {
+    if (!this.sharesFrames) {
+      this.send({ type: 'ack', ...ack });
+      return;
+    }
+    this.#acks.push(ack);
+    if (this.#acks.length === 1) queueMicrotask(() => this.#flushAcks());
+  }
+
   send(frame: Exclude<CoordinatorFrame, AssignFrame>): void {
     if (!this.#closed) this.#link.send(frame);
   }
@@ -59,6 +82,7 @@ export class WorkerSession {
   close(code: number, reason: string): void {
     if (this.#closed) return;
     this.#flush();
+    this.#flushAcks();
     this.#closed = true;
     this.#link.close(code, reason);
   }
@@ -67,6 +91,7 @@ export class WorkerSession {
   ended(): void {
     this.#closed = true;
     this.#outgoing = [];
+    this.#acks = [];
   }
 
   /** The same worker process has connected again. */
@@ -79,6 +104,14 @@ export class WorkerSession {
     const jobs = this.#outgoing;
     this.#outgoing = [];
     this.#link.assign(jobs);
+  }
+
+  #flushAcks(): void {
+    const acks = this.#acks;
+    this.#acks = [];
+    const [first, ...others] = acks;
+    if (first === undefined) return;
+    this.send(others.length === 0 ? { type: 'ack', ...first } : { type: 'acks', acks });
   }
 }
 

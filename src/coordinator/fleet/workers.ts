@@ -8,6 +8,7 @@ import type { WorkerLife, WorkerView } from '../../domain/worker.ts';
 import type { Logger } from '../../lib/log.ts';
 import { own } from '../../lib/own.ts';
 import type { EventBus } from '../core/index.ts';
+import type { Ahead } from './ahead.ts';
 import type { FleetListener } from './fleetChanges.ts';
 import { type FleetMember, isAble, isOpen, passOver } from './fleetMember.ts';
 import type { Health } from './health.ts';
@@ -20,6 +21,7 @@ import type { WorkerViews } from './workerViews.ts';
 export class Workers {
   readonly #bus: EventBus;
   readonly #leases: Leases;
+  readonly #ahead: Ahead;
   readonly #logger: Logger;
   readonly #views: WorkerViews;
   readonly #listener: FleetListener;
@@ -34,6 +36,7 @@ export class Workers {
   constructor(options: {
     bus: EventBus;
     leases: Leases;
+    ahead: Ahead;
     logger: Logger;
     views: WorkerViews;
     listener: FleetListener;
@@ -42,6 +45,7 @@ export class Workers {
   }) {
     this.#bus = options.bus;
     this.#leases = options.leases;
+    this.#ahead = options.ahead;
     this.#logger = options.logger;
     this.#views = options.views;
     this.#listener = options.listener;
@@ -142,6 +146,11 @@ export class Workers {
     return [...this.#byId.values()].flatMap(({ session }) => (session === null ? [] : [session]));
   }
 
+  /** Have every worker give back what it has not begun. */
+  recall(): void {
+    for (const session of this.sessions()) if (session.holdsAhead) session.send({ type: 'recall' });
+  }
+
   life(workerId: string): WorkerLife | undefined {
     const entry = this.#byId.get(workerId);
     return entry && lifeOf(entry);
@@ -161,6 +170,13 @@ export class Workers {
   /** Its slots that nobody has. */
   freeSlots({ id, concurrency }: WorkerLife): number {
     return Math.max(0, concurrency - this.#leases.held(id));
+  }
+
+  /** Jobs that it may be given beyond its slots, when nobody has a free one. */
+  roomAhead(life: WorkerLife): number {
+    if (this.session(life.id)?.holdsAhead !== true) return 0;
+    const beyond = Math.max(0, this.#leases.held(life.id) - life.concurrency);
+    return Math.max(0, this.#ahead.of(life) - beyond);
   }
 
   /** Every worker that is connected; the same array until something of a worker changes. */

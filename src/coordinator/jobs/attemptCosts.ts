@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { type ErrorClass, type Fault, isUnrun, type ReportedFailure } from '../../domain/failure.ts';
 import { type Attempt, type JobRecord, lastAttempt } from '../../domain/job.ts';
 import { type Cost, noCost } from '../../domain/money.ts';
-import { modelOf, type Outcome } from './outcome.ts';
+import { modelOf, type Outcome, usageOf } from './outcome.ts';
 
 /** The provider turned the request away before it ran anything, and charges nothing for that. */
 const turnedAway: readonly ErrorClass[] = ['rate_limited', 'context_overflow', 'invalid_request'];
@@ -38,7 +38,7 @@ export class AttemptCosts {
   /** What an attempt costs by its worker's last word. One that has ended is priced by the time of its end. */
   of(attempt: Attempt, outcome: Outcome, fault: Fault | null, at: number): Cost {
     const { provider, model, workerId, finishedAt } = attempt;
-    const usage = 'usage' in outcome ? outcome.usage : null;
+    const usage = usageOf(outcome);
     if (usage === null && isNothing(outcome, fault)) return noCost;
     const reportedModel = modelOf(outcome);
     const isFree = this.#isFree(workerId, provider);

@@ -5,14 +5,17 @@
  */
 
 export { Admission } from './admission.ts';
+export { Annotations } from './annotations.ts';
 export { AttemptCosts } from './attemptCosts.ts';
 export { Delays } from './delays.ts';
 export { findJob } from './findJob.ts';
 export { idOf, millisecondOf, shardOf, uuidv7 } from './ids.ts';
+export type { HeldGroup } from './inFlight.ts';
 export { Intake, type PlannedRequest, planOrRefuse } from './intake.ts';
 export { JobCommands } from './jobCommands.ts';
-export { type Creation, draftOf, JobHost, type NewJob, type Step } from './jobHost.ts';
+export { type Creation, draftOf, JobHost, type NewJob } from './jobHost.ts';
 export { JobWaits } from './jobWaits.ts';
 export type { Outcome } from './outcome.ts';
 export { Outcomes } from './outcomes.ts';
 export { Pending } from './pending.ts';
+export type { Step } from './step.ts';

@@ -50,7 +50,7 @@ export interface JobCreation {
 
 /** Accepts jobs: where each may run, and which job an idempotency key was used for. `by` is whose key sends them. */
 export class Intake {
-  readonly #config: () => Config;
+  readonly #plan: (request: JobRequest) => Plan;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #store: Store;
@@ -61,7 +61,8 @@ export class Intake {
   readonly #keys = new KeyedQueue();
 
   constructor(options: {
-    config: () => Config;
+    /** Where a job may run. @throws CoordinatorError invalid_request. */
+    plan: (request: JobRequest) => Plan;
     clock: Clock;
     random: Random;
     store: Store;
@@ -71,7 +72,7 @@ export class Intake {
     /** Idempotency keys of one API key; 1,000,000 by default. */
     idempotencyKeysMax?: number | undefined;
   }) {
-    this.#config = options.config;
+    this.#plan = options.plan;
     this.#clock = options.clock;
     this.#random = options.random;
     this.#store = options.store;
@@ -250,7 +251,7 @@ export class Intake {
     idempotency?: IdempotencyRecord,
   ): Promise<JobRecord> {
     return this.#admission.hold(1, by, () => {
-      const plan = planOrRefuse(request, this.#config());
+      const plan = this.#plan(request);
       const input = inputOf(request, plan, this.#clock.now());
       return this.#dispatcher.create({ id, request, createdBy: creatorOf(by), input, idempotency });
     });

@@ -6,7 +6,8 @@ import { type JobStatus, statusOf } from '../../domain/states.ts';
 import { planRoute } from '../../routing/router.ts';
 import type { Store } from '../../store/store.ts';
 import type { AttemptCosts } from './attemptCosts.ts';
-import type { Applied, JobHost } from './jobHost.ts';
+import type { JobHost } from './jobHost.ts';
+import type { Applied } from './step.ts';
 
 /** What people do to a job that exists, and the error when its state does not allow it. */
 export class JobCommands {

@@ -1,11 +1,13 @@
 import type { JobEvent } from '../../../machines/events.ts';
 import type { JobInput } from '../../../machines/jobLife.ts';
-import { type JobEffect, jobRunner } from '../../../machines/jobMachine.ts';
+import { jobRunner } from '../../../machines/jobMachine.ts';
 import type { LiveActor } from '../../../machines/runner.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
-import type { JobCreator, JobRecord, JobRequest, RunLine } from '../../domain/job.ts';
+import type { JobCreator, JobLife, JobRecord, JobRequest, RunLine } from '../../domain/job.ts';
 import { type JobState, statusOf } from '../../domain/states.ts';
+import type { Delivery } from '../../domain/webhook.ts';
+import { Gathered } from '../../lib/gathered.ts';
 import type { Logger } from '../../lib/log.ts';
 import { nextTurn } from '../../lib/nextTurn.ts';
 import type { IdempotencyRecord, JobChange, Store } from '../../store/store.ts';
@@ -13,16 +15,11 @@ import { VersionConflict } from '../../store/storeErrors.ts';
 import type { Changes, Committed } from '../core/index.ts';
 import { type Inspector, inspectOption } from '../core/index.ts';
 import { afterConflict } from './conflict.ts';
+import { type HeldGroup, InFlight } from './inFlight.ts';
 import { ledgerOf } from './ledger.ts';
 import { newJobTotals, runTotalsOf } from './runTotals.ts';
-
-/** One event accepted by one job, not yet durable. */
-export interface Step {
-  before: JobRecord | null;
-  event: JobEvent | null;
-  change: JobChange;
-  effects: JobEffect[];
-}
+import type { Applied, Step } from './step.ts';
+import { type Asked, TurnGroup } from './turnGroup.ts';
 
 /** What a job is created from. */
 export interface NewJob {
@@ -41,11 +38,16 @@ export interface Creation extends JobChange {
   created: NonNullable<JobChange['created']>;
 }
 
-export type Applied =
-  | ({ kind: 'applied' } & Committed)
-  /** No event was one that the present state accepts. */
-  | { kind: 'refused'; job: JobRecord }
-  | { kind: 'unknown' };
+/** What is to be sent to webhooks when a job changes to a state and a life. */
+type DeliveriesOf = (before: JobRecord, state: JobState, life: JobLife) => readonly Delivery[];
+
+/** A running job. */
+interface Live {
+  actor: LiveActor;
+  version: number;
+  /** As it was committed last; null while its first commit is under way. */
+  job: JobRecord | null;
+}
 
 /** Jobs whose creation is published between two turns of the event loop: some 2 ms. */
 const publishedPerTurn = 500;
@@ -64,9 +66,11 @@ export class JobHost {
   readonly #logger: Logger;
   readonly #changes: Changes;
   readonly #inspector: Inspector | null;
-  readonly #live = new Map<string, { actor: LiveActor; version: number }>();
-  /** The end of the last event in flight, by job. */
-  readonly #tails = new Map<string, Promise<void>>();
+  readonly #deliveriesOf: DeliveriesOf;
+  readonly #live = new Map<string, Live>();
+  readonly #inFlight = new InFlight();
+  /** Events of one turn, for jobs that run: most of them are results. */
+  readonly #asked = new Gathered<Asked>((asked) => this.#applyAll(asked));
 
   constructor(options: {
     clock: Clock;
@@ -74,12 +78,14 @@ export class JobHost {
     logger: Logger;
     inspector: Inspector | null;
     changes: Changes;
+    deliveriesOf: DeliveriesOf;
   }) {
     this.#clock = options.clock;
     this.#store = options.store;
     this.#logger = options.logger;
     this.#inspector = options.inspector;
     this.#changes = options.changes;
+    this.#deliveriesOf = options.deliveriesOf;
   }
 
   /** Live actors: one per running job. */
@@ -95,7 +101,7 @@ export class JobHost {
 
   /** The end of what is in flight for this job, which never rejects; null when there is nothing. */
   inFlight(id: string): Promise<void> | null {
-    return this.#tails.get(id) ?? null;
+    return this.#inFlight.of(id);
   }
 
   /** Begin a job: nothing is durable yet. One who begins a job commits it with `create` or `createWith`. */
@@ -119,7 +125,7 @@ export class JobHost {
    */
   async create(creation: Creation): Promise<JobRecord> {
     // The dispatcher passes over what is in flight: no job is assigned before its creation has been published.
-    const release = this.hold(creation.id);
+    const release = this.#inFlight.hold(creation.id);
     try {
       const [record] = await this.#store.commit([creation]);
       return this.#publishCreated(creation.id, record);
@@ -145,28 +151,25 @@ export class JobHost {
    * @param jobs are asked for one by one as they are written, so that of a long batch only what stays is in memory.
    */
   async createAll(jobs: Iterable<NewJob>): Promise<JobRecord[]> {
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const group = this.#inFlight.group();
     const ids: string[] = [];
     const creations = function* (host: JobHost) {
       for (const job of jobs) {
         ids.push(job.id);
-        host.#tails.set(job.id, promise);
+        group.hold(job.id);
         yield host.begin(job);
       }
     };
-    let published = 0;
     try {
       const records = await this.#store.commit(creations(this));
-      for (const id of ids) {
-        this.#publishCreated(id, records[published]);
-        this.#endTail(id, promise);
-        published += 1;
-        if (published % publishedPerTurn === 0) await nextTurn();
+      for (const [index, id] of ids.entries()) {
+        this.#publishCreated(id, records[index]);
+        group.letGo(id);
+        if ((index + 1) % publishedPerTurn === 0) await nextTurn();
       }
       return records;
     } finally {
-      for (const id of ids.slice(published)) this.#endTail(id, promise);
-      resolve();
+      group.end();
     }
   }
 
@@ -177,7 +180,12 @@ export class JobHost {
    * @throws StoreUnavailable when the change could not be made durable; the job is then as it was.
    */
   apply(id: string, choose: (job: JobRecord) => readonly JobEvent[]): Promise<Applied> {
-    return this.#serial(id, async (): Promise<Applied> => {
+    if ((this.#live.get(id)?.job ?? null) === null) return this.#applyAlone(id, choose);
+    return new Promise((resolve, reject) => this.#asked.add({ id, choose, resolve, reject }));
+  }
+
+  #applyAlone(id: string, choose: Asked['choose']): Promise<Applied> {
+    return this.#inFlight.serial(id, async (): Promise<Applied> => {
       for (let tries = 1; ; tries += 1) {
         const before = await this.#store.job(id);
         if (before === undefined) return { kind: 'unknown' };
@@ -196,17 +204,64 @@ export class JobHost {
     });
   }
 
-  /**
-   * Hold a job that is not busy: its events wait until the returned function is called. For a claim, which commits many
-   * jobs at once.
-   */
-  hold(id: string): () => void {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#tails.set(id, promise);
-    return () => {
-      this.#endTail(id, promise);
-      resolve();
-    };
+  /** What was asked for in one turn becomes as few commits as its size allows. */
+  #applyAll(asked: readonly Asked[]): void {
+    let group = new TurnGroup(this.#inFlight.group());
+    for (const one of asked) {
+      const before = this.#live.get(one.id)?.job ?? null;
+      if (before === null || this.#inFlight.of(one.id) !== null) {
+        this.#settleAlone(one);
+        continue;
+      }
+      try {
+        const step = this.#firstStep(before, one.choose(before));
+        if (step === null) one.resolve({ kind: 'refused', job: before });
+        else group.add(one, step);
+      } catch (error) {
+        one.reject(error);
+      }
+      if (!group.isFull) continue;
+      void this.#commitGroup(group);
+      group = new TurnGroup(this.#inFlight.group());
+    }
+    void this.#commitGroup(group);
+  }
+
+  #settleAlone({ id, choose, resolve, reject }: Asked): void {
+    this.#applyAlone(id, choose).then(resolve, reject);
+  }
+
+  /** Commit the steps of a group as one, and let their effects out. Never rejects. */
+  async #commitGroup({ held, steps }: TurnGroup): Promise<void> {
+    if (steps.length === 0) return;
+    try {
+      await this.#store.commit(steps.map(({ step }) => step.change));
+    } catch (error) {
+      for (const { step } of steps) this.abandon(step);
+      held.end();
+      for (const { asked } of steps) {
+        // Another writer has changed one of them, or no store could keep it. The others must not fail with it.
+        if (error instanceof VersionConflict || !(error instanceof CoordinatorError))
+          this.#settleAlone(asked);
+        else asked.reject(error);
+      }
+      return;
+    }
+    for (const { asked, step } of steps) {
+      try {
+        const committed = this.settle(step);
+        held.letGo(asked.id);
+        asked.resolve({ kind: 'applied', ...committed });
+      } catch (error) {
+        asked.reject(error);
+      }
+    }
+    held.end();
+  }
+
+  /** Hold jobs that are not busy: their events wait until they are let go. For those who commit many at once. */
+  holdGroup(): HeldGroup {
+    return this.#inFlight.group();
   }
 
   /**
@@ -221,7 +276,9 @@ export class JobHost {
     const { to: state, context: life, effects } = taken;
     const ledger = ledgerOf(before, life);
     const runTotals = runTotalsOf(before, state, life);
-    if (statusOf(state) === 'running') this.#live.set(before.id, { actor, version: before.version + 1 });
+    const deliveries = this.#deliveriesOf(before, state, life);
+    if (statusOf(state) === 'running')
+      this.#live.set(before.id, { actor, version: before.version + 1, job: null });
     return {
       before,
       event,
@@ -232,8 +289,10 @@ export class JobHost {
         expectedVersion: before.version,
         state,
         life,
+        lifeBefore: before.life,
         ...(ledger.length > 0 ? { ledger } : {}),
         ...(runTotals === undefined ? {} : { runTotals }),
+        ...(deliveries.length > 0 ? { deliveries } : {}),
       },
     };
   }
@@ -266,16 +325,18 @@ export class JobHost {
   settle(step: Step): Committed {
     const { before, change } = step;
     if (before === null) throw new Error('only a step of a job that exists is settled');
-    if (statusOf(change.state) !== 'running') this.#live.delete(change.id);
     const after: JobRecord = {
       ...before,
       version: before.version + 1,
       state: change.state,
       life: change.life,
     };
+    const live = this.#live.get(change.id);
+    if (statusOf(change.state) !== 'running') this.#live.delete(change.id);
+    else if (live?.version === after.version) live.job = after;
     const { event, effects } = step;
-    const { ledger = [], runTotals } = change;
-    const committed = { before, after, event, effects, ledger, runTotals };
+    const { ledger = [], runTotals, deliveries } = change;
+    const committed = { before, after, event, effects, ledger, runTotals, deliveries };
     this.#changes.publish(committed);
     return committed;
   }
@@ -287,7 +348,7 @@ export class JobHost {
 
   /** Restore the actor of a job that was running when the coordinator stopped. */
   adopt(job: JobRecord): void {
-    this.#live.set(job.id, { actor: this.#actor(job), version: job.version });
+    this.#live.set(job.id, { actor: this.#actor(job), version: job.version, job });
   }
 
   /** Let go of every live actor. Nothing is written. */
@@ -307,24 +368,6 @@ export class JobHost {
     const live = this.#live.get(id);
     if (live !== undefined && live.version === version) return live.actor;
     return jobRunner.restore({ state, context }, inspectOption(this.#inspector, 'job', id));
-  }
-
-  /** Run `task` after everything of this job that is in flight. */
-  async #serial<T>(id: string, task: () => Promise<T>): Promise<T> {
-    const ahead = this.#tails.get(id);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#tails.set(id, promise);
-    if (ahead !== undefined) await ahead;
-    try {
-      return await task();
-    } finally {
-      this.#endTail(id, promise);
-      resolve();
-    }
-  }
-
-  #endTail(id: string, tail: Promise<void>): void {
-    if (this.#tails.get(id) === tail) this.#tails.delete(id);
   }
 }
 

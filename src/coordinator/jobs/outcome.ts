@@ -34,3 +34,8 @@ interface Begun {
 export function modelOf(outcome: Outcome): string | null {
   return outcome.type === 'release' ? null : (outcome.model ?? null);
 }
+
+/** What the attempt used; null when the worker says nothing of it. */
+export function usageOf(outcome: Outcome): Usage | null {
+  return 'usage' in outcome ? outcome.usage : null;
+}

@@ -23,7 +23,7 @@ import type { AckReason } from '../../domain/workerProtocol.ts';
 import type { Providers } from '../limits/index.ts';
 import type { AttemptCosts } from './attemptCosts.ts';
 import type { JobHost } from './jobHost.ts';
-import { modelOf, type Outcome } from './outcome.ts';
+import { modelOf, type Outcome, usageOf } from './outcome.ts';
 
 /** Back-off of a transient failure: 1 s, 2 s, 4 s … with jitter. */
 const backoffBaseMs = 1_000;
@@ -117,13 +117,10 @@ export class Outcomes {
     if (applied.kind === 'unknown') return { accepted: false, reason: 'unknown_job' };
     if (reason === 'not_yours') return { accepted: false, reason };
     this.#letGo(ref, workerId);
-    if (
-      applied.kind === 'applied' &&
-      (applied.event?.type === 'job.reaped' || applied.event?.type === 'job.released')
-    ) {
-      // These events say nothing of what the attempt cost until then.
+    const hasUsage = usageOf(outcome) !== null;
+    // This event says nothing of what the attempt used until then.
+    if (hasUsage && applied.kind === 'applied' && applied.event?.type === 'job.reaped')
       await this.#reportUsage(ref, outcome);
-    }
     const accepted = repeated || (applied.kind === 'applied' && applied.event?.type !== 'job.usageReported');
     return accepted ? { accepted } : { accepted, reason };
   }
@@ -143,7 +140,7 @@ export class Outcomes {
 
   /** What an attempt that has ended was charged for, if the worker says so and nobody has counted it. */
   #lateUsage(attempt: Attempt, outcome: Outcome, at: number): JobEvent[] {
-    const usage = 'usage' in outcome ? outcome.usage : null;
+    const usage = usageOf(outcome);
     if (usage === null || attempt.usage !== null) return [];
     const cost = this.#costs.of(attempt, outcome, null, at);
     const model = modelOf(outcome);
@@ -153,7 +150,7 @@ export class Outcomes {
   /** What the worker's word can mean, best first; the machine takes the first that its state accepts. */
   #events(job: JobRecord, attempt: Attempt, outcome: Outcome): JobEvent[] {
     const at = this.#clock.now();
-    const usage = 'usage' in outcome ? outcome.usage : null;
+    const usage = usageOf(outcome);
     const fault = outcome.type === 'fail' ? faultIn(outcome) : null;
     const cost = this.#costs.of(attempt, outcome, fault, at);
     const spent = { at, lease: attempt.lease, usage, cost };

@@ -27,6 +27,7 @@ export async function countMachines({
     health: countStates('health', workers.healthStates()),
     provider: countStates('provider', statuses),
     run: runs.counts(),
+    batch: runs.batchCounts(),
     supervisor: countStates('supervisor', supervisor.states),
   };
 }

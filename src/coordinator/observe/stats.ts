@@ -23,7 +23,7 @@ export interface StatsParts {
   activity: Activity;
   refusedWorkers: RefusedWorkers;
   queue: { readonly state: QueueState };
-  runs: Pick<RunBook, 'counts'>;
+  runs: Pick<RunBook, 'counts' | 'batchCounts'>;
   supervisor: Pick<Supervisor, 'status' | 'states'>;
   /** Monotonic ms of the start. */
   startedAt: number;
@@ -41,7 +41,7 @@ export async function takeStats(parts: StatsParts): Promise<Stats> {
     id,
     name,
     total: concurrency,
-    taken: leases.held(id),
+    taken: Math.min(concurrency, leases.held(id)),
     lastHeartbeatAt,
   }));
   const served = servedBy(workers.fleet());
@@ -49,6 +49,7 @@ export async function takeStats(parts: StatsParts): Promise<Stats> {
     at: clock.now(),
     jobs: { total, byStatus, byState },
     runs: parts.runs.counts(),
+    batches: parts.runs.batchCounts(),
     pending: pendingGroups(backlog, clock.now()),
     slots: {
       total: slots.reduce((sum, worker) => sum + worker.total, 0),

@@ -10,6 +10,8 @@ import {
   leasesMax,
   modelsLengthMax,
   modelsMax,
+  type OutcomeFrame,
+  outcomesMax,
   providersMax,
   statusMax,
   tagsMax,
@@ -184,10 +186,27 @@ export const schemas: Record<WorkerFrame['type'], Schema> = {
   }),
   aborted: object({ ...lease, usage, model: modelName() }),
   release: object({ ...lease, begun: boolean() }),
+  outcomes: object({
+    outcomes: longList(outcomesMax, isFields, 'an object', true),
+  }),
   drain: object({}),
 };
 
-/** Parse one text frame. @returns the frame, or one sentence about what is wrong with it. */
-export const parseFrame = frameReader<WorkerFrame>(schemas, {
+const reader = frameReader<WorkerFrame>(schemas, {
   limits: { depth: frameDepthMax, members: frameMembersMax, plain: framePlainMax },
 });
+
+/** Parse one text frame. @returns the frame, or one sentence about what is wrong with it. */
+export const parseFrame = reader.read;
+
+/** Check an item of an `outcomes` frame. @returns it, or one sentence about what is wrong with it. */
+export function checkOutcome(item: unknown): OutcomeFrame | string {
+  const frame = reader.check(item);
+  if (typeof frame === 'string') return frame;
+  return isOutcome(frame) ? frame : `${frame.type}: is no outcome`;
+}
+
+function isOutcome(frame: WorkerFrame): frame is OutcomeFrame {
+  const { type } = frame;
+  return type === 'complete' || type === 'fail' || type === 'aborted' || type === 'release';
+}

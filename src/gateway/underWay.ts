@@ -25,7 +25,7 @@ export class OwnUnderWay {
   }
 
   /** Count a frame until `work` has settled. */
-  async during(bytes: number, work: Promise<void>): Promise<void> {
+  async during(bytes: number, work: Promise<unknown>): Promise<void> {
     this.#count(bytes);
     try {
       await work;

@@ -1,5 +1,6 @@
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { leaseOf, type WorkerConnection, type WorkerLink } from '../coordinator/fleet/index.ts';
+import type { Outcome } from '../coordinator/jobs/index.ts';
 
 import type { Doer } from '../domain/audit.ts';
 import { CoordinatorError } from '../domain/errors.ts';
@@ -11,13 +12,15 @@ import {
   frameBytesMax,
   type HelloFrame,
   helloLengthMax,
+  type OutcomeFrame,
+  type OutcomesFrame,
   type WorkerFrame,
 } from '../domain/workerProtocol.ts';
 import type { EndReason } from '../lib/boundFigures.ts';
 import { closeReason } from '../lib/closeReason.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Socket, socketStates } from '../lib/socket.ts';
-import { parseFrame } from './frames.ts';
+import { checkOutcome, parseFrame } from './frames.ts';
 import { openGate, type ReadGate } from './readGate.ts';
 import { OwnUnderWay } from './underWay.ts';
 import { failureFromWire, keptModel, outcomeFromWire, partsFromWire, usageOrNull } from './words.ts';
@@ -228,29 +231,13 @@ export class WorkerSocket implements WorkerLink {
         connection.chunk(leaseOf(frame), frame.seq, partsFromWire(frame));
         break;
       case 'complete':
-        void this.#underWay.during(
-          length,
-          connection.conclude(leaseOf(frame), outcomeFromWire(frame.result)),
-        );
-        break;
       case 'fail':
-        void connection.conclude(leaseOf(frame), {
-          type: 'fail',
-          failure: failureFromWire(frame.error),
-          usage: usageOrNull(frame.usage),
-          begun: frame.begun,
-          model: keptModel(frame.model ?? null),
-        });
-        break;
       case 'aborted':
-        void connection.conclude(leaseOf(frame), {
-          type: 'aborted',
-          usage: usageOrNull(frame.usage),
-          model: keptModel(frame.model ?? null),
-        });
-        break;
       case 'release':
-        void connection.conclude(leaseOf(frame), { type: 'release', begun: frame.begun });
+        void this.#underWay.during(length, connection.conclude(leaseOf(frame), outcomeOf(frame)));
+        break;
+      case 'outcomes':
+        this.#outcomes(frame, length);
         break;
       case 'drain':
         connection.drain();
@@ -258,6 +245,18 @@ export class WorkerSocket implements WorkerLink {
       case 'hello':
         break;
     }
+  }
+
+  /** Several outcomes: each as if it had a frame of its own. */
+  #outcomes({ outcomes }: OutcomesFrame, length: number): void {
+    const concluded: Promise<void>[] = [];
+    for (const item of outcomes) {
+      const frame = checkOutcome(item);
+      if (typeof frame !== 'string')
+        concluded.push(this.#connection.conclude(leaseOf(frame), outcomeOf(frame)));
+      else if (!this.#isOut) this.#fault(frame);
+    }
+    void this.#underWay.during(length, Promise.all(concluded));
   }
 
   /** A frame that breaks the protocol: each is reported once, and too many close the connection. */
@@ -268,5 +267,28 @@ export class WorkerSocket implements WorkerLink {
     this.#isOut = isNew || this.#faults >= faultsMax;
     if (isNew) this.close(closeCodes.badFrame, message);
     else if (this.#isOut) this.close(closeCodes.policyViolation, 'too many bad frames');
+  }
+}
+
+function outcomeOf(frame: OutcomeFrame): Outcome {
+  switch (frame.type) {
+    case 'complete':
+      return outcomeFromWire(frame.result);
+    case 'fail':
+      return {
+        type: 'fail',
+        failure: failureFromWire(frame.error),
+        usage: usageOrNull(frame.usage),
+        begun: frame.begun,
+        model: keptModel(frame.model ?? null),
+      };
+    case 'aborted':
+      return {
+        type: 'aborted',
+        usage: usageOrNull(frame.usage),
+        model: keptModel(frame.model ?? null),
+      };
+    case 'release':
+      return { type: 'release', begun: frame.begun };
   }
 }

@@ -5,14 +5,24 @@
  * are tried in turn, so that a key refused by mistake is found again.
  */
 export class ApiKeys {
-  readonly #own: readonly string[];
+  #own: readonly string[];
   readonly #refused = new Set<string>();
   #remote: string | null = null;
   #inUse: string | null = null;
 
   /** @param own first to last; keys that are not set are skipped. */
   constructor(own: readonly (string | null)[]) {
-    this.#own = [...new Set(own.filter((key) => key !== null))];
+    this.#own = presentKeys(own);
+  }
+
+  /** Its own keys have changed. @returns whether the key in use is no longer the first choice. */
+  setOwn(own: readonly (string | null)[]): boolean {
+    const next = presentKeys(own);
+    if (next.join(' ') === this.#own.join(' ')) return false;
+    // One that is set again is tried again.
+    for (const key of next) if (!this.#own.includes(key)) this.#refused.delete(key);
+    this.#own = next;
+    return this.#inUse !== null && this.best !== this.#inUse;
   }
 
   /** The key for the next connection attempt; null when there is none. */
@@ -51,4 +61,8 @@ export class ApiKeys {
   #all(): string[] {
     return this.#remote === null ? [...this.#own] : [...new Set([...this.#own, this.#remote])];
   }
+}
+
+function presentKeys(keys: readonly (string | null)[]): string[] {
+  return [...new Set(keys.filter((key) => key !== null))];
 }

@@ -5,11 +5,13 @@ import type { Run } from './run.ts';
 
 /** 20 frames a second for a job: smooth to the eye, and bounded however fast a model is. */
 const intervalMs = 50;
+/** The first piece of a job does not wait for the interval: somebody waits for it. A job that is over sooner sends none. */
+const firstMs = 5;
 
 /**
- * Collects streamed output and sends it as `chunk` frames, all jobs in one interval. A run that ends before the first
- * interval sends none: its outcome carries the whole output. One that ends later first sends the rest, so that viewers
- * see all of it. Chunks are for viewers only and never sent again.
+ * Collects streamed output and sends it as `chunk` frames: the first piece of a job soon, later ones of all jobs in one
+ * interval. A run that ends before its first piece sends none: its outcome carries the whole output. One that ends later
+ * first sends the rest, so that viewers see all of it. Chunks are for viewers only and never sent again.
  */
 export class ChunkPacer {
   readonly #clock: Clock;
@@ -19,6 +21,9 @@ export class ChunkPacer {
   /** Whether the coordinator takes reasoning and tool calls. */
   isTyped = false;
   #takeBack: (() => void) | null = null;
+  /** Runs that have sent nothing yet. */
+  readonly #fresh = new Set<Run>();
+  #takeFirstBack: (() => void) | null = null;
 
   /**
    * @param send returns false without a connection; the text then waits.
@@ -33,10 +38,20 @@ export class ChunkPacer {
   add(run: Run): void {
     this.#runs.add(run);
     this.#takeBack ??= this.#beatLater();
+    if (run.seq > 0) return;
+    this.#fresh.add(run);
+    this.#takeFirstBack ??= this.#clock.after(firstMs, () => this.#sendFirst());
+  }
+
+  #sendFirst(): void {
+    this.#takeFirstBack = null;
+    for (const run of this.#fresh) this.#sendNext(run);
+    this.#fresh.clear();
   }
 
   /** The run is over; its outcome is sent next. */
   end(run: Run): void {
+    this.#fresh.delete(run);
     if (!this.#runs.delete(run)) return;
     const isWatched = run.seq > 0 || this.#clock.monotonic() - run.startedAt > intervalMs;
     while (isWatched && !run.unsent.isEmpty && this.#sendNext(run));
@@ -45,7 +60,10 @@ export class ChunkPacer {
   stop(): void {
     this.#takeBack?.();
     this.#takeBack = null;
+    this.#takeFirstBack?.();
+    this.#takeFirstBack = null;
     this.#runs.clear();
+    this.#fresh.clear();
   }
 
   #beatLater(): () => void {

@@ -1,4 +1,5 @@
 import type { ConfigFile } from '../config/file.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { Logger } from '../lib/log.ts';
@@ -12,7 +13,8 @@ import type { ProviderSettings } from './providers/providerSettings.ts';
 import { RemoteConfig, type RemoteFile } from './remoteConfig.ts';
 import { RemoteWatch } from './remoteWatch.ts';
 import { coordinatorDefault, SettingsError } from './settings.ts';
-import { type Offer, Worker } from './worker.ts';
+import { Worker } from './worker.ts';
+import type { Offer } from './workerOptions.ts';
 
 /** A new key is in use after this at the latest; checking a small file costs nothing. */
 const keyFilesEveryMs = 5_000;
@@ -32,7 +34,7 @@ export interface ConfiguredOptions extends WorkerSources {
  */
 export class ConfiguredWorker {
   readonly worker: Worker;
-  readonly #options: ConfiguredOptions;
+  #options: ConfiguredOptions;
   readonly #keys: ApiKeys;
   readonly #watch: RemoteWatch | null;
   readonly #providers = new Map<string, Provider>();
@@ -98,6 +100,23 @@ export class ConfiguredWorker {
     this.#warnOfModels();
     this.#watch?.start();
     this.#watchKeyFiles();
+  }
+
+  /**
+   * Use a changed configuration of this machine: keys, providers, slots and tags take effect at once, and running jobs
+   * continue. A new name or coordinator needs another worker.
+   * @throws SettingsError, ProviderUnreachable; nothing has changed then.
+   */
+  async reload(local: LoadedConfig): Promise<void> {
+    const before = this.#options;
+    this.#options = { ...before, local };
+    try {
+      await this.#apply('the configuration has changed');
+    } catch (error) {
+      this.#options = before;
+      throw error;
+    }
+    if (this.#keys.setOwn([local.apiKey, local.config.worker.apiKey])) this.worker.renewKey();
   }
 
   #follow({ config, trouble }: RemoteStart): RemoteWatch {

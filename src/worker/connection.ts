@@ -102,11 +102,16 @@ export class Connection {
     this.#socket.terminate();
   }
 
-  /** Close this connection cleanly and reconnect at once: the hello has changed. */
+  /** Close this connection cleanly and reconnect at once: the hello or the key has changed. */
   renew(message: string): void {
     const socket = this.#socket;
-    if (socket?.readyState !== socketStates.open) return;
+    const isConnecting = socket?.readyState === socketStates.connecting;
+    if (socket === null || (!isConnecting && socket.readyState !== socketStates.open)) return;
     this.#trouble = { setback: 'lost', level: 'info', message, isIntended: true };
+    if (isConnecting) {
+      socket.terminate();
+      return;
+    }
     const takeBack = this.#options.clock.after(closeMs, () => socket.terminate());
     socket.once('close', takeBack);
     socket.close(1000, 'new settings');

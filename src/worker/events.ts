@@ -20,7 +20,16 @@ export interface WorkerEvents {
   unauthorized: [];
   assigned: [LeaseNote];
   /** A run has ended here; its outcome is sent to the coordinator. */
-  finished: [LeaseNote & { ending: Ending; errorClass: ErrorClass | null; latencyMs: number }];
+  finished: [
+    LeaseNote & {
+      ending: Ending;
+      errorClass: ErrorClass | null;
+      latencyMs: number;
+      /** Of this attempt; null when the provider did not report it. */
+      inputTokens: number | null;
+      outputTokens: number | null;
+    },
+  ];
   /** The coordinator has acknowledged an outcome: it is durable, or refused. */
   acknowledged: [{ jobId: string; lease: number; accepted: boolean; reason: AckFrame['reason'] }];
   /** An operator changed it. */

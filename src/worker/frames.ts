@@ -37,8 +37,10 @@ const readers = new Map<string, (fields: Fields, report: Report) => CoordinatorF
   ['assign', readAssign],
   ['abort', readAbort],
   ['ack', readAck],
+  ['acks', readAcks],
   ['heartbeat_ack', (fields) => ({ type: 'heartbeat_ack', lost: leases(fields.lost) })],
   ['settings', readSettings],
+  ['recall', () => ({ type: 'recall' })],
   ['error', readError],
 ]);
 
@@ -128,11 +130,23 @@ function readAbort(fields: Fields): CoordinatorFrame | null {
   return of && { type: 'abort', ...of, reason };
 }
 
-function readAck(fields: Fields): CoordinatorFrame | null {
+function readAck(fields: Fields): AckFrame | null {
   const of = lease(fields);
   if (!of || typeof fields.accepted !== 'boolean') return null;
   const reason = ackReasons.find((known) => known === fields.reason);
   return { type: 'ack', job_id: of.job_id, lease: of.lease, accepted: fields.accepted, reason };
+}
+
+function readAcks(fields: Fields, report: Report): CoordinatorFrame | null {
+  if (!Array.isArray(fields.acks)) return null;
+  const acks: AckFrame[] = [];
+  for (const item of fields.acks as unknown[]) {
+    const ack = isFields(item) ? readAck(item) : null;
+    if (ack) acks.push(ack);
+    // It is sent again after the next reconnect.
+    else report('an ack lacks a field or has one of the wrong type');
+  }
+  return { type: 'acks', acks };
 }
 
 function readSettings(fields: Fields): CoordinatorFrame | null {

@@ -3,12 +3,15 @@ import { messageOf } from '../domain/errors.ts';
 import { type AckFrame, type Assignment, features, type WireLease } from '../domain/workerProtocol.ts';
 import type { Logger } from '../lib/log.ts';
 import { ChunkPacer } from './chunks.ts';
+import { cleanUsage } from './clean.ts';
 import type { WorkerEvents } from './events.ts';
 import { Executor } from './executor.ts';
 import { leaseKey, Outbox } from './outbox.ts';
+import { OutcomeSender } from './outcomeSender.ts';
 import type { Provider, RunOutcome } from './provider.ts';
-import { type RunReport, releaseOf, reportOf, workerFault } from './report.ts';
+import { abortOf, type RunReport, releaseOf, reportOf, workerFault } from './report.ts';
 import type { Run, StopReason } from './run.ts';
+import { WaitingJobs } from './waitingJobs.ts';
 
 /** The connection to the coordinator. */
 interface FrameSender {
@@ -19,6 +22,8 @@ interface FrameSender {
 }
 
 interface LeasesOwner {
+  /** Jobs that may run at a time. */
+  slots(): number;
   onFinished(event: WorkerEvents['finished'][0]): void;
   notice(level: 'warn' | 'error', message: string): void;
 }
@@ -42,6 +47,9 @@ export class HeldLeases {
   readonly #executor: Executor;
   readonly #outbox = new Outbox();
   readonly #chunks: ChunkPacer;
+  readonly #outcomes: OutcomeSender;
+  readonly #waiting: WaitingJobs;
+  #holdsAhead = false;
 
   constructor(options: LeasesOptions) {
     const { providers, clock, wire, owner } = options;
@@ -51,6 +59,8 @@ export class HeldLeases {
       onEnd: (run, outcome) => this.#onEnd(run, outcome),
       onFault: (run, problem) => owner.notice('error', `the provider ${run.assignment.provider} ${problem}`),
     });
+    this.#outcomes = new OutcomeSender((json) => wire.send(json));
+    this.#waiting = new WaitingJobs(clock, () => this.recall());
     this.#chunks = new ChunkPacer(
       clock,
       (frame) => wire.send(JSON.stringify(frame)),
@@ -75,7 +85,7 @@ export class HeldLeases {
 
   /** Every lease whose outcome is not acknowledged: the list in `hello` and `heartbeat`. */
   held(): WireLease[] {
-    const held: WireLease[] = [];
+    const held: WireLease[] = this.#waiting.leases();
     for (const { assignment } of this.#executor.runs()) {
       held.push({ job_id: assignment.job_id, lease: assignment.lease });
     }
@@ -85,12 +95,24 @@ export class HeldLeases {
 
   has(job: WireLease): boolean {
     const key = leaseKey(job);
-    return this.#executor.has(key) || this.#outbox.has(key);
+    return this.#executor.has(key) || this.#outbox.has(key) || this.#waiting.has(key);
   }
 
-  /** Run a job. Its outcome is delivered when it ends. */
+  /** Run a job, as soon as there is a slot for it. Its outcome is delivered when it ends. */
   run(job: Assignment): void {
+    const slots = this.#options.owner.slots();
+    const isFull = this.#executor.size >= slots;
+    if (isFull && this.#holdsAhead) {
+      this.#waiting.add(leaseKey(job), job);
+      return;
+    }
+    if (isFull) this.#options.owner.notice('warn', `was given more than its ${slots} slots`);
     this.#executor.start(leaseKey(job), job);
+  }
+
+  /** Release what waits for a slot. */
+  recall(): void {
+    for (const job of this.#waiting.takeAll()) this.giveBack(job);
   }
 
   /** Release a job that was not started. */
@@ -102,35 +124,44 @@ export class HeldLeases {
    * The coordinator no longer wants this lease. A finished run has already sent its outcome; nothing more is sent then.
    */
   stop(of: WireLease): void {
-    this.#executor.stop(leaseKey(of), 'ordered');
+    const waiting = this.#waiting.take(leaseKey(of));
+    if (waiting !== null) this.#deliver(leaseKey(of), abortOf(waiting));
+    else this.#executor.stop(leaseKey(of), 'ordered');
   }
 
   /** @returns how many were running. */
   stopAll(reason: StopReason): number {
-    return this.#executor.stopAll(reason);
+    const waiting = this.#waiting.takeAll();
+    for (const job of waiting) {
+      if (reason === 'ordered') this.#deliver(leaseKey(job), abortOf(job));
+      else if (reason !== 'dropped') this.giveBack(job);
+    }
+    return waiting.length + this.#executor.stopAll(reason);
   }
 
   /**
    * The coordinator's answer to an outcome. A refusal also means to stop.
    * @returns whether that loses something: late usage is recorded although it is refused.
    */
-  onAck(ack: AckFrame): boolean {
+  onAck(ack: Omit<AckFrame, 'type'>): boolean {
     const key = leaseKey(ack);
     const isRecorded = ack.reason === 'lease_lost' && this.#outbox.isUsageOnly(key);
     const next = this.#outbox.settle(key, ack.accepted || ack.reason === 'lease_lost');
-    if (next !== null) this.#options.wire.send(next);
-    if (!ack.accepted) this.#executor.stop(key, 'ordered');
+    if (next !== null) this.#outcomes.send(next);
+    if (!ack.accepted) this.stop(ack);
     return !ack.accepted && !isRecorded;
   }
 
   /** The features of a new connection. */
   setFeatures(given: readonly string[]): void {
     this.#chunks.isTyped = given.includes(features.typedChunks);
+    this.#outcomes.isShared = given.includes(features.sharedFrames);
+    this.#holdsAhead = given.includes(features.holdsAhead);
   }
 
   /** After a reconnect: send everything again that was not acknowledged. */
   sendAgain(): void {
-    for (const entry of this.#outbox.entries()) this.#options.wire.send(entry.json);
+    for (const entry of this.#outbox.entries()) this.#outcomes.send(entry.json);
   }
 
   /** Resolves when no run is left. */
@@ -145,13 +176,24 @@ export class HeldLeases {
 
   /** Abort everything, send nothing, hold no timer. */
   close(): void {
+    this.#waiting.takeAll();
     this.#executor.stopAll('dropped');
     this.#executor.close();
     this.#chunks.stop();
   }
 
+  /** A slot may be free for those that wait. */
+  fillSlots(): void {
+    while (this.#executor.size < this.#options.owner.slots()) {
+      const next = this.#waiting.next();
+      if (next === null) return;
+      this.#executor.start(leaseKey(next), next);
+    }
+  }
+
   #onEnd(run: Run, outcome: RunOutcome): void {
     if (run.stopped?.reason === 'dropped') return;
+    this.fillSlots();
     this.#chunks.end(run);
     const latencyMs = Math.round(this.#options.clock.monotonic() - run.startedAt);
     const report = this.#reportOf(run, outcome, latencyMs);
@@ -161,7 +203,8 @@ export class HeldLeases {
     if (ending === 'failed') {
       this.#options.logger.info({ jobId, lease, provider, class: errorClass, latencyMs }, 'job failed');
     }
-    this.#options.owner.onFinished({ jobId, lease, provider, model, ending, errorClass, latencyMs });
+    const note = { jobId, lease, provider, model, ending, errorClass, latencyMs };
+    this.#options.owner.onFinished({ ...note, ...tokensOf(outcome) });
   }
 
   #reportOf(run: Run, outcome: RunOutcome, latencyMs: number): RunReport {
@@ -185,10 +228,19 @@ export class HeldLeases {
 
   #deliver(key: string, report: RunReport): void {
     this.#outbox.add(key, report.entry);
-    this.#options.wire.send(report.entry.json);
+    this.#outcomes.send(report.entry.json);
   }
 }
 
 function byName(providers: readonly Provider[]): ReadonlyMap<string, Provider> {
   return new Map(providers.map((provider) => [provider.name, provider]));
+}
+
+/** An adapter that breaks the port's types reports none. */
+function tokensOf(outcome: RunOutcome | undefined): {
+  inputTokens: number | null;
+  outputTokens: number | null;
+} {
+  const usage = cleanUsage(outcome?.ok === true ? outcome.result?.usage : outcome?.usage);
+  return { inputTokens: usage?.input_tokens ?? null, outputTokens: usage?.output_tokens ?? null };
 }

@@ -62,6 +62,12 @@ export function workerFault(message: string): FailedOutcome {
 }
 
 /** Release a lease that was never started. */
+/** A job that was stopped before it was started: it has used nothing. */
+export function abortOf({ job_id, lease }: WireLease): RunReport {
+  const json = JSON.stringify({ type: 'aborted', job_id, lease } satisfies AbortedFrame);
+  return { ending: 'aborted', errorClass: null, entry: entry({ job_id, lease }, json) };
+}
+
 export function releaseOf(of: WireLease): RunReport {
   return released({ job_id: of.job_id, lease: of.lease }, null);
 }

@@ -1,6 +1,4 @@
 import { EventEmitter } from 'node:events';
-import type { Clock, Random } from '../domain/clock.ts';
-import type { WorkerKind } from '../domain/worker.ts';
 import {
   type AckFrame,
   type Assignment,
@@ -13,53 +11,16 @@ import {
   type WireLease,
   type WorkerFrame,
 } from '../domain/workerProtocol.ts';
-import type { Logger } from '../lib/log.ts';
 import { AdvertisedModels } from './advertisedModels.ts';
 import { Connection } from './connection.ts';
-import { type Dial, dialWebSocket } from './dial.ts';
+import { dialWebSocket } from './dial.ts';
 import { type Disconnection, socketUrl } from './disconnection.ts';
 import type { WorkerEvents } from './events.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { HeldLeases } from './heldLeases.ts';
 import { freeOf, ModelList } from './models.ts';
-import type { Provider } from './provider.ts';
 import { uuid } from './uuid.ts';
-
-export interface WorkerOptions {
-  /** Unique among live workers. */
-  name: string;
-  kind: WorkerKind;
-  /** http, https, ws or wss; the worker dials its `/ws/worker`. */
-  coordinatorUrl: string;
-  /** Read at every connection attempt. */
-  apiKey: () => string;
-  providers: readonly Provider[];
-  /** Slots; 0 takes no work. */
-  concurrency: number;
-  tags?: readonly string[];
-  version?: string;
-  host?: string;
-  /** A UUID per worker process: the coordinator lets the same one take over its older connection. Default: a new one. */
-  instance?: string;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-  /**
-   * Stop running jobs when no heartbeat was answered for so long; the coordinator's reap time. 0: never. Default 120.
-   */
-  staleSeconds?: number;
-  /** Connects to the coordinator; over the network by default. */
-  dial?: Dial;
-}
-
-/** The settings of a worker that can change while it runs. */
-export type Offer = Pick<WorkerOptions, 'kind' | 'providers' | 'concurrency' | 'tags' | 'staleSeconds'>;
-
-/** What a drain left behind. */
-export interface DrainResult {
-  /** Outcomes that the coordinator has not acknowledged; 0 when all went well. */
-  undelivered: number;
-}
+import type { DrainResult, Offer, WorkerOptions } from './workerOptions.ts';
 
 const refusals: readonly string[] = Object.values(refusalCodes);
 const staleSecondsDefault = 120;
@@ -81,6 +42,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
   readonly #end = Promise.withResolvers<void>();
   #concurrency: number;
   #paused = false;
+  #isHeld = false;
   #state: 'new' | 'running' | 'draining' | 'stopped' = 'new';
   #drained: Promise<DrainResult> | null = null;
 
@@ -122,6 +84,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
       logger,
       wire: this.#connection,
       owner: {
+        slots: () => this.#concurrency,
         onFinished: (event) => this.#emit('finished', event),
         notice: (level, message) => this.notice(level, message),
       },
@@ -187,6 +150,28 @@ export class Worker extends EventEmitter<WorkerEvents> {
     }
   }
 
+  /** The key has changed: use it at once. Running jobs continue, and are claimed over the new connection. */
+  renewKey(): void {
+    if (this.#state !== 'running') return;
+    this.#connection.renew('the key has changed');
+    this.#connection.retryNow();
+  }
+
+  /**
+   * Take no more work and stay connected, or take it again. Running jobs continue. Unlike a concurrency of 0 it also holds
+   * where an operator has resized the worker.
+   */
+  hold(isHeld: boolean): void {
+    if (this.#isHeld === isHeld) return;
+    this.#isHeld = isHeld;
+    if (isHeld) {
+      this.#send({ type: 'drain' });
+      this.#leases.recall();
+    }
+    // Only a new connection ends a drain.
+    else if (this.#state === 'running') this.#connection.renew('takes work again');
+  }
+
   /** Emit a notice about this worker, and log it. */
   notice(level: 'info' | 'warn' | 'error', message: string): void {
     this.#options.logger[level]({ worker: this.name }, message);
@@ -231,6 +216,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
       this.#state = 'draining';
       this.#emit('draining');
       this.#send({ type: 'drain' });
+      this.#leases.recall();
       const { clock } = this.#options;
       const begun = clock.monotonic();
       await this.#within(graceMs, this.#leases.idle());
@@ -281,7 +267,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
     this.#heartbeat.up(frame.heartbeat_interval_seconds * 1000);
     this.#leases.setFeatures(frame.features ?? []);
     this.#stopLost(frame.lost);
-    if (this.#state === 'draining') this.#send({ type: 'drain' });
+    if (this.#state === 'draining' || this.#isHeld) this.#send({ type: 'drain' });
     const { running, undelivered } = this;
     this.#leases.sendAgain();
     const workerId = frame.worker_id;
@@ -295,7 +281,10 @@ export class Worker extends EventEmitter<WorkerEvents> {
         for (const job of frame.jobs) this.#take(job);
         break;
       case 'ack':
-        this.#onAck(frame, this.#leases.onAck(frame));
+        this.#onAck(frame);
+        break;
+      case 'acks':
+        for (const ack of frame.acks) this.#onAck(ack);
         break;
       case 'abort':
         this.#leases.stop(frame);
@@ -307,7 +296,12 @@ export class Worker extends EventEmitter<WorkerEvents> {
       case 'settings':
         this.#paused = frame.paused ?? this.#paused;
         this.#concurrency = frame.concurrency ?? this.#concurrency;
+        if (this.#paused) this.#leases.recall();
+        else this.#leases.fillSlots();
         this.#emit('settings', { paused: this.#paused, concurrency: this.#concurrency });
+        break;
+      case 'recall':
+        this.#leases.recall();
         break;
       case 'error':
         // The close that follows reports it.
@@ -322,18 +316,18 @@ export class Worker extends EventEmitter<WorkerEvents> {
       this.notice('warn', `the lease ${job.lease} of job ${job.job_id} was assigned twice`);
       return;
     }
-    if (this.#state !== 'running') {
+    if (this.#state !== 'running' || this.#isHeld) {
       this.#leases.giveBack(job);
       return;
     }
-    if (this.running >= this.#concurrency)
-      this.notice('warn', `was given more than its ${this.#concurrency} slots`);
     const { job_id: jobId, lease, provider, model } = job;
     this.#emit('assigned', { jobId, lease, provider, model });
     this.#leases.run(job);
   }
 
-  #onAck({ job_id: jobId, lease, accepted, reason }: AckFrame, isLoss: boolean): void {
+  #onAck(ack: Omit<AckFrame, 'type'>): void {
+    const isLoss = this.#leases.onAck(ack);
+    const { job_id: jobId, lease, accepted, reason } = ack;
     if (isLoss) this.#options.logger.info({ jobId, lease, reason }, 'an outcome was refused');
     this.#emit('acknowledged', { jobId, lease, accepted, reason });
   }

@@ -5,6 +5,7 @@ import { closeCodes, workerSubprotocol } from '../../src/domain/workerProtocol.t
 import { FailingFiles } from '../store/failingFiles.ts';
 import { type ApiBundle, setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
+import { until } from '../support/process.ts';
 
 type Frame = Record<string, unknown> & { type: string };
 
@@ -49,6 +50,13 @@ class Socket {
       await new Promise<void>((resolve) => this.#watchers.push(resolve));
     }
   }
+}
+
+/** What it has been told of outcomes, however many shared a frame. */
+function acksOf({ frames }: Socket): Record<string, unknown>[] {
+  return frames.flatMap((frame) =>
+    frame.type === 'ack' ? [frame] : frame.type === 'acks' ? (frame.acks as Record<string, unknown>[]) : [],
+  );
 }
 
 const hello = { type: 'hello', name: 'w', kind: 'cloud', providers: ['echo'], concurrency: 1 };
@@ -160,6 +168,46 @@ test('a bad frame after the hello is answered and survived; a stream of them end
   t.is((await bundle.coordinator.job(job.id)).job.state, 'running.active');
   for (let count = 0; count < 5; count += 1) socket.send('{');
   t.is(await socket.closed, closeCodes.policyViolation);
+});
+
+test('outcomes that share a frame are settled together, and their acks share one; a bad one spoils no other', async (t) => {
+  const bundle = await setupApi(t);
+  const ids: string[] = [];
+  for (let count = 0; count < 3; count += 1) ids.push((await bundle.coordinator.dispatch(request())).job.id);
+  const socket = new Socket(t, bundle);
+  await socket.opened;
+  socket.send({ ...hello, concurrency: 3, features: ['shared_frames', 'time_travel'] });
+  t.deepEqual((await socket.next('welcome')).features, ['shared_frames']);
+  await until('all are assigned', () => bundle.coordinator.heldByConnected() === 3);
+  const complete = (id: string | undefined) => ({
+    type: 'complete',
+    job_id: id,
+    lease: 1,
+    result: { output: 'x' },
+  });
+  const bad = [{ type: 'complete', job_id: ids[0], lease: 1 }, { type: 'heartbeat', running: [] }, {}];
+  const good = [complete(ids[0]), complete(ids[1]), complete('unknown')];
+  socket.send({ type: 'outcomes', outcomes: [...bad, ...good] });
+  const acks = [
+    { job_id: ids[0], lease: 1, accepted: true },
+    { job_id: ids[1], lease: 1, accepted: true },
+    { job_id: 'unknown', lease: 1, accepted: false, reason: 'unknown_job' },
+  ];
+  await until('all are acknowledged', () => acksOf(socket).length === 3);
+  for (const ack of acks)
+    t.like(
+      acksOf(socket).find((one) => one.job_id === ack.job_id),
+      ack,
+    );
+  t.true(socket.frames.some(({ type }) => type === 'acks'));
+  t.is(socket.frames.filter(({ type }) => type === 'error').length, 3);
+  t.is((await bundle.coordinator.job(ids[2] ?? '')).job.state, 'running.active');
+  // One alone has a frame of its own.
+  socket.send({ type: 'outcomes', outcomes: [complete(ids[2])] });
+  await until('it is acknowledged', () => acksOf(socket).some((one) => one.job_id === ids[2]));
+  const many = Array.from({ length: 1_001 }, () => complete('unknown'));
+  socket.send({ type: 'outcomes', outcomes: many });
+  await until('that is refused', () => socket.frames.filter(({ type }) => type === 'error').length === 4);
 });
 
 test('a frame over the limit ends the connection and nothing else', async (t) => {

@@ -58,3 +58,16 @@ test('no key is an empty one, which nobody takes', (t) => {
   t.is(keys.take(), '');
   t.false(keys.refused());
 });
+
+test('own keys that have changed are tried, also one that was refused before', (t) => {
+  const keys = new ApiKeys(['first']);
+  keys.take();
+  t.false(keys.setOwn(['first', null]), 'nothing has changed');
+  t.true(keys.setOwn(['second']));
+  t.is(keys.take(), 'second');
+  keys.refused();
+  t.true(keys.setOwn(['first']));
+  t.is(keys.take(), 'first');
+  t.true(keys.setOwn(['second']), 'it may have been made valid');
+  t.is(keys.take(), 'second');
+});

@@ -36,7 +36,7 @@ test('hello comes first, with the key in the header, and says everything about t
       host: 'box',
       instance: '7b0c0f0e-0000-4000-8000-000000000001',
       running: [],
-      features: ['typed_chunks'],
+      features: ['typed_chunks', 'shared_frames', 'holds_ahead'],
     },
   ]);
   t.false(worker.isConnected);

@@ -257,6 +257,29 @@ test('streamed output is gathered into at most twenty chunks a second, numbered 
   t.is(session.of('chunk').length, chunks.length + 1, 'nothing is sent when nothing is said');
 });
 
+test('the first piece of a job does not wait for the interval of the others', async (t) => {
+  const clock = new FakeClock();
+  const { coordinator, worker, provider } = await setup(t, { clock });
+  await worker.start();
+  const session = await coordinator.session();
+  session.assign(job('a'), job('b'));
+  const [run, other] = [await provider.next(), await provider.next()];
+  const texts = async (): Promise<string[]> => {
+    await session.settled();
+    return session.of('chunk').map(({ job_id, text }) => `${job_id}: ${text}`);
+  };
+  run.context.onText('The');
+  clock.advance(5);
+  t.deepEqual(await texts(), ['a: The']);
+  run.context.onText(' sky');
+  clock.advance(20);
+  other.context.onText('No');
+  clock.advance(5);
+  t.deepEqual(await texts(), ['a: The', 'b: No']);
+  clock.advance(20);
+  t.deepEqual(await texts(), ['a: The', 'b: No', 'a:  sky']);
+});
+
 test('a job whose output is ready at once sends no chunk', async (t) => {
   const { coordinator, worker } = await setup(t);
   await worker.start();

@@ -12,7 +12,6 @@ test('reasoning and tool calls are sent in order with the text to a coordinator 
   const { coordinator, worker, provider } = await setup(t, { clock });
   await worker.start();
   const session = await coordinator.session({ features });
-  t.deepEqual(session.of('hello')[0]?.features, features);
   session.assign(job('a'));
   const { context, end } = await provider.next();
   context.onPart({ type: 'reasoning', text: 'Hm' });

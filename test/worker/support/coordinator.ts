@@ -12,6 +12,7 @@ import type {
   FailFrame,
   HeartbeatFrame,
   HelloFrame,
+  OutcomesFrame,
   ReleaseFrame,
   WelcomeFrame,
   WorkerFrame,
@@ -25,6 +26,7 @@ interface Frames {
   fail: FailFrame;
   aborted: AbortedFrame;
   release: ReleaseFrame;
+  outcomes: OutcomesFrame;
   drain: DrainFrame;
 }
 

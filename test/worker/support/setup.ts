@@ -12,7 +12,8 @@ import {
   type RunOutcome,
 } from '../../../src/worker/provider.ts';
 import { createEcho } from '../../../src/worker/providers/echo.ts';
-import { Worker, type WorkerOptions } from '../../../src/worker/worker.ts';
+import { Worker } from '../../../src/worker/worker.ts';
+import type { WorkerOptions } from '../../../src/worker/workerOptions.ts';
 import { ScriptedCoordinator } from './coordinator.ts';
 
 /** No jitter: a reconnect comes at the earliest moment there is, at once where nothing forbids it. */

@@ -9,6 +9,7 @@ import {
   type Principal,
   type Role,
 } from '../domain/key.ts';
+import { KeyClients } from './keyClients.ts';
 import { hashSecret, isoOrNull, makeKey, parseKey, withSecret } from './keyFormat.ts';
 import type { KeyStorage } from './keyStorage.ts';
 import { environmentKeyName, KeyTable } from './keyTable.ts';
@@ -28,6 +29,7 @@ interface Watched {
 /** The keys that are accepted: who makes a request, and every change of a key. */
 export class KeyRing {
   readonly sessions: Sessions;
+  readonly clients: KeyClients;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #storage: KeyStorage;
@@ -54,6 +56,7 @@ export class KeyRing {
     this.#storage = storage;
     const table = new KeyTable(options);
     this.#table = table;
+    this.clients = new KeyClients(clock);
     this.sessions = new Sessions({
       table,
       storage,

@@ -75,24 +75,27 @@ export async function writeBackup(dataFolder: string, target: string, now: Date)
 
 /** The archive, piece by piece; `contents` lists each file once it is in. */
 async function* archiveOf(
-  { files }: Snapshot,
+  { files, blobs }: Snapshot,
   dataFolder: string,
   contents: BackupContents,
   now: Date,
 ): AsyncGenerator<Buffer> {
   const time = now.getTime();
-  for (const file of files) {
+  for (const file of files) yield* entry(file);
+  for await (const blob of blobs()) yield* entry(blob);
+  const key = await readIfThere(adminKeyPath(dataFolder));
+  if (key !== null) yield whole('admin.key', key, contents.files);
+  const list = Buffer.from(`${JSON.stringify(contents, null, 2)}\n`);
+  yield whole(contentsName, list, []);
+  yield tarEnd;
+
+  async function* entry(file: SnapshotFile): AsyncGenerator<Buffer> {
     const sha256 = createHash('sha256');
     yield tarHeader(file, time);
     yield* checkedBytes(file, sha256);
     yield tarPadding(file.bytes);
     contents.files.push({ name: file.name, bytes: file.bytes, sha256: sha256.digest('hex') });
   }
-  const key = await readIfThere(adminKeyPath(dataFolder));
-  if (key !== null) yield whole('admin.key', key, contents.files);
-  const list = Buffer.from(`${JSON.stringify(contents, null, 2)}\n`);
-  yield whole(contentsName, list, []);
-  yield tarEnd;
 
   function whole(name: string, bytes: Buffer, list: BackupFile[]): Buffer {
     list.push({ name, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') });

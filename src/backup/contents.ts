@@ -29,7 +29,8 @@ export interface BackupContents {
 }
 
 /** Names that a backup may have: what is in a data folder, and nothing beside it. */
-const names = /^(admin\.key|(journal|jobs|cost|audit|archive)\/[\w-]+\.(json|ndjson|idx))$/;
+const names =
+  /^(admin\.key|(journal|jobs|cost|audit|archive)\/[\w-]+\.(json|ndjson|idx)|files\/[\w-]+\.bin)$/;
 
 /** Whether a restore writes a file of this name. */
 export function isBackupName(name: string): boolean {

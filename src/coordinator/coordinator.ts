@@ -14,13 +14,17 @@ import type { Waiting } from '../domain/waiting.ts';
 import type { WorkerKey, WorkerOwner, WorkerView } from '../domain/worker.ts';
 import type { Logger } from '../lib/log.ts';
 import type { JobCounts, JobFilter, JobPage, JobQuery, Store, StoreHealth } from '../store/store.ts';
+import type { Batches } from './batches/index.ts';
 import type { Audit, EventBus, Follower, Inspector } from './core/index.ts';
 import { explainRoute, type RouteExplanation } from './dispatch/index.ts';
+import type { FileShelf } from './files/index.ts';
 import { servedBy, type WorkerConnection, type WorkerLink } from './fleet/index.ts';
-import { findJob, type PlannedRequest, planOrRefuse } from './jobs/index.ts';
+import { type Annotations, findJob, type PlannedRequest, planOrRefuse } from './jobs/index.ts';
 import { costBreakdown, costSummary, countMachines, takeStats } from './observe/index.ts';
 import { type CoordinatorOptions, createParts, type Parts } from './parts.ts';
 import type { Runs } from './runs/index.ts';
+import type { Spools } from './spools/index.ts';
+import type { Webhooks } from './webhooks/index.ts';
 
 /** After a restart a worker has this many heartbeat intervals to come back before its jobs count as stuck. */
 const returnIntervals = 2.5;
@@ -43,6 +47,12 @@ export class Coordinator {
   /** Who did what. */
   readonly audit: Audit;
   readonly runs: Runs;
+  readonly annotations: Annotations;
+  /** What clients have uploaded, and batches written. */
+  readonly files: FileShelf;
+  readonly batches: Batches;
+  readonly spools: Spools;
+  readonly webhooks: Webhooks;
   /** Sees every actor; null unless the coordinator was started for it. */
   readonly inspector: Inspector | null;
   readonly #config: () => Config;
@@ -56,10 +66,9 @@ export class Coordinator {
     this.#store = store;
     this.#logger = logger;
     this.#parts = createParts(options);
-    this.bus = this.#parts.bus;
-    this.audit = this.#parts.audit;
-    this.runs = this.#parts.runDoor;
-    this.inspector = this.#parts.inspector;
+    ({ bus: this.bus, audit: this.audit, inspector: this.inspector } = this.#parts);
+    ({ runDoor: this.runs, annotations: this.annotations, webhooks: this.webhooks } = this.#parts);
+    ({ files: this.files, batches: this.batches, spools: this.spools } = this.#parts);
   }
 
   /**
@@ -75,8 +84,7 @@ export class Coordinator {
       giveGrace: (lateMs) => this.#afterStall(lateMs),
     });
     await this.#store.open();
-    await this.#parts.queue.open();
-    await this.#parts.registration.open();
+    for (const part of this.#parts.restored) await part.open();
     await this.#parts.providers.open(this.#returnMs());
     await this.#parts.pending.open(this.#store);
     await this.#parts.runs.open(this.#store);
@@ -87,9 +95,7 @@ export class Coordinator {
     }
     for (const job of await this.#store.delayedJobs()) this.#parts.delays.follow(job);
     this.#parts.connections.expectReturns(this.#returnMs());
-    this.#parts.retention.start();
-    this.#parts.workerRetention.start();
-    this.#parts.course.start();
+    for (const duty of this.#parts.duties) duty.start();
     const { paused } = this.queue;
     supervisor.recovered(paused);
     this.#parts.runWatch.open();
@@ -134,14 +140,10 @@ export class Coordinator {
   /** Let go of everything. */
   async close(): Promise<void> {
     this.dismiss();
-    this.#parts.runWatch.close();
-    this.#parts.retention.close();
-    this.#parts.workerRetention.close();
-    this.#parts.course.close();
-    this.#parts.deadlines.close();
-    this.#parts.host.close();
-    this.#parts.workers.close();
-    await this.#parts.providers.close();
+    const { runWatch, batchWatch, duties, deadlines, host, workers, providers } = this.#parts;
+    await batchWatch.close();
+    for (const part of [runWatch, ...duties, deadlines, host, workers]) part.close();
+    await providers.close();
     await this.audit.flush();
     await this.#store.close();
     this.#parts.supervisor.stop();
@@ -172,7 +174,7 @@ export class Coordinator {
 
   /** Where such a job may run, for `dispatchAll`. @throws CoordinatorError invalid_request when nothing names a provider. */
   plan(request: JobRequest): PlannedRequest {
-    return { request, plan: planOrRefuse(request, this.#config()) };
+    return this.#parts.planned(request);
   }
 
   /** Accept all of the jobs in one commit, or none of them. @throws CoordinatorError and StoreUnavailable as `dispatch`. */

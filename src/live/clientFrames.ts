@@ -32,4 +32,4 @@ const schemas: Record<LiveClientFrame['type'], Schema> = {
 };
 
 /** Parse one text frame. @returns the frame, or one sentence about what is wrong with it. */
-export const parseClientFrame = frameReader<LiveClientFrame>(schemas, { limits });
+export const parseClientFrame = frameReader<LiveClientFrame>(schemas, { limits }).read;

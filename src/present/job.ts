@@ -90,6 +90,7 @@ function present<A extends RequestPart, C extends CoursePart>(
     model: request.model,
     priority: request.priority,
     tier: request.tier,
+    ...(request.webhook === undefined ? {} : { webhook: request.webhook }),
     run: job.run === undefined ? null : { name: job.run.name, line_id: job.run.lineId },
     created_at: iso(job.createdAt),
     created_by: presentCreator(job.createdBy),

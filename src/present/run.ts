@@ -1,16 +1,19 @@
 import type { RunView } from '../coordinator/runs/index.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { sumCosts, toDollars } from '../domain/money.ts';
-import { jobsOf } from '../domain/run.ts';
+import { jobsOf, type RunRecord, unqueuedLines } from '../domain/run.ts';
 import { statusOf } from '../domain/states.ts';
 import { iso } from '../domain/wire/iso.ts';
-import type { WireLiveRun, WireRun, WireRunResult } from '../domain/wire/run.ts';
+import type { WireLiveRun, WireRun, WireRunBatch, WireRunResult } from '../domain/wire/run.ts';
 
 /** A run for the API. @param now epoch ms. */
 export function presentRun({ run, ratePerMinute }: RunView, now: number): WireRun {
   const { totals, life, state } = run;
-  const { pending, running, completed, failed, cancelled } = totals;
-  const total = jobsOf(totals);
+  const { running, completed, failed, cancelled } = totals;
+  // Lines of a batch wait, whether they are in the queue yet or not.
+  const unqueued = unqueuedLines(run);
+  const pending = totals.pending + unqueued;
+  const total = jobsOf(totals) + unqueued;
   const open = pending + running;
   const ended = completed + failed;
   const meanCost = ended === 0 ? null : totals.nanoDollars / ended;
@@ -46,6 +49,20 @@ export function presentRun({ run, ratePerMinute }: RunView, now: number): WireRu
       life.pause === null
         ? null
         : { reason: life.pause.reason, detail: life.pause.detail, at: iso(life.pause.at) },
+    ...(run.batch === undefined ? {} : { batch: presentBatch(run.batch) }),
+  };
+}
+
+function presentBatch({ request, state, life }: NonNullable<RunRecord['batch']>): WireRunBatch {
+  return {
+    status: state,
+    endpoint: request.endpoint,
+    lines: life.lines,
+    expires_at: iso(request.expiresAt),
+    input_file_id: request.inputFileId,
+    output_file_id: life.result?.outputFileId ?? null,
+    error_file_id: life.result?.errorFileId ?? null,
+    faults: life.faults.map(({ line, code, message }) => ({ line, code, message })),
   };
 }
 

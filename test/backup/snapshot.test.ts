@@ -1,8 +1,12 @@
-import { cp, readdir, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { cp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { writeBackup } from '../../src/backup/backup.ts';
 import { checkBackup, restoreBackup } from '../../src/backup/restore.ts';
+import type { FileRecord } from '../../src/domain/file.ts';
+import { silent } from '../../src/lib/log.ts';
+import { FolderBlobs } from '../../src/store/json/blobs.ts';
 import { StoreCorrupt } from '../../src/store/json/errors.ts';
 import { nodeFiles } from '../../src/store/json/files.ts';
 import { takeSnapshot } from '../../src/store/json/snapshot.ts';
@@ -104,4 +108,46 @@ test('what a write that is under way has done so far is left out', async (t) => 
   t.is(snapshot.seq, 2);
   t.is(snapshot.files.find(({ name: one }) => one === `journal/${name}`)?.bytes, size);
   await snapshot.close();
+});
+
+test('files are backed up with their records, one after the other; what a stream left is not', async (t) => {
+  const path = await emptyFolder(t);
+  const folder = temporaryFolder(t);
+  const store = await openStore(t, path);
+  const blobs = new FolderBlobs({ files: nodeFiles, folder: join(path, 'files'), logger: silent });
+  await blobs.open();
+  const put = async (id: string, bytes: Buffer): Promise<FileRecord> => {
+    const draft = await blobs.create(id);
+    await draft.write(bytes);
+    await draft.finish();
+    const about = { name: id, purpose: 'batch', createdAt: epoch, createdBy: null, expiresAt: null };
+    const file = { id, bytes: bytes.length, ...about };
+    await store.commit([{ kind: 'file', file }]);
+    return file;
+  };
+  const kept = await put('kept', randomBytes(3_000_000));
+  const empty = await put('empty', Buffer.alloc(0));
+  const half = await blobs.create('half');
+  await half.write(Buffer.from('half'));
+  const stream = await blobs.append('stream-1');
+  await stream.append(Buffer.from('event'));
+  await stream.close();
+  const snapshot = await takeSnapshot(nodeFiles, path);
+  // It is deleted while the backup is written, and another one comes.
+  await blobs.remove('empty');
+  await put('later', Buffer.from('later'));
+  const names: string[] = [];
+  for await (const { name } of snapshot.blobs()) names.push(name);
+  t.deepEqual(names.sort(), ['files/kept.bin', 'files/later.bin']);
+  await snapshot.close();
+  await half.abandon();
+
+  const { path: file } = await writeBackup(path, folder, new Date());
+  const target = join(folder, 'restored');
+  await restoreBackup(file, target, null);
+  const restored = await openStore(t, target);
+  t.deepEqual((await restored.files()).slice(0, 2), [kept, empty]);
+  for (const name of ['kept.bin', 'later.bin'])
+    t.true((await readFile(join(target, 'files', name))).equals(await readFile(join(path, 'files', name))));
+  t.deepEqual((await readdir(join(target, 'files'))).sort(), ['kept.bin', 'later.bin']);
 });

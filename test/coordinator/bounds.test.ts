@@ -5,11 +5,14 @@ import { createParts } from '../../src/coordinator/parts.ts';
 import { createPricing } from '../../src/cost/pricing.ts';
 import { silent } from '../../src/lib/log.ts';
 import { SchemaChecks } from '../../src/lib/schemaChecks.ts';
+import { FolderBlobs } from '../../src/store/json/blobs.ts';
+import { nodeFiles } from '../../src/store/json/files.ts';
 import { createJsonStore } from '../../src/store/json/jsonStore.ts';
 import { headStart, targetOf } from '../store/jobs.ts';
 import { testConfig } from '../support/config.ts';
 import { FakeClock, seededRandom } from '../support/fakeClock.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { HandSender } from '../support/handSender.ts';
 
 /** The parts of a coordinator that is not started. */
 function partsOf(t: ExecutionContext) {
@@ -18,10 +21,12 @@ function partsOf(t: ExecutionContext) {
   return createParts({
     config: () => config,
     store: createJsonStore({ path: temporaryFolder(t), clock, headStart }),
+    blobs: new FolderBlobs({ files: nodeFiles, folder: temporaryFolder(t), logger: silent }),
     clock,
     random: seededRandom(),
     logger: silent,
     pricing: createPricing(() => config, clock),
+    webhookSender: new HandSender(),
     checks: new SchemaChecks(),
   });
 }
@@ -50,7 +55,7 @@ test('the turns of 10,000 lanes are remembered; with one more all of them begin 
   const { candidates } = partsOf(t);
   const members = ['first', 'second'].map((provider): Candidate => {
     const free = { state: 'ready', why: 'free', until: null, load: 0, price: null, latencyMs: null } as const;
-    return { target: targetOf(provider), model: null, fitting: [], unwell: [], ...free };
+    return { target: targetOf(provider), model: null, fitting: [], unwell: [], mayBeHeld: false, ...free };
   });
   const turnOf = (lane: number) =>
     candidates.pick({ strategy: 'round_robin' }, `lane-${lane}`, members)?.target.provider;

@@ -1,8 +1,8 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { batchId } from '../../src/coordinator/jobs/ids.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
-import type { JobChange, Store } from '../../src/store/store.ts';
+import type { Change, JobChange, Store } from '../../src/store/store.ts';
 import { transition } from '../store/jobs.ts';
 import { type Bundle, request, setup } from '../support/coordinator.ts';
 
@@ -81,6 +81,54 @@ test('an event that others are always faster than is refused as something to try
   await cancel;
   t.is(reads, 6);
   t.like(await ask(first.id), { state: 'pending.ready' });
+});
+
+/** Results of three jobs in one turn; before they are committed `spoil` does something to the second of these jobs. */
+async function threeResults(
+  t: ExecutionContext,
+  spoil: (bundle: Bundle, changes: Change[], second: JobRecord) => Promise<Change[]>,
+): Promise<JobRecord[]> {
+  const bundle = await setup(t);
+  const { store } = bundle;
+  const hand = await bundle.worker({ concurrency: 3 });
+  for (let count = 0; count < 3; count += 1) await bundle.coordinator.dispatch(request());
+  await hand.job(3);
+  const second = await store.job(hand.jobs[1]?.job_id ?? '');
+  if (second === undefined) throw new Error('there is none');
+  const commit = store.commit.bind(store);
+  let groups = 0;
+  store.commit = async (changes) => {
+    const all = [...changes];
+    if (all.length === 3) groups += 1;
+    return commit(all.length === 3 ? await spoil(bundle, all, second) : all);
+  };
+  await Promise.all(hand.jobs.map((job) => hand.complete(job)));
+  t.is(groups, 1);
+  const jobs = await Promise.all(hand.jobs.map(({ job_id: id }) => store.job(id)));
+  return jobs.filter((job) => job !== undefined);
+}
+
+test('results of one turn are one commit, and one of a job that somebody else has changed spoils no other', async (t) => {
+  const [first, second, third] = await threeResults(t, async ({ store }, changes, job) => {
+    await store.commit([transition(job, 'running.active', { retryCount: 1 })]);
+    return changes;
+  });
+  t.like(first, { state: 'completed', version: 3 });
+  t.like(second, { state: 'completed', version: 4, life: { retryCount: 1 } });
+  t.like(third, { state: 'completed', version: 3 });
+});
+
+test('a result that no store can keep spoils no other of its turn', async (t) => {
+  const jobs = await threeResults(t, async (_, changes) => {
+    const [, second] = changes;
+    if (second?.kind !== 'job') throw new Error('it is no change of a job');
+    const life = { ...second.life, updatedAt: Number.NaN };
+    return [...changes.slice(0, 1), { ...second, life }, ...changes.slice(2)];
+  });
+  t.deepEqual(
+    jobs.map(({ state }) => state),
+    ['completed', 'completed', 'completed'],
+  );
 });
 
 test('a key that somebody else was faster to use is answered with their job', async (t) => {

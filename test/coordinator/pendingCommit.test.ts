@@ -4,12 +4,16 @@ import { createPricing } from '../../src/cost/pricing.ts';
 import { silent } from '../../src/lib/log.ts';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
 import { SchemaChecks } from '../../src/lib/schemaChecks.ts';
+import { FolderBlobs } from '../../src/store/json/blobs.ts';
+import { nodeFiles } from '../../src/store/json/files.ts';
 import { MemoryStore } from '../../src/store/memory/memoryStore.ts';
 import { headStart } from '../store/jobs.ts';
 import { type HeldGroup, LogPlace, MemoryLog } from '../store/memoryLog.ts';
 import { testConfig } from '../support/config.ts';
 import { HandWorker, request } from '../support/coordinator.ts';
 import { FakeClock, seededRandom } from '../support/fakeClock.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { HandSender } from '../support/handSender.ts';
 
 /** A coordinator with one worker, over a log whose appends may be pending. */
 async function setup(
@@ -21,10 +25,12 @@ async function setup(
   const coordinator = new Coordinator({
     config: () => config,
     store: new MemoryStore(log, { clock, headStart, auditKeptMs: () => 86_400_000 }),
+    blobs: new FolderBlobs({ files: nodeFiles, folder: temporaryFolder(t), logger: silent }),
     clock,
     random: seededRandom(),
     logger: silent,
     pricing: createPricing(() => config, clock),
+    webhookSender: new HandSender(),
     checks: new SchemaChecks(),
     inspects: false,
   });

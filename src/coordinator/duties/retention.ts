@@ -86,11 +86,11 @@ export class Retention {
     const now = this.#clock.now();
     const beganAt = this.#clock.monotonic();
     const rule = { endedBefore: now - keepDays * dayMs, keep: keepJobs, limit: sweepSizeMax, staysUntil };
-    const releases: (() => void)[] = [];
+    const held = this.#host.holdGroup();
     try {
       const count = await this.#store.archive(rule, (job) => {
         if (this.#host.inFlight(job.id) !== null) return false;
-        releases.push(this.#host.hold(job.id));
+        held.hold(job.id);
         return true;
       });
       this.#tell(count);
@@ -100,7 +100,7 @@ export class Retention {
       this.#logger.error({ err: error }, 'ended jobs could not be moved to the archive; trying again');
       return retryMs;
     } finally {
-      for (const release of releases) release();
+      held.end();
     }
   }
 

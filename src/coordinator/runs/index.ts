@@ -5,7 +5,8 @@
  * next start.
  */
 
-export { RunBook, type RunView } from './runBook.ts';
+export { jobIdOf, ownIdOf } from './lineId.ts';
+export { openJobsOf, RunBook, type RunView } from './runBook.ts';
 export { type Reservation, RunBudget } from './runBudget.ts';
 export { RunChecks } from './runChecks.ts';
 export { RunCommands, type RunRequest } from './runCommands.ts';

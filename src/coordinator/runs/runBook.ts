@@ -1,7 +1,8 @@
+import { isFinal } from '../../domain/batch.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
 import { addToTotals, noTotals, type RunRecord, type RunTotals, runsMax } from '../../domain/run.ts';
-import { isTerminal, type RunStatus } from '../../domain/states.ts';
+import { type BatchStatus, isTerminal, type RunStatus } from '../../domain/states.ts';
 import type { Store } from '../../store/store.ts';
 import type { Committed } from '../core/index.ts';
 import { RunPace } from './runPace.ts';
@@ -72,6 +73,31 @@ export class RunBook {
     return counts;
   }
 
+  /** Whether a file is read by a batch that has not ended. */
+  usesFile(id: string): boolean {
+    return [...this.#entries.values()].some(
+      ({ run: { batch } }) =>
+        batch !== undefined && batch.request.inputFileId === id && !isFinal(batch.state),
+    );
+  }
+
+  /** How many of those that are batches are in each state. */
+  batchCounts(): Record<BatchStatus, number> {
+    const states = [...this.#entries.values()].map(({ run }) => run.batch?.state);
+    const of = (status: BatchStatus) => states.filter((state) => state === status).length;
+    return {
+      validating: of('validating'),
+      in_progress: of('in_progress'),
+      expiring: of('expiring'),
+      cancelling: of('cancelling'),
+      finalizing: of('finalizing'),
+      completed: of('completed'),
+      failed: of('failed'),
+      expired: of('expired'),
+      cancelled: of('cancelled'),
+    };
+  }
+
   /** A new run, or a change of one, is durable. */
   put(run: Omit<RunRecord, 'totals'>): RunRecord {
     return this.#put({ ...run, totals: this.#entries.get(run.id)?.run.totals ?? noTotals });
@@ -126,9 +152,9 @@ export class RunBook {
   }
 }
 
-/** Nothing of it is to come; one that has no jobs yet is made again by its next command. */
-function isForgettable({ totals }: RunRecord): boolean {
-  return openJobsOf(totals) === 0;
+/** Nothing of it is to come; one that has no jobs yet is made again by its next command, unless it is a batch. */
+function isForgettable({ totals, batch }: RunRecord): boolean {
+  return openJobsOf(totals) === 0 && (batch === undefined || isFinal(batch.state));
 }
 
 /** Jobs that have not ended. */

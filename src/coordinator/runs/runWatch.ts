@@ -1,8 +1,9 @@
 import type { Clock } from '../../domain/clock.ts';
 import { messageOf } from '../../domain/errors.ts';
-import { hasEnded, type PauseReason, type RunRecord } from '../../domain/run.ts';
-import { isTerminal, jobStates } from '../../domain/states.ts';
+import { hasEnded, isOver, type PauseReason, type RunRecord } from '../../domain/run.ts';
+import { isTerminal, type JobState, jobStates } from '../../domain/states.ts';
 import type { Logger } from '../../lib/log.ts';
+import { Lookout } from '../../lib/lookout.ts';
 import type { Store } from '../../store/store.ts';
 import type { Committed, Deadline, Deadlines, Supervisor } from '../core/index.ts';
 import type { JobCommands } from '../jobs/index.ts';
@@ -29,8 +30,10 @@ export class RunWatch {
   readonly #host: RunHost;
   readonly #commands: Pick<JobCommands, 'cancel'>;
   readonly #logger: Logger;
-  /** Runs that are looked at now; true: again, when that is done. */
-  readonly #looking = new Map<string, boolean>();
+  readonly #lookout = new Lookout(
+    (id) => this.#lookAt(id),
+    (id, error) => this.#tryAgain(id, error),
+  );
   readonly #timers = new Map<string, { at: number; timer: Deadline }>();
   #isClosed = false;
 
@@ -76,25 +79,7 @@ export class RunWatch {
 
   /** Do what is due for a run. */
   look({ id }: RunRecord): void {
-    if (this.#looking.has(id)) {
-      this.#looking.set(id, true);
-      return;
-    }
-    this.#looking.set(id, false);
-    void this.#lookAt(id).then(
-      () => this.#looked(id),
-      (error: unknown) => {
-        this.#looking.delete(id);
-        this.#tryAgain(id, error);
-      },
-    );
-  }
-
-  #looked(id: string): void {
-    const isAgain = this.#looking.get(id) === true;
-    this.#looking.delete(id);
-    const run = this.#book.find(id);
-    if (isAgain && run !== undefined) this.look(run);
+    this.#lookout.look(id);
   }
 
   #tryAgain(id: string, error: unknown): void {
@@ -112,10 +97,10 @@ export class RunWatch {
     if (run === undefined) return;
     const { state, totals, life } = run;
     const { maxFailures, deadline } = life.limits;
-    if (state === 'cancelled') return this.#cancelJobs(run);
-    if (hasEnded(totals)) {
+    if (state === 'cancelled') return this.cancelJobs(id, openStates);
+    if (isOver(run)) {
       const ended = await this.#host.apply(id, (now) =>
-        hasEnded(now.totals) ? { type: 'run.ended', at: this.#clock.now() } : null,
+        isOver(now) ? { type: 'run.ended', at: this.#clock.now() } : null,
       );
       if (ended !== null) this.#logger.info({ run: run.name, ...countsOf(ended) }, 'run completed');
       return;
@@ -144,9 +129,12 @@ export class RunWatch {
     if (paused !== null) this.#logger.warn({ run: paused.name, reason, detail }, 'run paused');
   }
 
-  /** Jobs that were being created when the run was cancelled are found by the change that creates them. */
-  async #cancelJobs({ id }: RunRecord): Promise<void> {
-    for (const state of openStates) {
+  /**
+   * Cancel the jobs of a run that are in one of the states. Jobs that were being created when the run was cancelled are found
+   * by the change that creates them. @throws StoreUnavailable.
+   */
+  async cancelJobs(id: string, states: readonly JobState[]): Promise<void> {
+    for (const state of states) {
       let after = 0;
       for (;;) {
         if (this.#isClosed) return;

@@ -1,4 +1,5 @@
 import type { Doer } from '../../domain/audit.ts';
+import { CoordinatorError } from '../../domain/errors.ts';
 import type { ErrorClass } from '../../domain/failure.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Principal } from '../../domain/key.ts';
@@ -53,6 +54,11 @@ export class Runs {
    * @throws CoordinatorError run_not_found, run_conflict, draining, queue_full, share_exceeded; StoreUnavailable.
    */
   add(name: string, lines: readonly PlannedLine[], by: Principal | null) {
+    const run = this.#book.get(name);
+    if (run.batch !== undefined) {
+      const message = `Run ${run.name} is a batch, whose jobs come from its file; make another run, or another batch`;
+      throw new CoordinatorError('run_conflict', message);
+    }
     return this.#intake.add(name, lines, by);
   }
 

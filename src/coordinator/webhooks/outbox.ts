@@ -1,0 +1,170 @@
+import type { RunBatch } from '../../domain/batch.ts';
+import { CoordinatorError } from '../../domain/errors.ts';
+import type { JobLife, JobRecord, JobRequest } from '../../domain/job.ts';
+import type { RunRecord } from '../../domain/run.ts';
+import type { JobState } from '../../domain/states.ts';
+import type { Delivery, WebhookEvent, WebhookEventType, WebhookRecord } from '../../domain/webhook.ts';
+import type { WebhookBook } from './webhookBook.ts';
+
+/** What has happened. */
+export interface Happening {
+  type: WebhookEventType;
+  data: WebhookEvent['data'];
+}
+
+/** An endpoint and, where a job or batch names one, the URL in place of its own. */
+interface Target {
+  webhook: WebhookRecord;
+  url?: string;
+}
+
+const nothing: readonly Delivery[] = [];
+
+/**
+ * Decides which deliveries follow from a change, to be committed with it. Without an endpoint that costs one comparison.
+ */
+export class Outbox {
+  readonly #book: WebhookBook;
+  readonly #newId: () => string;
+  readonly #allowedHosts: () => readonly string[];
+
+  /** @param options.allowedHosts see `webhooks.allowed_hosts`. */
+  constructor(options: { book: WebhookBook; newId: () => string; allowedHosts: () => readonly string[] }) {
+    this.#book = options.book;
+    this.#newId = options.newId;
+    this.#allowedHosts = options.allowedHosts;
+  }
+
+  /** Of a job that changes to `state` and `life`. */
+  ofJob({ id, request, run }: JobRecord, state: JobState, life: JobLife): readonly Delivery[] {
+    if (this.#book.size === 0 || !isEnded(state)) return nothing;
+    const happened: Happening[] = [
+      { type: `job.${state}`, data: { id, ...(run === undefined ? {} : { run_id: run.runId }) } },
+    ];
+    // A line of a batch is reported with its batch.
+    if (request.door?.form === 'response' && run === undefined)
+      happened.push({ type: responseEvent(state, life), data: { id: publicId('resp_', id), job_id: id } });
+    return this.#deliver(happened, life.updatedAt, request.webhook, request.tags);
+  }
+
+  /** Of a batch that changes from a state to another. @param at epoch ms. */
+  ofBatch(
+    runId: string,
+    before: RunBatch['state'],
+    { state, request }: RunBatch,
+    at: number,
+  ): readonly Delivery[] {
+    const type = batchEvents[state];
+    if (this.#book.size === 0 || before === state || type === undefined) return nothing;
+    const data = { id: publicId('batch_', runId), run_id: runId };
+    return this.#deliver([{ type, data }], at, request.webhook);
+  }
+
+  /** Of a run that changes from a state to another; a batch is reported as such. */
+  ofRun(before: RunRecord, state: RunRecord['state'], at: number): readonly Delivery[] {
+    const { id, name, batch } = before;
+    if (this.#book.size === 0 || before.state === state || batch !== undefined) return nothing;
+    if (state !== 'completed' && state !== 'paused') return nothing;
+    return this.#deliver([{ type: `run.${state}`, data: { id, name } }], at);
+  }
+
+  /** Of anything else. */
+  ofOther(happening: Happening, at: number): readonly Delivery[] {
+    return this.#book.size === 0 ? nothing : this.#deliver([happening], at);
+  }
+
+  /** @throws CoordinatorError invalid_request when a job or batch names an endpoint that there is not. */
+  assertNamed({ webhook }: Pick<JobRequest, 'webhook'>): void {
+    if (webhook === undefined) return;
+    const target = this.#target(webhook);
+    if (typeof target !== 'string') return;
+    throw new CoordinatorError('invalid_request', `The request is not valid: webhook ${target}`, {
+      errors: [{ field: 'webhook', message: target }],
+    });
+  }
+
+  /** Whether a job or batch can name it. */
+  isNamed(webhook: string): boolean {
+    return typeof this.#target(webhook) !== 'string';
+  }
+
+  /** The endpoint that a text names by id, name or an allowed URL; else why there is none. */
+  #target(text: string): Target | string {
+    if (!/^https?:/i.test(text)) {
+      const webhook = this.#book.named(text);
+      return webhook === undefined
+        ? `names no endpoint: ${JSON.stringify(text)}; an admin can create it with svc webhooks create`
+        : { webhook };
+    }
+    if (!URL.canParse(text)) return 'is not a URL';
+    const { host, hostname } = new URL(text);
+    if (!this.#allowedHosts().includes(hostname))
+      return `must be the name of an endpoint, or a URL whose host is in webhooks.allowed_hosts; ${hostname} is not`;
+    // Its secret signs.
+    const webhook = this.#book.list().find(({ url }) => new URL(url).host === host);
+    return webhook === undefined
+      ? `has a host for which there is no endpoint: an admin can create one for ${host}, and its secret signs for all URLs of the host`
+      : { webhook, url: text };
+  }
+
+  #deliver(
+    happened: readonly Happening[],
+    at: number,
+    named?: string,
+    tags: readonly string[] = [],
+  ): readonly Delivery[] {
+    const target = named === undefined ? '' : this.#target(named);
+    const deliveries: Delivery[] = [];
+    for (const { type, data } of happened) {
+      // Made for the first endpoint that wants it.
+      let event: WebhookEvent | null = null;
+      for (const webhook of this.#book.each()) {
+        const isNamed = typeof target !== 'string' && target.webhook.id === webhook.id;
+        if (webhook.stopped !== null || !(isNamed || wants(webhook, type, tags))) continue;
+        event ??= { id: publicId('evt_', this.#newId()), type, at, data };
+        const url = isNamed && target.url !== undefined ? { url: target.url } : {};
+        deliveries.push(deliveryOf(this.#newId(), webhook.id, url, event));
+      }
+    }
+    return deliveries;
+  }
+}
+
+/** A delivery that is due at once. */
+export function deliveryOf(
+  id: string,
+  webhookId: string,
+  url: Pick<Delivery, 'url'>,
+  event: WebhookEvent,
+  at: number = event.at,
+): Delivery {
+  return { id, webhookId, ...url, event, state: 'pending', createdAt: at, tries: 0, nextAt: at, last: null };
+}
+
+/** Ids as `/v1` shows them. */
+function publicId(prefix: string, id: string): string {
+  return `${prefix}${id.replaceAll('-', '')}`;
+}
+
+function wants({ events, tags }: WebhookRecord, type: WebhookEventType, of: readonly string[]): boolean {
+  if (events !== null && !events.includes(type)) return false;
+  return tags === null || tags.some((tag) => of.includes(tag));
+}
+
+type EndedState = 'completed' | 'failed' | 'cancelled';
+
+function isEnded(state: JobState): state is EndedState {
+  return state === 'completed' || state === 'failed' || state === 'cancelled';
+}
+
+function responseEvent(state: EndedState, { result }: JobLife): WebhookEventType {
+  const isCut = result?.finishReason === 'length' || result?.finishReason === 'content_filter';
+  return state === 'completed' && isCut ? 'response.incomplete' : `response.${state}`;
+}
+
+const batchEvents: Partial<Record<RunBatch['state'], WebhookEventType>> = {
+  completed: 'batch.completed',
+  failed: 'batch.failed',
+  expired: 'batch.expired',
+  cancelled: 'batch.cancelled',
+};

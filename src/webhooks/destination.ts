@@ -1,0 +1,69 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { WebhookSettings } from '../config/config.ts';
+import { webhookUrlMax } from '../domain/webhook.ts';
+import { isInRanges, isPublic } from './addresses.ts';
+
+export interface Address {
+  address: string;
+  family: number;
+}
+
+/** All addresses of a host. */
+export type Resolve = (hostname: string) => Promise<Address[]>;
+
+export const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true, verbatim: true });
+
+/** Where a message goes: all of the addresses were checked, and no other one is to be connected to. */
+export interface Destination {
+  url: URL;
+  addresses: readonly [Address, ...Address[]];
+}
+
+/** Nothing may be sent there; the message is for people. */
+export class Refused extends Error {}
+
+/**
+ * Look a URL up and check all that it leads to. Whoever controls the name controls its addresses, and another lookup may
+ * give others: connect to these.
+ * @throws Refused.
+ */
+export async function destinationOf(
+  text: string,
+  settings: WebhookSettings,
+  resolve: Resolve,
+): Promise<Destination> {
+  const url = checkedUrl(text, settings);
+  // An IPv6 address is in brackets.
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const addresses = await addressesOf(hostname, resolve);
+  for (const { address } of addresses) {
+    if (isPublic(address) || settings.allowPrivate.includes(hostname)) continue;
+    if (!isInRanges(address, settings.allowPrivate))
+      throw new Refused(
+        `${hostname} leads to ${address}, which is not on the internet; add it to webhooks.allow_private if it is meant`,
+      );
+  }
+  return { url, addresses };
+}
+
+function checkedUrl(text: string, { allowHttp }: WebhookSettings): URL {
+  if (text.length > webhookUrlMax) throw new Refused(`it has more than ${webhookUrlMax} characters`);
+  if (!URL.canParse(text)) throw new Refused('it is no URL');
+  const url = new URL(text);
+  if (url.protocol === 'http:' && !allowHttp)
+    throw new Refused('it must begin with https://, unless webhooks.allow_http is on');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new Refused('it must begin with https://');
+  if (url.username !== '' || url.password !== '')
+    throw new Refused('it must not have a user name or password');
+  return url;
+}
+
+async function addressesOf(hostname: string, resolve: Resolve): Promise<[Address, ...Address[]]> {
+  const family = isIP(hostname);
+  if (family !== 0) return [{ address: hostname, family }];
+  // A name that cannot be looked up leads nowhere.
+  const [first, ...others] = await resolve(hostname).catch(() => []);
+  if (first === undefined) throw new Refused(`${hostname} has no address`);
+  return [first, ...others];
+}

@@ -4,6 +4,7 @@
  */
 
 import type { RequestListener, Server } from 'node:http';
+import { resolve } from 'node:path';
 import { FailedLogins } from './auth/failedLogins.ts';
 import { KeyRing } from './auth/keyRing.ts';
 import { Tickets } from './auth/tickets.ts';
@@ -15,7 +16,8 @@ import type { CoordinatorOptions } from './coordinator/parts.ts';
 import { auditRoleRefusals } from './coordinator/roleRefusals.ts';
 import { createPricing } from './cost/pricing.ts';
 import type { Clock, Random } from './domain/clock.ts';
-import { openAiDoor } from './front/openai/index.ts';
+import type { WebhookSender } from './domain/webhook.ts';
+import { openAiDoor, openBatches } from './front/openai/index.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
 import type { DashboardFiles } from './http/dashboard.ts';
@@ -27,14 +29,20 @@ import type { BoundFigures } from './lib/boundFigures.ts';
 import { clientAddress } from './lib/clientAddress.ts';
 import { Connections } from './lib/connections.ts';
 import type { Logger } from './lib/log.ts';
+import { RateLimiter } from './lib/rateLimiter.ts';
 import { SchemaChecks } from './lib/schemaChecks.ts';
 import { routeUpgrades, type UpgradeHandler } from './lib/upgrades.ts';
 import { EventStreams } from './live/eventStream.ts';
 import { Live } from './live/live.ts';
 import { LiveSocket } from './live/liveSocket.ts';
+import { mcpDoor } from './mcp/index.ts';
 import { Metrics } from './metrics/metrics.ts';
+import { FolderBlobs } from './store/json/blobs.ts';
+import { nodeFiles } from './store/json/files.ts';
 import { createJsonStore, type JsonStore, type JsonStoreOptions } from './store/json/jsonStore.ts';
+import { layoutOf } from './store/json/layout.ts';
 import type { Store } from './store/store.ts';
+import { ThreadSender } from './webhooks/index.ts';
 
 const dayMs = 86_400_000;
 
@@ -52,7 +60,9 @@ type StorePlace = Pick<JsonStoreOptions, 'path' | 'files' | 'lock' | 'checkpoint
 export interface CoreOptions
   extends Surroundings,
     StorePlace,
-    Pick<CoordinatorOptions, 'vitals' | 'hasRoom' | 'inspects' | 'idempotencyKeysMax'> {
+    Pick<CoordinatorOptions, 'vitals' | 'hasRoom' | 'onBatches' | 'inspects' | 'idempotencyKeysMax'> {
+  /** Sends messages to webhooks, for tests; over HTTP unless given. */
+  webhookSender?: WebhookSender | undefined;
   /** Watches what the coordinator asks of its store, for tests. */
   watched?: ((store: JsonStore) => Store) | undefined;
 }
@@ -76,10 +86,13 @@ export function assembleCore({ watched = (store) => store, ...options }: CoreOpt
     headStart: (priority) => (priorities[priority] ?? 0) * 1000,
     onCommit: (tookMs) => core.onCommit(tookMs),
   });
+  const { files = nodeFiles, path, logger } = options;
   const coordinator = new Coordinator({
     ...options,
     store: watched(store),
+    blobs: new FolderBlobs({ files, folder: layoutOf(resolve(path)).files, logger }),
     pricing: createPricing(config, clock),
+    webhookSender: options.webhookSender ?? new ThreadSender({ settings: () => config().webhooks }),
     checks: new SchemaChecks(),
   });
   const core: Core = { store, coordinator, onCommit: () => {} };
@@ -131,6 +144,7 @@ export async function assembleFront(options: FrontOptions): Promise<Front> {
   const { dashboard } = options;
   const own = { coordinator, keys, tickets, streams, config, live, metrics, dashboard, clock, logger };
   const parts: HttpParts = { ...own, ...bounded };
+  openBatches({ coordinator, config, clock });
   connections.watch(server);
   const closeSockets = serveSockets(server, parts, events);
   metrics.bounds.watch({
@@ -142,12 +156,14 @@ export async function assembleFront(options: FrontOptions): Promise<Front> {
     outputSize: () => events.outputSize,
     keptBytes: () => events.keptBytes,
     tickets: () => tickets.count,
+    files: () => coordinator.files.count,
+    fileBytes: () => coordinator.files.bytes,
   });
   return {
     keys,
     events,
     parts,
-    answer: connections.inTurn(createApp(parts, [openAiDoor()]).callback()),
+    answer: connections.inTurn(createApp(parts, [openAiDoor(), mcpDoor(parts)]).callback()),
     close: () => {
       events.close();
       closeSockets();
@@ -175,6 +191,7 @@ function createBounded({ config, clock, heapBytes, logger }: FrontOptions, figur
       share: () => http().shares.bytesOut,
       figures,
     }),
+    rates: new RateLimiter(),
     uploads: new Uploads({ http, clock, figures, heapBytes }),
     failedLogins: new FailedLogins({
       perMinute: () => http().failedLoginsPerMinute,

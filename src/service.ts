@@ -1,6 +1,5 @@
 import type { IncomingMessage, Server, ServerOptions } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { assembleCore, assembleFront, type Front, type Surroundings } from './assemble.ts';
+import { assembleCore, assembleFront, type Core, type Front, type Surroundings } from './assemble.ts';
 import { hashSecret, makeKey } from './auth/keyFormat.ts';
 import type { KeyRing } from './auth/keyRing.ts';
 import { readAdminKey, writeAdminKey } from './config/adminKey.ts';
@@ -10,12 +9,15 @@ import type { Coordinator } from './coordinator/coordinator.ts';
 import { nobody } from './domain/audit.ts';
 import type { Random } from './domain/clock.ts';
 import type { KeyRecord } from './domain/key.ts';
+import { Fronts, frontsByDefault } from './fronts/index.ts';
 import { type DashboardFiles, dashboardFolder, readDashboard } from './http/dashboard.ts';
 import { showInStately } from './inspect/stately.ts';
 import { heapLimitBytes, watchHeap } from './lib/heapWatch.ts';
 import { isLoopback, nearUrl } from './lib/hosts.ts';
 import { Listener } from './lib/listener.ts';
+import { listen, StartRefused } from './lib/listening.ts';
 import type { Logger } from './lib/log.ts';
+import { growHeapSlowly } from './lib/slowHeap.ts';
 import { systemClock, systemRandom } from './lib/systemClock.ts';
 import { watchVitals } from './lib/vitals.ts';
 import { echoWorkerName, startEchoWorker } from './worker/embedded.ts';
@@ -62,9 +64,6 @@ export interface Service {
   stop(graceSeconds?: number): Promise<void>;
 }
 
-/** The start of the service is refused for a reason that its operator can fix. */
-export class StartRefused extends Error {}
-
 /**
  * The whole coordinator in this process: store, actors, HTTP and sockets on one port.
  * @throws StoreLocked, StoreCorrupt, StoreFormatTooNew; StartRefused, also when it cannot listen.
@@ -76,13 +75,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const config = () => live.current;
   const surroundings: Surroundings = { config, clock: systemClock, random: systemRandom(), logger };
   const vitals = watchVitals();
-  const heap = watchMemory(logger);
-  const core = assembleCore({
+  const heap = watchMemory(logger, () => core.store.health().unreadBytes);
+  const core: Core = assembleCore({
     ...surroundings,
     path: config().store.path,
     vitals: vitals.read,
     hasRoom: heap.hasRoom,
     inspects: options.inspect !== undefined,
+    onBatches: growHeapSlowly,
   });
   const { coordinator } = core;
   const listener = new Listener(serverOptions(config(), keepAliveMs));
@@ -95,7 +95,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   };
   try {
     // Before the store: a start that is refused for its port leaves no folder and no key.
-    const near = await listen(server, config());
+    const wanted = config().http.fronts ?? frontsByDefault();
+    const { port, isShared } = await listen(server, config(), wanted > 0);
+    const near = nearUrl(config().host, port);
+    if (config().http.fronts !== null && wanted > 0 && !isShared)
+      logger.warn('http.fronts has no effect: this system does not let processes share a port');
     await coordinator.start();
     const front = await assembleFront({
       ...surroundings,
@@ -111,6 +115,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { adminKey, isNewKey } = await findAdminKey(options.apiKey, front.keys, surroundings);
     const stately = await openStately(options, coordinator, surroundings.random);
     releases.push(() => stately?.close());
+    const { parts } = front;
+    const fronts = isShared ? new Fronts({ count: wanted, port, keepAliveMs, parts, live, server }) : null;
+    releases.unshift(() => fronts?.close());
+    // Before anything is answered: a connection that the core takes itself stays its own.
+    await fronts?.start();
     listener.open(front.answer);
     const url = config().publicUrl ?? near;
     logger.info({ url, store: config().store.path }, 'listening');
@@ -123,7 +132,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       surroundings,
     });
     const stop = once(async (graceSeconds: number) => {
-      await finish(graceSeconds * 1000, { coordinator, worker, server, front, logger });
+      await finish(graceSeconds * 1000, { coordinator, worker, server, front, fronts, logger });
       await release();
     });
     return {
@@ -153,12 +162,12 @@ function once(run: (graceSeconds: number) => Promise<void>): (graceSeconds: numb
   };
 }
 
-function watchMemory(logger: Logger) {
+function watchMemory(logger: Logger, reservedBytes: () => number) {
   return watchHeap((hasRoom) => {
     if (hasRoom) logger.info('there is memory for new jobs again');
     else
       logger.warn('jobs fill the memory, new ones are refused: NODE_OPTIONS=--max-old-space-size gives more');
-  });
+  }, reservedBytes);
 }
 
 function findDashboard(logger: Logger): DashboardFiles | null {
@@ -192,8 +201,16 @@ async function finish(
     worker,
     server,
     front,
+    fronts,
     logger,
-  }: { coordinator: Coordinator; worker: Worker | null; server: Server; front: Front; logger: Logger },
+  }: {
+    coordinator: Coordinator;
+    worker: Worker | null;
+    server: Server;
+    front: Front;
+    fronts: Fronts | null;
+    logger: Logger;
+  },
 ): Promise<void> {
   // Together: /health says draining at once, and nothing is assigned while the embedded worker finishes.
   const drained = coordinator.drain(graceMs);
@@ -202,7 +219,8 @@ async function finish(
   coordinator.dismiss();
   // Event streams are requests too, and would not end by themselves.
   front.events.close();
-  await endRequests(server);
+  await fronts?.stop();
+  await endRequests(server, fronts);
   await front.keys
     .keepUsed()
     .catch((error: unknown) => logger.warn({ err: error }, 'the last use of keys is lost'));
@@ -304,40 +322,14 @@ function isWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket';
 }
 
-/** @returns where it is reached from this machine. */
-function listen(server: Server, config: Config): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const onError = (error: NodeJS.ErrnoException): void => {
-    reject(new StartRefused(cannotListen(error, config), { cause: error }));
-  };
-  server.once('error', onError);
-  server.listen(config.port, config.host, () => {
-    server.off('error', onError);
-    const { port } = server.address() as AddressInfo;
-    resolve(nearUrl(config.host, port));
-  });
-  return promise;
-}
-
-function cannotListen({ code, message }: NodeJS.ErrnoException, { host, port }: Config): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `Port ${port} of ${host} is taken, perhaps by another coordinator. Choose another one with --port or SVC_PORT.`;
-    case 'EACCES':
-      return `This user may not listen on port ${port}. Choose one above 1023 with --port or SVC_PORT.`;
-    case 'EADDRNOTAVAIL':
-      return `This machine has no address ${host}. Fix host, --host or SVC_HOST.`;
-    default:
-      return `It cannot listen on ${host}, port ${port}: ${message}`;
-  }
-}
-
 /** Take no more connections, let the requests under way end, cut what is left. */
-async function endRequests(server: Server): Promise<void> {
-  const ended = new Promise<void>((resolve) => {
+async function endRequests(server: Server, fronts: Fronts | null): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
   server.closeIdleConnections();
+  // The server does not count what it did not accept itself.
+  const ended = Promise.all([closed, fronts?.handedOverEnd()]);
   let cancel = () => {};
   const late = new Promise<void>((resolve) => {
     cancel = systemClock.after(requestsEndMs, resolve);

@@ -12,19 +12,19 @@ export interface ConfigChange {
 
 /**
  * `next`, but with everything of `now` that only a restart can change: the coordinator listens at an address, has its
- * store open, has placed jobs in the queue by the priorities, has sent workers the heartbeat interval when they
+ * store open, has started its fronts, has placed jobs in the queue by the priorities, has sent workers the heartbeat interval when they
  * connected, and Node gets the limits of connections once.
  */
 export function withFixed(next: Config, now: Config): Config {
   const { priorities, heartbeatIntervalSeconds } = now.jobs;
-  const { maxConnections, headTimeoutSeconds, bodyTimeoutSeconds } = now.http;
+  const { fronts, maxConnections, headTimeoutSeconds, bodyTimeoutSeconds } = now.http;
   return {
     ...next,
     host: now.host,
     port: now.port,
     store: now.store,
     jobs: { ...next.jobs, priorities, heartbeatIntervalSeconds },
-    http: { ...next.http, maxConnections, headTimeoutSeconds, bodyTimeoutSeconds },
+    http: { ...next.http, fronts, maxConnections, headTimeoutSeconds, bodyTimeoutSeconds },
   };
 }
 

@@ -37,6 +37,8 @@ export interface Config {
   /** Most tokens of one attempt; when a worker reports more, the usage is flagged, and the cost is unknown. */
   cost: { tokensMaxPerAttempt: number };
   http: {
+    /** Processes in front of the core, which parse and check requests; null: by the number of processors. */
+    fronts: number | null;
     maxBodyBytes: number;
     /** Of a batch; one job in it may still have `maxBodyBytes`. */
     maxBatchBytes: number;
@@ -66,17 +68,41 @@ export interface Config {
   };
   live: { maxSubscribers: number };
   front: FrontSettings;
+  webhooks: WebhookSettings;
   log: { level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent' };
   shutdown: { graceSeconds: number };
   worker: WorkerSettings;
+}
+
+/** Where webhooks may point. */
+export interface WebhookSettings {
+  /** Whether also to `http://`. */
+  allowHttp: boolean;
+  /** Hosts, addresses and ranges (`10.0.0.0/8`) that are not on the internet and may be sent to. */
+  allowPrivate: string[];
+  /** Hosts for which jobs and batches may name any URL, where an endpoint has the same host. */
+  allowedHosts: string[];
 }
 
 /** The APIs of others that the coordinator speaks besides its own. */
 export interface FrontSettings {
   /** Whether `/v1` answers as OpenAI's API does. */
   openai: boolean;
+  /** Whether `/mcp` answers clients of the Model Context Protocol. */
+  mcp: boolean;
   /** How long a request to one of them waits for its job when it does not stream. */
   syncMaxSeconds: number;
+  files: FileSettings;
+}
+
+/** How much there may be of files that clients upload and batches write. */
+export interface FileSettings {
+  /** Of one that is uploaded. */
+  maxFileBytes: number;
+  /** Of all of them, also those that are being uploaded. */
+  maxBytes: number;
+  /** How long one for a batch is kept when it names no expiry. */
+  days: number;
 }
 
 /** The part of a shared resource that one key may use, above 0 and at most 1. */
@@ -91,6 +117,8 @@ export interface Shares {
   bytesIn: number;
   /** Of `http.answerMemoryBytes`. */
   bytesOut: number;
+  /** Of `front.files.maxBytes`, and of the number of files. */
+  files: number;
 }
 
 export interface ProviderConfig {

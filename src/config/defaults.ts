@@ -65,6 +65,7 @@ export function withDefaults(file: ConfigFile, cwd: string): Config {
     },
     cost: { tokensMaxPerAttempt: cost?.tokens_max_per_attempt ?? 50_000_000 },
     http: {
+      fronts: http?.fronts ?? null,
       maxBodyBytes: http?.max_body_bytes ?? 10 * 1024 ** 2,
       maxBatchBytes: http?.max_batch_bytes ?? 64 * 1024 ** 2,
       rateLimitPerKey: http?.rate_limit_per_key ?? 0,
@@ -84,12 +85,24 @@ export function withDefaults(file: ConfigFile, cwd: string): Config {
         connections: http?.shares?.connections ?? 0.5,
         bytesIn: http?.shares?.bytes_in ?? 0.5,
         bytesOut: http?.shares?.bytes_out ?? 0.5,
+        files: http?.shares?.files ?? 0.5,
       },
     },
     live: { maxSubscribers: file.live?.max_subscribers ?? 1_000 },
     front: {
       openai: file.front?.openai ?? true,
+      mcp: file.front?.mcp ?? true,
       syncMaxSeconds: file.front?.sync_max_seconds ?? 240,
+      files: {
+        maxFileBytes: file.front?.files?.max_file_bytes ?? 512 * 1024 ** 2,
+        maxBytes: file.front?.files?.max_bytes ?? 10 * 1024 ** 3,
+        days: file.front?.files?.days ?? 30,
+      },
+    },
+    webhooks: {
+      allowHttp: file.webhooks?.allow_http ?? false,
+      allowPrivate: file.webhooks?.allow_private ?? [],
+      allowedHosts: file.webhooks?.allowed_hosts ?? [],
     },
     log: { level: file.log?.level ?? 'info' },
     shutdown: { graceSeconds: file.shutdown?.grace_seconds ?? 30 },

@@ -17,13 +17,15 @@ export interface ConfigFile {
   cost?: { tokens_max_per_attempt?: number | null } | null;
   http?: HttpFile | null;
   live?: { max_subscribers?: number | null } | null;
-  front?: { openai?: boolean | null; sync_max_seconds?: number | null } | null;
+  front?: FrontFile | null;
+  webhooks?: WebhooksFile | null;
   log?: { level?: LogLevel | null } | null;
   shutdown?: { grace_seconds?: number | null } | null;
   worker?: WorkerFile | null;
 }
 
 export interface HttpFile {
+  fronts?: number | null;
   max_body_bytes?: number | null;
   max_batch_bytes?: number | null;
   rate_limit_per_key?: number | null;
@@ -40,6 +42,19 @@ export interface HttpFile {
   shares?: SharesFile | null;
 }
 
+export interface FrontFile {
+  openai?: boolean | null;
+  mcp?: boolean | null;
+  sync_max_seconds?: number | null;
+  files?: { max_file_bytes?: number | null; max_bytes?: number | null; days?: number | null } | null;
+}
+
+export interface WebhooksFile {
+  allow_http?: boolean | null;
+  allow_private?: string[] | null;
+  allowed_hosts?: string[] | null;
+}
+
 /** Parts of a whole, above 0 and at most 1. */
 export interface SharesFile {
   pending?: number | null;
@@ -47,6 +62,7 @@ export interface SharesFile {
   connections?: number | null;
   bytes_in?: number | null;
   bytes_out?: number | null;
+  files?: number | null;
 }
 
 export interface JobsFile {

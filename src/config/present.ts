@@ -20,7 +20,7 @@ export type Secrets = 'masked' | 'plain';
  * with the shape of the file, which is why it is longer than 60 lines.
  */
 export function presentConfig(config: Config, secrets: Secrets = 'masked') {
-  const { store, jobs, routing, retention, cost, http, worker } = config;
+  const { store, jobs, routing, retention, cost, http, front, webhooks, worker } = config;
   const headers = (map: Record<string, string>): Record<string, string> =>
     secrets === 'plain' ? { ...map } : mapValues(map, () => hidden);
   const address = (url: string | null): string | null => (secrets === 'plain' ? url : maskedUrl(url));
@@ -61,6 +61,7 @@ export function presentConfig(config: Config, secrets: Secrets = 'masked') {
     },
     cost: { tokens_max_per_attempt: cost.tokensMaxPerAttempt },
     http: {
+      fronts: http.fronts,
       max_body_bytes: http.maxBodyBytes,
       max_batch_bytes: http.maxBatchBytes,
       rate_limit_per_key: http.rateLimitPerKey,
@@ -80,10 +81,25 @@ export function presentConfig(config: Config, secrets: Secrets = 'masked') {
         connections: http.shares.connections,
         bytes_in: http.shares.bytesIn,
         bytes_out: http.shares.bytesOut,
+        files: http.shares.files,
       },
     },
     live: { max_subscribers: config.live.maxSubscribers },
-    front: { openai: config.front.openai, sync_max_seconds: config.front.syncMaxSeconds },
+    front: {
+      openai: front.openai,
+      mcp: front.mcp,
+      sync_max_seconds: front.syncMaxSeconds,
+      files: {
+        max_file_bytes: front.files.maxFileBytes,
+        max_bytes: front.files.maxBytes,
+        days: front.files.days,
+      },
+    },
+    webhooks: {
+      allow_http: webhooks.allowHttp,
+      allow_private: webhooks.allowPrivate,
+      allowed_hosts: webhooks.allowedHosts,
+    },
     log: { level: config.log.level },
     shutdown: { grace_seconds: config.shutdown.graceSeconds },
     worker: {

@@ -111,6 +111,7 @@ const topFields = {
   retention: shape({ keep_days: atLeast(0), keep_jobs: wholeNumber(0), audit_days: above(0) }),
   cost: shape({ tokens_max_per_attempt: wholeNumber(1, tokensMax) }),
   http: shape({
+    fronts: wholeNumber(0, 16),
     max_body_bytes: wholeNumber(1024, 1024 ** 3),
     max_batch_bytes: wholeNumber(1024, 256 * 1024 ** 2),
     rate_limit_per_key: atLeast(0),
@@ -130,10 +131,21 @@ const topFields = {
       connections: above(0, 1),
       bytes_in: above(0, 1),
       bytes_out: above(0, 1),
+      files: above(0, 1),
     }),
   }),
   live: shape({ max_subscribers: wholeNumber(0) }),
-  front: shape({ openai: flag(), sync_max_seconds: above(0, timeoutSecondsMax) }),
+  front: shape({
+    openai: flag(),
+    mcp: flag(),
+    sync_max_seconds: above(0, timeoutSecondsMax),
+    files: shape({
+      max_file_bytes: wholeNumber(1024, 4 * 1024 ** 3),
+      max_bytes: wholeNumber(0, 1024 ** 5),
+      days: above(0, 36_500),
+    }),
+  }),
+  webhooks: shape({ allow_http: flag(), allow_private: listOfNames(), allowed_hosts: listOfNames() }),
   log: shape({ level: oneOf(logLevels) }),
   shutdown: shape({ grace_seconds: atLeast(0) }),
   worker: shape({

@@ -56,13 +56,13 @@ export function setText(ctx: ParameterizedContext, text: string, answers: Answer
 }
 
 /**
- * A text that nobody holds whole: a chunk is made when the client has read those before, and none any more when it has
+ * A text, or bytes, that nobody holds whole: a chunk is made when the client has read those before, and none any more when it has
  * gone. What fails half way breaks the connection, so that a part is not taken for the whole.
  * @throws CoordinatorError share_exceeded, rate_limited when there is no room to begin with.
  */
 export function setChunks(
   ctx: ParameterizedContext,
-  chunks: AsyncIterable<string>,
+  chunks: AsyncIterable<string | Buffer>,
   answers: AnswerMemory,
 ): void {
   const { res } = ctx;
@@ -76,7 +76,7 @@ export function setChunks(
   res.once('close', () => hold.release());
   async function* pieces(): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
-      const bytes = Buffer.from(chunk);
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
       const more = Math.max(bytes.length - streamBytes, 0);
       const lack = more === 0 ? null : answers.refusal(principal, more);
       if (lack !== null) throw lack;

@@ -5,6 +5,7 @@ import type { Door } from './door.ts';
 import { getHealth, health } from './health.ts';
 import { authentication } from './middleware/authentication.ts';
 import { compression } from './middleware/compression.ts';
+import { doorHeaders } from './middleware/doorHeaders.ts';
 import { errors } from './middleware/errors.ts';
 import { headers } from './middleware/headers.ts';
 import { knownHost } from './middleware/knownHost.ts';
@@ -34,6 +35,7 @@ import { runRoutes } from './routes/runs/routes.ts';
 import { sessionRoutes } from './routes/sessions/routes.ts';
 import { socketRoutes } from './routes/sockets/routes.ts';
 import { statsRoutes } from './routes/stats/routes.ts';
+import { webhookRoutes } from './routes/webhooks/routes.ts';
 import { workerRoutes } from './routes/workers/routes.ts';
 import { routing, streamPaths } from './routing.ts';
 import type { JsonSchema } from './shape/shape.ts';
@@ -51,6 +53,7 @@ export const routes: readonly Route[] = [
   ...costRoutes,
   ...routingRoutes,
   ...keyRoutes,
+  ...webhookRoutes,
   ...sessionRoutes,
   ...configRoutes,
   ...auditRoutes,
@@ -78,13 +81,14 @@ export function createApp(parts: HttpParts, doors: readonly Door[] = []): Koa {
   app.use(requestId());
   app.use(headers(coordinator));
   app.use(compression());
+  app.use(doorHeaders(doors));
   app.use(errors(logger, (code) => metrics.bounds.requestRefused(code), doors));
   app.use(oneHost());
   app.use(health(coordinator));
   app.use(knownHost(config));
   app.use(parts.dashboard === null ? page() : dashboard(parts.dashboard));
   app.use(authentication({ ...parts, takesTicket: streamPaths(routes), doors }));
-  app.use(rateLimit(() => config().http.rateLimitPerKey, clock));
+  app.use(rateLimit(parts.rates, () => config().http.rateLimitPerKey, clock, doors));
   app.use(openDoor(doors, config));
   app.use(
     routing([...routes, ...doors.flatMap((door) => door.routes)], parts, {

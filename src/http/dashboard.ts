@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Context, Middleware } from 'koa';
+import { filesIn } from '../lib/filesIn.ts';
 import { commandElsewhere } from '../lib/ownCommand.ts';
 import { projectFolder } from '../lib/projectFolder.ts';
 import { isPageRequest } from './page.ts';
@@ -15,6 +16,7 @@ const types: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.json': 'application/json',
+  '.webmanifest': 'application/manifest+json',
 };
 
 /** Everything from this address alone, nothing inline, and no text ever becomes HTML or script (trusted types). */
@@ -24,11 +26,14 @@ const policy = [
   "style-src 'self'",
   "img-src 'self'",
   "connect-src 'self'",
+  "manifest-src 'self'",
+  "worker-src 'self'",
   "base-uri 'self'",
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
+  // One policy, for the address of the service worker alone (src/dashboard/installed.ts).
+  'trusted-types svc-offline',
 ].join('; ');
 
 const indexName = 'index.html';
@@ -55,7 +60,7 @@ export interface DashboardFiles {
 
 /** Read the built dashboard. @returns null when it is not built. */
 export function readDashboard(folder: string): DashboardFiles | null {
-  const names = namesIn(folder);
+  const names = filesIn(folder);
   if (!names.includes(indexName)) return null;
   const files = new Map<string, StoredFile>();
   for (const name of names) {
@@ -68,16 +73,6 @@ export function readDashboard(folder: string): DashboardFiles | null {
     files.set(`/${name}`, { type, etag: hash('sha256', bytes, 'base64url'), bytes, encoded });
   }
   return { index: readFileSync(join(folder, indexName), 'utf8'), files };
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) =>
-      name.replaceAll('\\', '/'),
-    );
-  } catch {
-    return [];
-  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { CoordinatorError } from '../domain/errors.ts';
+import type { Allowance } from '../lib/rateLimiter.ts';
 import { challengeOf } from '../lib/upgrades.ts';
 import { problemOf } from './problem.ts';
 import type { ServedRoute } from './route.ts';
@@ -25,6 +26,10 @@ export interface Door {
   /** Why the configuration closes it; null when it is open. */
   closed(config: Config): CoordinatorError | null;
   present(error: CoordinatorError, requestId: string): ShownError;
+  /** Headers that tell a client how much of `http.rate_limit_per_key` it has left. */
+  limited(allowance: Allowance): Record<string, string>;
+  /** Headers of a response, not of a stream, that took so long. */
+  timed(tookMs: number): Record<string, string>;
 }
 
 /** The door that a path belongs to; null for the native API. */

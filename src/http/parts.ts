@@ -11,6 +11,7 @@ import type { JobOutput, Topic } from '../domain/liveProtocol.ts';
 import type { AnswerMemory } from '../lib/answerMemory.ts';
 import type { Connections } from '../lib/connections.ts';
 import type { Logger } from '../lib/log.ts';
+import type { RateLimiter } from '../lib/rateLimiter.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { DashboardFiles } from './dashboard.ts';
 import type { Uploads } from './uploads.ts';
@@ -48,6 +49,8 @@ export interface HttpParts {
   live: LiveConfig;
   metrics: Metrics;
   uploads: Uploads;
+  /** Requests of each key. */
+  rates: RateLimiter;
   clock: Clock;
   /** null: a plain page stands in its place. */
   dashboard: DashboardFiles | null;

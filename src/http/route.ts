@@ -21,6 +21,7 @@ export const tags = {
   Workers: 'The processes that run jobs.',
   Live: 'Events as they happen.',
   Keys: 'Who may do what.',
+  Webhooks: 'Who is notified of what happens.',
   Configuration: 'The settings in effect, and reloading them.',
   Cost: 'What was spent, on what.',
   Figures: 'What the coordinator is doing, in numbers.',
@@ -121,8 +122,10 @@ export type Answer<T = unknown> = {
   headers?: Record<string, string>;
 } & ({ json: T } | TextAnswer);
 
-/** A text, or one that nobody holds whole. */
-export type TextAnswer = { type: string; text: string } | { type: string; chunks: AsyncIterable<string> };
+/** A text, or a text or bytes that nobody holds whole. */
+export type TextAnswer =
+  | { type: string; text: string }
+  | { type: string; chunks: AsyncIterable<string | Buffer> };
 
 /** The handler writes the answer itself, after it has returned. The client's going or the end of its key still ends it. */
 export interface OwnAnswer {
@@ -169,6 +172,20 @@ interface Streamed<Path extends string, Q> extends Settings<Path, Q, undefined, 
   ): Promise<((response: ServerResponse) => void) | null>;
 }
 
+/** What the document of a door says of a route, besides its method, path and role. */
+export interface DoorOperation extends Pick<Operation, 'name' | 'summary' | 'params' | 'headers'> {
+  tag: string;
+  description?: string;
+  /** Parameter objects by name, without name and place. */
+  query?: Readonly<Record<string, JsonSchema>>;
+  /** JSON unless `type` says otherwise. */
+  body?: { type?: string; schema: JsonSchema };
+  /** By status, with a schema for each media type. */
+  answers: Readonly<Record<number, { description: string; content?: Readonly<Record<string, JsonSchema>> }>>;
+  /** Statuses of errors besides those that every route of the door may answer. */
+  errors?: readonly number[];
+}
+
 interface Readable<P> extends Operation {
   role: Role;
   holdsSecret?: true;
@@ -181,6 +198,7 @@ export interface ServedRoute<P = HttpParts> extends Pick<Operation, 'method' | '
   holdsSecret?: true;
   outlivesSession?: true;
   body?: { isOptional?: boolean; reader(parts: P): Middleware };
+  document?: DoorOperation;
   answer(request: RawRequest, parts: P): Awaitable<Answer | OwnAnswer>;
 }
 

@@ -31,6 +31,7 @@ export class Upload {
   /** For `Uploads` alone, all of it. */
   readonly holder: Holder;
   readonly cut: (error: CoordinatorError) => void;
+  readonly isHeldUp: () => boolean;
   held = 0;
   isParsing = false;
   /** At the last look. */
@@ -42,10 +43,15 @@ export class Upload {
   /** Bytes a second of the last seconds; null before the first look. */
   pace: number | null = null;
 
-  constructor(uploads: Uploads, holder: Holder, cut: (error: CoordinatorError) => void, now: number) {
+  constructor(
+    uploads: Uploads,
+    { holder, cut, isHeldUp }: Pick<Upload, 'holder' | 'cut' | 'isHeldUp'>,
+    now: number,
+  ) {
     this.#uploads = uploads;
     this.holder = holder;
     this.cut = cut;
+    this.isHeldUp = isHeldUp;
     this.lastAt = now;
     this.spanAt = now;
   }
@@ -112,9 +118,12 @@ export class Uploads {
     return this.#budget.held;
   }
 
-  /** @param cut called when the upload has lost its place: it is released, and nothing of it may be kept. */
-  begin(holder: Holder, cut: (error: CoordinatorError) => void): Upload {
-    const upload = new Upload(this, holder, cut, this.#clock.monotonic());
+  /**
+   * @param cut called when the upload has lost its place: it is released, and nothing of it may be kept.
+   * @param isHeldUp whether it is not read at the moment, so that its pace is not the client's.
+   */
+  begin(holder: Holder, cut: (error: CoordinatorError) => void, isHeldUp = () => false): Upload {
+    const upload = new Upload(this, { holder, cut, isHeldUp }, this.#clock.monotonic());
     this.#arriving.add(upload);
     this.#cancelLook ??= this.#clock.after(lookMs, () => this.#look());
     return upload;
@@ -122,6 +131,16 @@ export class Uploads {
 
   announce({ holder }: Upload, bytes: number): void {
     if (bytes > this.#budget.most(holder)) throw this.#neverFits(holder);
+  }
+
+  /** Count a body that has arrived whole elsewhere, until `letGo`. @returns false when there is no room; nothing is counted. */
+  hold(holder: Holder, bytes: number): boolean {
+    return this.#budget.take(holder, bytes) === null;
+  }
+
+  /** Give back what `hold` has counted. */
+  letGo(holder: Holder, bytes: number): void {
+    this.#budget.giveBack(holder, bytes);
   }
 
   close(): void {
@@ -157,6 +176,7 @@ export class Uploads {
     const now = this.#clock.monotonic();
     const least = this.#http().uploadMinBytesPerSecond;
     for (const entry of this.#arriving) {
+      if (entry.isHeldUp()) beginSpan(entry, now);
       const seconds = (now - entry.lastAt) / 1000;
       // One that has just begun has no pace yet.
       if (seconds < 0.5) continue;
@@ -239,4 +259,13 @@ export class Uploads {
           { retryAfterSeconds },
         );
   }
+}
+
+/** Measure it from now on. */
+function beginSpan(entry: Upload, now: number): void {
+  entry.pace = null;
+  entry.lastMoved = entry.moved;
+  entry.lastAt = now;
+  entry.spanMoved = entry.moved;
+  entry.spanAt = now;
 }

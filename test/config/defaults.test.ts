@@ -32,6 +32,7 @@ test('without a file everything has the default that the documentation tells', a
     retention: { keep_days: 30, keep_jobs: 100_000, audit_days: 400 },
     cost: { tokens_max_per_attempt: 50_000_000 },
     http: {
+      fronts: null,
       max_body_bytes: 10_485_760,
       max_batch_bytes: 67_108_864,
       rate_limit_per_key: 0,
@@ -45,10 +46,16 @@ test('without a file everything has the default that the documentation tells', a
       body_memory_bytes: 268_435_456,
       answer_memory_bytes: 268_435_456,
       upload_min_bytes_per_second: 1024,
-      shares: { pending: 0.8, live: 0.25, connections: 0.5, bytes_in: 0.5, bytes_out: 0.5 },
+      shares: { pending: 0.8, live: 0.25, connections: 0.5, bytes_in: 0.5, bytes_out: 0.5, files: 0.5 },
     },
     live: { max_subscribers: 1000 },
-    front: { openai: true, sync_max_seconds: 240 },
+    front: {
+      openai: true,
+      mcp: true,
+      sync_max_seconds: 240,
+      files: { max_file_bytes: 536_870_912, max_bytes: 10_737_418_240, days: 30 },
+    },
+    webhooks: { allow_http: false, allow_private: [], allowed_hosts: [] },
     log: { level: 'info' },
     shutdown: { grace_seconds: 30 },
     worker: { name: null, providers: [], concurrency: null, tags: [], coordinator: null, api_key: null },
@@ -122,6 +129,7 @@ pricing:
 retention: { keep_days: 1, keep_jobs: 2, audit_days: 3 }
 cost: { tokens_max_per_attempt: 6 }
 http:
+  fronts: 3
   max_body_bytes: 2048
   max_batch_bytes: 4096
   rate_limit_per_key: 7
@@ -135,8 +143,10 @@ http:
   body_memory_bytes: 2097152
   answer_memory_bytes: 3145728
   upload_min_bytes_per_second: 12
-  shares: { pending: 0.1, live: 0.2, connections: 0.3, bytes_in: 0.4, bytes_out: 1 }
+  shares: { pending: 0.1, live: 0.2, connections: 0.3, bytes_in: 0.4, bytes_out: 1, files: 0.6 }
 live: { max_subscribers: 3 }
+front: { openai: false, mcp: false, sync_max_seconds: 5, files: { max_file_bytes: 1024, max_bytes: 0, days: 0.5 } }
+webhooks: { allow_http: true, allow_private: [10.0.0.0/8], allowed_hosts: [hooks.example] }
 log: { level: debug }
 shutdown: { grace_seconds: 1.5 }
 worker: { name: box, providers: [echo], concurrency: 0, tags: [gpu], coordinator: "http://c:7420", api_key: abcdefghijklmnop }
@@ -190,6 +200,7 @@ worker: { name: box, providers: [echo], concurrency: 0, tags: [gpu], coordinator
   t.deepEqual(config.retention, { keepDays: 1, keepJobs: 2, auditDays: 3 });
   t.deepEqual(config.cost, { tokensMaxPerAttempt: 6 });
   t.deepEqual(config.http, {
+    fronts: 3,
     maxBodyBytes: 2048,
     maxBatchBytes: 4096,
     rateLimitPerKey: 7,
@@ -203,7 +214,18 @@ worker: { name: box, providers: [echo], concurrency: 0, tags: [gpu], coordinator
     bodyMemoryBytes: 2_097_152,
     answerMemoryBytes: 3_145_728,
     uploadMinBytesPerSecond: 12,
-    shares: { pending: 0.1, live: 0.2, connections: 0.3, bytesIn: 0.4, bytesOut: 1 },
+    shares: { pending: 0.1, live: 0.2, connections: 0.3, bytesIn: 0.4, bytesOut: 1, files: 0.6 },
+  });
+  t.deepEqual(config.front, {
+    openai: false,
+    mcp: false,
+    syncMaxSeconds: 5,
+    files: { maxFileBytes: 1024, maxBytes: 0, days: 0.5 },
+  });
+  t.deepEqual(config.webhooks, {
+    allowHttp: true,
+    allowPrivate: ['10.0.0.0/8'],
+    allowedHosts: ['hooks.example'],
   });
   t.deepEqual(
     [config.live.maxSubscribers, config.log.level, config.shutdown.graceSeconds],

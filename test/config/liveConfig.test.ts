@@ -57,7 +57,7 @@ test('what only a restart can change keeps its value and its source, and is name
 port: 2
 store: { path: elsewhere }
 log: { level: warn }
-http: { max_connections: 9, head_timeout_seconds: 9, body_timeout_seconds: 9, unread_timeout_seconds: 9 }
+http: { fronts: 3, max_connections: 9, head_timeout_seconds: 9, body_timeout_seconds: 9, unread_timeout_seconds: 9 }
 jobs: { priorities: { normal: 0, high: 9, top: 10 }, heartbeat_interval_seconds: 2, timeout_seconds: 7 }
 `,
   );
@@ -66,6 +66,7 @@ jobs: { priorities: { normal: 0, high: 9, top: 10 }, heartbeat_interval_seconds:
     'host',
     'port',
     'store.path',
+    'http.fronts',
     'http.max_connections',
     'http.head_timeout_seconds',
     'http.body_timeout_seconds',

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { type ApiBundle, environmentKey, setupApi } from '../support/api.ts';
+import { HandSender } from '../support/handSender.ts';
 import { apiDocument, operations } from '../support/openapi.ts';
 
 type Ask = (
@@ -36,12 +37,14 @@ function recording({ api, url }: ApiBundle): { ask: Ask; seen: Set<string> } {
 }
 
 test('every success that the document has is answered, just as it says', async (t) => {
-  const bundle = await setupApi(t);
+  const sender = new HandSender();
+  const bundle = await setupApi(t, {}, { webhookSender: sender });
   const { ask, seen } = recording(bundle);
   await jobs(bundle, ask);
   await runs(bundle, ask);
   await workers(bundle, ask);
   await keysAndSessions(bundle, ask);
+  await webhooks(bundle, sender, ask);
   for (const path of [
     '/api/providers',
     '/api/config',
@@ -147,6 +150,22 @@ async function workers(bundle: ApiBundle, ask: Ask): Promise<void> {
   const gone = await bundle.worker({ name: 'gone' });
   gone.drop();
   await ask('DELETE', `/api/workers/${gone.id}`);
+}
+
+async function webhooks({ coordinator, worker }: ApiBundle, sender: HandSender, ask: Ask): Promise<void> {
+  const url = 'https://hooks.example.com/';
+  sender.statuses.set(url, 200);
+  await ask('POST', '/api/webhooks', { name: 'ops', url, events: [] });
+  for (const path of ['/api/webhooks', '/api/webhooks/ops']) await ask('GET', path);
+  await ask('PATCH', '/api/webhooks/ops', { description: 'Our own' });
+  for (const act of ['rotate-secret', 'test']) await ask('POST', `/api/webhooks/ops/${act}`);
+  const hand = await worker({ providers: ['hooked'] });
+  await ask('POST', '/api/jobs', { prompt: 'Hi', provider: 'hooked', webhook: 'ops' });
+  await hand.complete(await hand.job());
+  await ask('GET', '/api/webhooks/ops/deliveries');
+  const [delivery] = coordinator.webhooks.deliveries('ops', 1);
+  await ask('POST', `/api/webhooks/ops/deliveries/${delivery?.id}/send`);
+  await ask('DELETE', '/api/webhooks/ops');
 }
 
 async function keysAndSessions({ keys }: ApiBundle, ask: Ask): Promise<void> {

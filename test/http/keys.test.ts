@@ -1,5 +1,6 @@
 import test from 'ava';
 import { Tickets } from '../../src/auth/tickets.ts';
+import type { WireKeyUse } from '../../src/domain/wire/key.ts';
 import { setupApi } from '../support/api.ts';
 import { request } from '../support/coordinator.ts';
 import { FakeClock, seededRandom } from '../support/fakeClock.ts';
@@ -226,4 +227,30 @@ test('bounds are for worker keys alone, and have a form', async (t) => {
   }
   t.is((await api('PATCH', `/api/keys/${id}`, { tags: ['eu'] })).status, 400);
   t.is((await api('PATCH', '/api/keys/nobody', { tags: ['eu'] })).status, 404);
+});
+
+test('a key says which workers and programs have used it lately, the last ten of them', async (t) => {
+  const { api, clock, worker } = await setupApi(t);
+  const { id, key } = (await api('POST', '/api/keys', { role: 'client', name: 'app' })).json;
+  await worker({ name: 'box-1' }, [], { keyId: String(id), name: 'app', bounds: null });
+  const as = (agent: string) =>
+    api('GET', '/api/jobs', undefined, { authorization: `Bearer ${key}`, 'user-agent': agent });
+  for (let count = 0; count < 12; count += 1) await as(`tool/${count}`);
+  clock.advance(1_000);
+  await as('tool/5');
+  await as('a'.repeat(500));
+  const list = (await api('GET', '/api/keys')).json.keys as { id: string; used_by: WireKeyUse }[];
+  const used = list.find((one) => one.id === id)?.used_by;
+  t.deepEqual(used?.workers, ['box-1']);
+  t.deepEqual(
+    used?.clients.map(({ name }) => name),
+    ['a'.repeat(100), 'tool/5', ...[11, 10, 9, 8, 7, 6, 4, 3].map((count) => `tool/${count}`)],
+  );
+  t.deepEqual(used?.clients[1], {
+    name: 'tool/5',
+    address: used?.clients[0]?.address ?? null,
+    last_used_at: '2026-11-21T09:00:01.000Z',
+  });
+  const rotated = await api('POST', `/api/keys/${id}/rotate`);
+  t.deepEqual(rotated.json.used_by, used as never);
 });

@@ -138,7 +138,7 @@ async function takeAnswer(answer: Answer): Promise<{ turns: number; longest: num
   };
   setImmediate(count);
   const parts: string[] = [];
-  for await (const part of answer.chunks) parts.push(part);
+  for await (const part of answer.chunks) parts.push(String(part));
   isOver = true;
   return { turns, longest: Math.max(...parts.map(({ length }) => length)), text: parts.join('') };
 }

@@ -1,5 +1,6 @@
 import test from 'ava';
 import {
+  batchStatuses,
   healthStatuses,
   jobStates,
   leasePhases,
@@ -22,7 +23,7 @@ test('the machines are those of the dictionary of states, and every target is a 
     machines: WireMachine[];
     total: number;
   };
-  t.is(total, 7);
+  t.is(total, 8);
   const dictionary: Record<string, readonly string[]> = {
     job: jobStates,
     lease: leasePhases,
@@ -30,6 +31,7 @@ test('the machines are those of the dictionary of states, and every target is a 
     health: healthStatuses,
     provider: providerStatuses,
     run: runStatuses,
+    batch: batchStatuses,
     supervisor: supervisorStatuses.map((status) => `admission.${status}`),
   };
   for (const { name, description, initial, states, transitions } of machines) {

@@ -89,3 +89,26 @@ test('a body needs its least rate in every span of ten seconds, and one that is 
   }
   t.deepEqual(cuts, ['slow']);
 });
+
+test('a body that is not read for a while is not taken for a slow one', (t) => {
+  const { uploads, clock } = setup(2 ** 31);
+  const cuts: string[] = [];
+  let isHeldUp = true;
+  const upload = uploads.begin(
+    key('a'),
+    (error) => cuts.push(error.code),
+    () => isHeldUp,
+  );
+  clock.advance(60_000);
+  t.deepEqual(cuts, []);
+  isHeldUp = false;
+  upload.moved += 1024 ** 2;
+  clock.advance(9_000);
+  isHeldUp = true;
+  clock.advance(1_000);
+  isHeldUp = false;
+  clock.advance(9_000);
+  t.deepEqual(cuts, []);
+  clock.advance(2_000);
+  t.deepEqual(cuts, ['request_timeout']);
+});

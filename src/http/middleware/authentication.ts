@@ -58,15 +58,20 @@ export function authentication(parts: {
     const principal = identify(ctx);
     if (typeof principal === 'string') return refuse(ctx, principal);
     ctx.state.principal = principal;
+    const address = clientAddress(ctx.req, config().http.trustedProxies);
+    keys.clients.note(principal.keyId, ctx.get('User-Agent'), address || null);
     const { socket } = ctx.req;
     const refusal = connections.claim(socket, principal);
     if (refusal !== null) {
       ctx.set('Connection', 'close');
       throw refusal;
     }
-    const { requestId } = ctx.state;
+    const { requestId, timed }: { requestId: string; timed?: () => Record<string, string> } = ctx.state;
     const door = doorOf(doors, ctx.path);
-    const exchange = new KeyedExchange(ctx.res, principal, (error) => shownError(door, error, requestId));
+    const exchange = new KeyedExchange(ctx.res, principal, (error) => {
+      const shown = shownError(door, error, requestId);
+      return { ...shown, headers: { ...timed?.(), ...shown.headers } };
+    });
     ctx.state.exchange = exchange;
     connections.begin(socket, exchange);
     return next();

@@ -2,7 +2,7 @@ import type { Middleware } from 'koa';
 import { CoordinatorError, type ErrorCode } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { type Door, doorOf, shownError } from '../door.ts';
-import { lingering } from '../lingering.ts';
+import { answerUnread } from '../lingering.ts';
 
 /**
  * Turns what was thrown into a problem document, or into the form of the door that the path belongs to. Anything that is
@@ -39,13 +39,7 @@ export function errors(
       ctx.set(headers);
       ctx.status = status;
       ctx.type = type;
-      if (ctx.req.complete) ctx.body = text;
-      else {
-        // A body that nobody reads to its end stands in the way of the next request on this connection.
-        ctx.set('Connection', 'close');
-        ctx.body = lingering(text, ctx.req);
-        ctx.length = Buffer.byteLength(text);
-      }
+      answerUnread(ctx, text);
     }
   };
 }

@@ -36,41 +36,68 @@ const anyProblems: readonly ProblemName[] = [
 /** What any route with a body may answer. */
 const bodyProblems: readonly ProblemName[] = ['RequestTimeout', 'PayloadTooLarge', 'UnsupportedMediaType'];
 
+/** The OpenAPI document of the API, made of what the routes say of themselves. @throws Error as `documentOf`. */
+export function apiDocument(operations: readonly Operation[]): JsonSchema {
+  return documentOf(
+    { title: 'SVC, a job coordinator for language models', about, keyScheme, tags },
+    operations.map((operation) => ({ ...operation, responses: responsesOf(operation) })),
+    problemNames.map(problemResponse),
+  );
+}
+
+/** What a document says besides its operations. */
+interface DocumentHead {
+  title: string;
+  about: string;
+  keyScheme: JsonSchema;
+  /** The groups of operations, with a sentence for each. */
+  tags: Readonly<Record<string, string>>;
+}
+
+/** An operation whose responses are OpenAPI's already. */
+export interface DescribedOperation extends Omit<Operation, 'tag' | 'answers' | 'problems'> {
+  tag: string;
+  responses: JsonSchema;
+}
+
 /**
- * The OpenAPI document of the API, made of what the routes say of themselves.
+ * An OpenAPI document. What is referred to goes into its components.
+ * @param more components that no operation refers to may be in it.
  * @throws Error when two operations have one name, or two components of one kind are called alike and differ.
  */
-export function apiDocument(operations: readonly Operation[]): JsonSchema {
+export function documentOf(
+  { title, about: description, keyScheme: key, tags: groups }: DocumentHead,
+  operations: readonly DescribedOperation[],
+  more: readonly unknown[] = [],
+): JsonSchema {
   const names = operations.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new Error(`Two operations are called ${twice}`);
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const operation of operations) {
-    const path = operation.path.replaceAll(/:(\w+)/g, '{$1}');
+    const path = operation.path.replaceAll(pathParameter, '{$1}');
     paths[path] ??= {};
     paths[path][operation.method.toLowerCase()] = operationObject(operation);
   }
   const components = new Map<string, Component>();
   collect(paths, components);
-  collect(problemNames.map(problemResponse), components);
+  collect(more, components);
   return {
     openapi: '3.1.1',
-    info: {
-      title: 'SVC, a job coordinator for language models',
-      version,
-      license: { name: 'MIT', identifier: 'MIT' },
-      description: about,
-    },
+    info: { title, version, license: { name: 'MIT', identifier: 'MIT' }, description },
     servers: [{ url: '/', description: 'The coordinator that serves this document' }],
     security: [{ key: [] }],
-    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    tags: Object.entries(groups).map(([name, sentence]) => ({ name, description: sentence })),
     paths,
-    components: { securitySchemes: { key: keyScheme }, ...componentObjects(components) },
+    components: { securitySchemes: { key }, ...componentObjects(components) },
   };
 }
 
-function operationObject(operation: Operation): JsonSchema {
-  const { name, role, tag, summary, description, body } = operation;
+/** `:name` takes one part of a path, `*name` the rest of it. */
+const pathParameter = /[:*](\w+)/g;
+
+function operationObject(operation: DescribedOperation): JsonSchema {
+  const { name, role, tag, summary, description, body, responses } = operation;
   const parameters = parametersOf(operation);
   return {
     operationId: name,
@@ -83,12 +110,18 @@ function operationObject(operation: Operation): JsonSchema {
     ...(body === undefined
       ? {}
       : { requestBody: { required: body.isOptional !== true, content: body.content } }),
-    responses: responsesOf(operation),
+    responses,
   };
 }
 
-function parametersOf({ name, path, params = {}, query = {}, headers = [] }: Operation): JsonSchema[] {
-  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, param = '']) => {
+function parametersOf({
+  name,
+  path,
+  params = {},
+  query = {},
+  headers = [],
+}: DescribedOperation): JsonSchema[] {
+  const inPath = [...path.matchAll(pathParameter)].map(([, param = '']) => {
     const described = params[param];
     if (described === undefined) throw new Error(`${name} does not describe :${param}`);
     return '$ref' in described ? described : { name: param, in: 'path', required: true, ...described };

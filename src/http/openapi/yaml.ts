@@ -6,10 +6,10 @@ const lineWidth = 120;
 /** Characters of a map or list that stands in one line. */
 const shortMax = 90;
 
-/** The document as docs/openapi.yaml has it: what is short stands in one line. */
-export function yamlOf(document: JsonSchema): string {
+/** A document as docs/openapi.yaml has it: what is short is on one line. @param source the folder it is made from. */
+export function yamlOf(document: JsonSchema, source = 'src/http'): string {
   const yaml = new Document(document, { aliasDuplicateObjects: false });
-  yaml.commentBefore = ' Generated from src/http by `npm run openapi`. Do not edit it.';
+  yaml.commentBefore = ` Generated from ${source} by \`npm run openapi\`. Do not edit it.`;
   visit(yaml, {
     Collection: (_, node) => {
       const isFlat = node.items.every((item) => {

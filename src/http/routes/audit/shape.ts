@@ -35,7 +35,19 @@ const auditEntryShape = named(
     action: auditActionShape,
     target: object(
       {
-        kind: oneOf(['key', 'session', 'worker', 'provider', 'config', 'jobs', 'queue', 'run', 'route']),
+        kind: oneOf([
+          'key',
+          'session',
+          'worker',
+          'provider',
+          'config',
+          'jobs',
+          'queue',
+          'run',
+          'file',
+          'webhook',
+          'route',
+        ]),
         id: nullable(text()),
         name: nullable(text()),
       },

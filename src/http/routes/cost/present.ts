@@ -80,7 +80,8 @@ function presentTotals(amounts: CostAmounts): WireCostTotals {
   };
 }
 
-function presentLine({ amounts, share }: Omit<CostLine, 'key'>): WireCostLine {
+/** The figures of a line, without its key. */
+export function presentLine({ amounts, share }: Omit<CostLine, 'key'>): WireCostLine {
   return {
     cost_usd: dollars(amounts.nanoDollars),
     share,

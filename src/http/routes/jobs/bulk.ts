@@ -99,7 +99,7 @@ export async function changeMany(
   by: Doer,
 ): Promise<WireBulk> {
   const { ids, hasMore } =
-    'ids' in choice ? { ...choice, hasMore: false } : await find(coordinator, action, choice);
+    'ids' in choice ? { ...choice, hasMore: false } : await matching(coordinator, action, choice);
   const { change, audited } = bulkActions[action];
   const refused: WireBulk['refused'] = [];
   let changed = 0;
@@ -138,8 +138,8 @@ function filtersOf(filter: JobFilter): string[] {
     .map(([name]) => name);
 }
 
-/** The newest jobs of the filter that the action can be done to. */
-async function find(
+/** The newest 1,000 jobs of the filter that the action can be done to, and whether there are more. */
+export async function matching(
   coordinator: Coordinator,
   action: BulkAction,
   { filter }: { filter: JobFilter },

@@ -1,8 +1,8 @@
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
+import { inChunks } from '../../../lib/chunks.ts';
 import { jsonPieces } from '../../../lib/jsonPieces.ts';
 import { presentJob } from '../../../present/job.ts';
 import type { JobFilter } from '../../../store/store.ts';
-import { inChunks } from '../../chunks.ts';
 
 /** Every job that the filter takes, whole, one a line; made as it is read. */
 export function exportLines(

@@ -1,8 +1,8 @@
 /** Most tags and metadata entries of a job. */
 export const tagsMax = 100;
 export const metadataMax = 100;
-/** Members of `params`, those of the objects in it with them. */
-export const paramsMax = 1_000;
+/** Members of `params`, those of the objects in it with them: schemas of 200 tools have some 10,000. */
+export const paramsMax = 20_000;
 /** Jobs of a batch. */
 export const batchMax = 10_000;
 /** Jobs that one request cancels or retries. */

@@ -6,6 +6,7 @@ import { ownIdempotencyKey } from '../../../domain/idempotency.ts';
 import type { JobRequest } from '../../../domain/job.ts';
 import type { Principal } from '../../../domain/key.ts';
 import { nameLengthMax } from '../../../domain/limits.ts';
+import { webhookUrlMax } from '../../../domain/webhook.ts';
 import { boundedList } from '../../../lib/boundedList.ts';
 import { fastCheck } from '../../../lib/fastCheck.ts';
 import { type Fields, isFields } from '../../../lib/fields.ts';
@@ -83,7 +84,7 @@ export const dispatchSchema = (priorities: readonly string[]) =>
     tags,
     params: object().nullable().meta({
       description:
-        'Passed on to the provider, `temperature`, `max_tokens` and so on. At most 1,000 members in all its levels.',
+        'Passed on to the provider, `temperature`, `max_tokens` and so on. At most 20,000 members in all its levels.',
     }),
     metadata,
     timeout_seconds: number().min(0).max(timeoutSecondsMax).nullable().meta({
@@ -91,6 +92,10 @@ export const dispatchSchema = (priorities: readonly string[]) =>
         'How long an attempt may run before the job fails; 0 means no limit. The default is `jobs.timeout_seconds`.',
     }),
     not_before: time({ description: 'The job does not run before this time.' }).nullable(),
+    webhook: string().min(1).max(webhookUrlMax).nullable().meta({
+      description:
+        'A webhook that is notified when the job ends, by its name or id; a URL if its host is in `webhooks.allowed_hosts` and a webhook has the same host.',
+    }),
   })
     .noUnknown()
     .test('one prompt', function checkPrompt(body) {
@@ -125,10 +130,15 @@ interface Checks {
   isRight: (body: unknown) => boolean;
 }
 
-/** Those of each configuration: making them costs more than a validation. */
-const checks = new WeakMap<Config, Checks>();
+/** What of the configuration a job is checked by. */
+export interface DispatchRules {
+  jobs: Pick<Config['jobs'], 'priorities'>;
+}
 
-function checksOf(config: Config): Checks {
+/** Those of each configuration: making them costs more than a validation. */
+const checks = new WeakMap<DispatchRules, Checks>();
+
+function checksOf(config: DispatchRules): Checks {
   const known = checks.get(config);
   if (known !== undefined) return known;
   const schema = dispatchSchema(Object.keys(config.jobs.priorities));
@@ -151,14 +161,14 @@ function refuseLong({ params, metadata }: Fields): void {
 }
 
 /** A body as the schema describes it. @throws CoordinatorError invalid_request. */
-function checkedDispatch(body: unknown, config: Config): Dispatch {
+function checkedDispatch(body: unknown, config: DispatchRules): Dispatch {
   if (isFields(body)) refuseLong(body);
   const { schema, isRight } = checksOf(config);
   return isRight(body) ? (body as Dispatch) : (validate(schema, body) as Dispatch);
 }
 
 /** The body of POST /api/jobs. @throws CoordinatorError invalid_request. */
-export function parseDispatch(body: unknown, config: Config): JobRequest {
+export function parseDispatch(body: unknown, config: DispatchRules): JobRequest {
   const job = checkedDispatch(body, config);
   return {
     prompt: job.prompt ?? null,
@@ -173,6 +183,7 @@ export function parseDispatch(body: unknown, config: Config): JobRequest {
     metadata: (job.metadata as Record<string, string> | undefined | null) ?? {},
     timeoutSeconds: job.timeout_seconds ?? null,
     notBefore: typeof job.not_before === 'string' ? Date.parse(job.not_before) : null,
+    ...(typeof job.webhook === 'string' ? { webhook: job.webhook } : {}),
   };
 }
 

@@ -226,6 +226,9 @@ const jobMembers: Members<Omit<WireWholeJob, 'input' | 'result'>> = {
   model: nullable(text(), 'What was asked for.'),
   priority: text(),
   tier: nullable(text()),
+  webhook: optional(
+    text('The webhook or URL that is notified of its end; left out when the job named none.'),
+  ),
   run: nullable(
     named('RunLine', object<WireRunLine>({ name: text(), line_id: text() })),
     'The run that it belongs to, and its line there.',

@@ -1,6 +1,23 @@
-import { type KeyRecord, notBound } from '../../../domain/key.ts';
+import { type KeyClient, type KeyRecord, notBound } from '../../../domain/key.ts';
 import { iso } from '../../../domain/wire/iso.ts';
-import type { WireKey } from '../../../domain/wire/key.ts';
+import type { WireKey, WireKeyUse } from '../../../domain/wire/key.ts';
+import type { WorkerView } from '../../../domain/worker.ts';
+
+/** Workers that are named. */
+const workersMax = 100;
+
+/** Who uses a key. @param workers of the whole fleet. */
+export function presentUse(
+  keyId: string,
+  workers: readonly WorkerView[],
+  clients: readonly KeyClient[],
+): WireKeyUse {
+  const own = workers.filter(({ life }) => life.owner?.keyId === keyId);
+  return {
+    workers: own.slice(0, workersMax).map(({ life }) => life.name),
+    clients: clients.map(({ name, address, at }) => ({ name, address, last_used_at: iso(at) })),
+  };
+}
 
 /** A key as the API shows it: never the key itself, nor its hash. */
 export function presentKey(key: KeyRecord): WireKey {

@@ -6,7 +6,7 @@ import { smallBody } from '../../body.ts';
 import { locationHeader } from '../../openapi/headers.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { reference } from '../../shape/shape.ts';
-import { presentKey } from './present.ts';
+import { presentKey, presentUse } from './present.ts';
 import { changeOf, changeSchema, createSchema, newKeyOf, rotateSchema } from './schema.ts';
 import { keyListShape, keyShape, newKeyShape, ticketShape } from './shape.ts';
 
@@ -36,14 +36,18 @@ const listKeys = defineRoute({
   },
 
   holdsSecret: true,
-  handle: (_, { keys }) => ({
-    json: {
-      keys: keys.list().map((key) => ({
-        ...presentKey(key),
-        ...(keys.isInFolder(key.id) ? { in_data_folder: true as const } : {}),
-      })),
-    },
-  }),
+  handle: async (_, { coordinator, keys }) => {
+    const workers = await coordinator.workers();
+    return {
+      json: {
+        keys: keys.list().map((key) => ({
+          ...presentKey(key),
+          ...(keys.isInFolder(key.id) ? { in_data_folder: true as const } : {}),
+          used_by: presentUse(key.id, workers, keys.clients.of(key.id)),
+        })),
+      },
+    };
+  },
 });
 
 const keyLocation = locationHeader('key', '/api/keys/');
@@ -125,7 +129,7 @@ const rotateKey = defineRoute({
   tag: 'Keys',
   summary: 'Give a key a new secret',
   description:
-    'The old one still works for `grace_seconds`, so that you have time to give workers the new one.',
+    'The old one still works for `grace_seconds`, so that you have time to give workers the new one. `used_by` says who used it lately.',
 
   params,
   body: smallBody(rotateSchema, { isOptional: true, examples: { hour: { value: { grace_seconds: 3600 } } } }),
@@ -135,10 +139,11 @@ const rotateKey = defineRoute({
   problems: ['NotFound', 'StoreUnavailable'],
 
   holdsSecret: true,
-  handle: async ({ params: { id }, body, doer }, { keys }) => {
+  handle: async ({ params: { id }, body, doer }, { coordinator, keys }) => {
     const graceMs = (body.grace_seconds ?? 0) * 1000;
     const { key, record } = await keys.rotate(id, graceMs, doer());
-    return { json: { ...presentKey(record), key } };
+    const used_by = presentUse(id, await coordinator.workers(), keys.clients.of(id));
+    return { json: { ...presentKey(record), key, used_by } };
   },
 });
 

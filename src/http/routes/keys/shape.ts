@@ -1,4 +1,4 @@
-import type { WireKey, WireKeyList, WireNewKey, WireTicket } from '../../../domain/wire/key.ts';
+import type { WireKey, WireKeyList, WireKeyUse, WireNewKey, WireTicket } from '../../../domain/wire/key.ts';
 import { roleShape, timeShape } from '../../shape/common.ts';
 import { list, literal, type Members, named, nullable, object, optional, text } from '../../shape/shape.ts';
 import { boundsMembers } from './bounds.ts';
@@ -18,6 +18,22 @@ const keyMembers: Members<WireKey> = {
     literal(
       true,
       "In lists, on the key that `admin.key` in the coordinator's data folder holds: the command line on that machine uses it. Left out for the others, and once the secret in the file is no longer valid.",
+    ),
+  ),
+  used_by: optional(
+    named(
+      'KeyUse',
+      object<WireKeyUse>({
+        workers: list(text(), 'Names of the workers that belong to the key, at most 100.'),
+        clients: list(
+          object<WireKeyUse['clients'][number]>({
+            name: text('The `User-Agent`.'),
+            address: nullable(text()),
+            last_used_at: timeShape,
+          }),
+          'The last ten programs since the start of the coordinator, the last one first.',
+        ),
+      }),
     ),
   ),
   ...boundsMembers,

@@ -1,10 +1,10 @@
 import type { Coordinator } from '../../../coordinator/coordinator.ts';
 import type { WireRunResult } from '../../../domain/wire/run.ts';
 import { answerCells, answerColumns, openAiLine } from '../../../domain/wire/runAnswer.ts';
+import { inChunks } from '../../../lib/chunks.ts';
 import { csvLine } from '../../../lib/csv.ts';
 import { jsonPieces } from '../../../lib/jsonPieces.ts';
 import { presentRunResult } from '../../../present/run.ts';
-import { inChunks } from '../../chunks.ts';
 
 /** How the answers of a run are written: what stands before them, and the pieces of the line of each. */
 interface ResultFormat {

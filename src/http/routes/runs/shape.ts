@@ -1,7 +1,8 @@
 import { pauseReasons } from '../../../domain/run.ts';
-import { runStatuses } from '../../../domain/states.ts';
+import { batchStatuses, runStatuses } from '../../../domain/states.ts';
 import type {
   WireRun,
+  WireRunBatch,
   WireRunJobs,
   WireRunList,
   WireRunResult,
@@ -92,6 +93,18 @@ export const runShape = named(
         at: timeShape,
       }),
       'null unless it is paused.',
+    ),
+    batch: optional(
+      object<WireRunBatch>({
+        status: oneOf(batchStatuses),
+        endpoint: text(),
+        lines: nullable(count(), 'null until its file was read.'),
+        expires_at: timeShape,
+        input_file_id: text(),
+        output_file_id: nullable(text()),
+        error_file_id: nullable(text()),
+        faults: list(object({ line: nullable(integer({ minimum: 1 })), code: text(), message: text() })),
+      }),
     ),
   }),
 );

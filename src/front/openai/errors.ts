@@ -64,6 +64,7 @@ const words: Partial<Record<ErrorCode, { code: string; type?: string }>> = {
   forbidden: { code: 'insufficient_permissions' },
   not_found: { code: 'unknown_url' },
   job_not_found: { code: 'not_found' },
+  file_not_found: { code: 'not_found' },
   invalid_request: { code: 'invalid_value' },
   rate_limited: { code: 'rate_limit_exceeded', type: 'requests' },
   queue_full: { code: 'queue_full', type: 'requests' },

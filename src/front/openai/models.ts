@@ -13,7 +13,7 @@ const keptMs = 1_000;
 const auto = 'auto';
 
 /** A model as OpenAI lists it. */
-interface WireModel {
+export interface WireModel {
   id: string;
   object: 'model';
   /** Epoch seconds. */

@@ -5,7 +5,7 @@ import type { AnswerMemory, Hold } from '../../lib/answerMemory.ts';
 /** Unread bytes beyond which nothing more is sent until the client has read all of them. */
 const unsentBytesMax = 256 * 1024;
 
-/** An event stream without names or numbers. What its client has not read is counted in the memory for answers. */
+/** An event stream, whose events others write. What its client has not read is counted in the memory for answers. */
 export class SseOutlet {
   readonly #response: ServerResponse;
   readonly #hold: Hold;
@@ -47,6 +47,15 @@ export class SseOutlet {
     this.#response.write(text);
     this.#writtenBytes += text.length;
     this.#hold.update();
+  }
+
+  /** As fast as the client reads, until it has gone. */
+  async pour(pieces: Iterable<string>): Promise<void> {
+    for (const piece of pieces) {
+      await this.drained();
+      if (!this.isOpen) return;
+      this.write(piece);
+    }
   }
 
   /** A line that clients skip: it keeps proxies from closing an idle connection. */

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { ExecutionContext } from 'ava';
 import test from 'ava';
@@ -145,4 +148,13 @@ test("Vercel's AI SDK takes text, streams, tool calls and errors", async (t) => 
   );
   t.like(parts.at(-1), { type: 'finish', usage: { inputTokens: { total: 26 } } });
   await t.throwsAsync(async () => provider('lab/none').doGenerate({ prompt }), { message: /does not exist/ });
+});
+
+test('LangChain takes text, streams with usage, tool calls and errors', async (t) => {
+  const { url, server } = await setup(t, { text: ['It', ' rains'], toolCalls: [call] });
+  const program = fileURLToPath(new URL('../../clients/withLangchain.ts', import.meta.url));
+  const env = { ...process.env, SVC_URL: url, SVC_KEY: adminKey, SVC_MODEL: 'lab/m-1' };
+  await t.notThrowsAsync(promisify(execFile)(process.execPath, [program], { env }));
+  t.like(server.bodies[0], { tools: [{ type: 'function', function: { name: 'weather' } }] });
+  t.deepEqual(server.faults, []);
 });

@@ -111,7 +111,7 @@ test('what is not there is JSON in the form of OpenAI, and a key may come as x-a
   for (const [method, path, status, code] of [
     ['GET', '/v1', 404, 'unknown_url'],
     ['GET', '/v1/nothing', 404, 'unknown_url'],
-    ['GET', '/v1/chat/completions', 405, 'method_not_allowed'],
+    ['DELETE', '/v1/chat/completions', 405, 'method_not_allowed'],
     ['DELETE', '/v1/models/echo', 405, 'method_not_allowed'],
     ['POST', '/v1/chat/completions', 400, 'invalid_value'],
   ] as const) {

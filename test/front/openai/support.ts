@@ -41,6 +41,48 @@ export async function openAiHere(
   };
 }
 
+/** POST /v1/responses without an SDK. */
+export function postResponse(
+  { url }: { url: string },
+  body: object,
+  { headers = {}, signal }: { headers?: Record<string, string>; signal?: AbortSignal } = {},
+): Promise<Response> {
+  return fetch(`${url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ input: 'Say hello', ...body }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+/** One event of the stream of a response. */
+export interface ResponseEvent {
+  type: string;
+  sequence_number: number;
+  [field: string]: unknown;
+}
+
+/** The events of a response, held against what all of them promise: a name, the same type, and numbers without a gap. */
+export async function* responseEventsOf(response: Response, first = 0): AsyncGenerator<ResponseEvent> {
+  let next = first;
+  for await (const event of eventsOf(response)) {
+    if (String(event).startsWith(':')) continue;
+    const [, name, data = ''] = /^event: (\S+)\ndata: (.*)$/s.exec(String(event)) ?? [];
+    const parsed = JSON.parse(data) as ResponseEvent;
+    if (parsed.code === 'still_running') next -= 1;
+    if (parsed.type !== name) throw new Error(`the event ${name} has the type ${parsed.type}`);
+    if (parsed.sequence_number !== next) throw new Error(`event ${parsed.sequence_number} came, not ${next}`);
+    next += 1;
+    yield parsed;
+  }
+}
+
+export async function listOf<T>(all: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const one of all) list.push(one);
+  return list;
+}
+
 export function clientOf(url: string, apiKey = adminKey): OpenAI {
   return new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
 }

@@ -1,8 +1,9 @@
-import { type JobRecord, type JobResult, lastAttempt, type ToolCall } from '../../../domain/job.ts';
-import { sumCosts, toDollars } from '../../../domain/money.ts';
+import type { JobRecord, JobResult, ToolCall } from '../../../domain/job.ts';
 import { chatIdOf } from '../ids.ts';
+import { metadataOf, servedModel, servedTier } from '../served.ts';
 
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+export const finishReasons = ['stop', 'length', 'tool_calls', 'content_filter'] as const;
+export type FinishReason = (typeof finishReasons)[number];
 
 /** OpenAI's counts. All of them are there even when the provider reports none: clients add them up unseen. */
 export interface WireUsage {
@@ -36,6 +37,8 @@ export interface Completion extends Heading {
     },
   ];
   usage: WireUsage;
+  /** Absent when it has none. */
+  metadata?: Readonly<Record<string, string>>;
 }
 
 /** @param asked the model as the client named it, for a job that has not run yet. */
@@ -48,21 +51,13 @@ export function headingOf(job: JobRecord, asked: string): Heading {
   };
 }
 
-function servedModel({ life, request }: JobRecord): string | null {
-  const attempt = lastAttempt(life);
-  if (attempt === undefined) return null;
-  const model = attempt.model ?? life.result?.model ?? request.model;
-  return model === null ? attempt.provider : `${attempt.provider}/${model}`;
-}
-
-/** As OpenAI calls it. */
-function servedTier({ request: { tier, priority } }: JobRecord): string {
-  if (tier === 'batch') return 'flex';
-  return tier ?? (priority === 'high' ? 'priority' : 'default');
-}
-
-/** The completion of a job that has its result. */
-export function completionOf(job: JobRecord, result: JobResult, asked: string): Completion {
+/** The completion of a job that has its result. @param metadata in place of the job's own. */
+export function completionOf(
+  job: JobRecord,
+  result: JobResult,
+  asked: string,
+  metadata: Readonly<Record<string, string>> = metadataOf(job),
+): Completion {
   const { output, toolCalls = [] } = result;
   const hasCalls = toolCalls.length > 0;
   const { id, created, model, service_tier } = headingOf(job, asked);
@@ -86,19 +81,13 @@ export function completionOf(job: JobRecord, result: JobResult, asked: string): 
     ],
     usage: usageOf(result),
     service_tier,
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
   };
 }
 
-const finishReasons: readonly string[] = [
-  'stop',
-  'length',
-  'tool_calls',
-  'content_filter',
-] satisfies FinishReason[];
-
 /** Anything that OpenAI does not know is `stop`. */
 export function finishReasonOf({ finishReason }: JobResult): FinishReason {
-  return finishReasons.includes(finishReason) ? (finishReason as FinishReason) : 'stop';
+  return finishReasons.find((known) => known === finishReason) ?? 'stop';
 }
 
 export function usageOf({ usage }: JobResult): WireUsage {
@@ -110,9 +99,4 @@ export function usageOf({ usage }: JobResult): WireUsage {
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     ...(usage.isPartial === true ? { unknown: true } : {}),
   };
-}
-
-/** What all attempts of a job cost, in dollars; null when none of it is known. */
-export function costOf({ life }: JobRecord): number | null {
-  return toDollars(sumCosts(life.attempts.map(({ cost }) => cost)).nanoDollars);
 }

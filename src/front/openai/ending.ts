@@ -1,6 +1,6 @@
-import type { Coordinator, JobView } from '../../../coordinator/coordinator.ts';
-import { isTerminal, statusOf } from '../../../domain/states.ts';
-import { cancelledJob, failedJob, type OpenAiError, stillRunning } from '../errors.ts';
+import type { Coordinator, JobView } from '../../coordinator/coordinator.ts';
+import { isTerminal, statusOf } from '../../domain/states.ts';
+import { cancelledJob, failedJob, type OpenAiError, stillRunning } from './errors.ts';
 
 /** A day. Waits for a stream are as long as its job takes. */
 const waitMs = 86_400_000;
@@ -15,13 +15,12 @@ export function completed(view: JobView): JobView {
 }
 
 /**
- * The job when it has a result, however long that takes; or as it is when the client has gone.
- * @throws OpenAiError when it failed or was cancelled, or when the coordinator stops before it ended.
+ * The job when it has ended, however long that takes; or as it is when the client has gone.
+ * @throws OpenAiError when the coordinator stops before it ended.
  */
 export async function endOf(coordinator: Coordinator, jobId: string, gone: AbortSignal): Promise<JobView> {
   const view = await coordinator.jobAtEnd(jobId, waitMs, gone);
-  if (isTerminal(view.job.state)) return completed(view);
-  if (gone.aborted) return view;
+  if (isTerminal(view.job.state) || gone.aborted) return view;
   throw stopping(jobId, false);
 }
 

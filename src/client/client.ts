@@ -36,6 +36,7 @@ import { type FollowOptions, followToEnd } from './follow.ts';
 import { ask, askEvents, askLines, type Call, type Connection } from './request.ts';
 import { createRunClient, type RunClient } from './runs.ts';
 import { type WaitOptions, waitForEnd } from './wait.ts';
+import { createWebhookClient, type WebhookClient } from './webhooks.ts';
 
 export { ApiError, Unreachable, WaitTimedOut } from './errors.ts';
 export { bulkFilter, type JobFilters } from './filters.ts';
@@ -49,6 +50,8 @@ export interface ClientOptions {
   apiKey: string | null;
   /** For tests and special runtimes. */
   fetch?: typeof globalThis.fetch | undefined;
+  /** The name under which the coordinator lists who uses the key; that of the runtime unless given. */
+  userAgent?: string | undefined;
   /** Milliseconds for an answer, without the wait. Default 30,000. */
   timeoutMs?: number | undefined;
 }
@@ -87,7 +90,7 @@ export interface CostPeriod {
  * The public API as functions. All throw ApiError when the coordinator refuses and Unreachable without an answer;
  * nothing is retried, except by `waitFor` and `follow`.
  */
-export interface Client extends RunClient {
+export interface Client extends RunClient, WebhookClient {
   readonly baseUrl: string;
   health(): Promise<WireHealth>;
   /** `waitSeconds`, 0..300: answer only when the job has ended or the time is over. */
@@ -181,8 +184,14 @@ export function createClient({
   apiKey,
   fetch,
   timeoutMs = timeoutMsDefault,
+  userAgent,
 }: ClientOptions): Client {
-  const connection: Connection = { baseUrl: plainUrl(baseUrl), apiKey, fetch: fetch ?? globalThis.fetch };
+  const connection: Connection = {
+    baseUrl: plainUrl(baseUrl),
+    apiKey,
+    fetch: fetch ?? globalThis.fetch,
+    userAgent: userAgent ?? null,
+  };
   const get = <T>(path: string, call: Partial<Call> = {}): Promise<T> =>
     ask<T>(connection, { timeoutMs, path, ...call });
   const post = <T>(path: string, call: Partial<Call> = {}): Promise<T> =>
@@ -200,6 +209,7 @@ export function createClient({
   return {
     baseUrl: connection.baseUrl,
     ...createRunClient(connection, timeoutMs),
+    ...createWebhookClient(connection, timeoutMs),
     health: () => get('/health'),
     dispatch: (body, { idempotencyKey, waitSeconds } = {}) =>
       post('/api/jobs', { ...wait(waitSeconds), body, headers: keyHeader(idempotencyKey) }),

@@ -12,5 +12,6 @@ export type * from '../domain/wire/provider.ts';
 export type * from '../domain/wire/queue.ts';
 export type * from '../domain/wire/routing.ts';
 export type * from '../domain/wire/stats.ts';
+export type * from '../domain/wire/webhook.ts';
 export type * from '../domain/wire/worker.ts';
 export * from './client.ts';

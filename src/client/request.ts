@@ -7,6 +7,8 @@ export interface Connection {
   /** null: no key. */
   apiKey: string | null;
   fetch: typeof globalThis.fetch;
+  /** null: that of the runtime. */
+  userAgent: string | null;
 }
 
 export interface Call {
@@ -158,11 +160,15 @@ function requestOf(connection: Connection, call: Call): RequestInit {
   return { method: call.method ?? 'GET', headers: headersOf(connection, call), body };
 }
 
-function headersOf({ apiKey }: Connection, { body, lines, headers }: Call): Record<string, string> {
+function headersOf(
+  { apiKey, userAgent }: Connection,
+  { body, lines, headers }: Call,
+): Record<string, string> {
   const type = lines === undefined ? 'application/json' : 'application/x-ndjson';
   return {
     accept: 'application/json',
     ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+    ...(userAgent === null ? {} : { 'user-agent': userAgent }),
     ...(body === undefined && lines === undefined ? {} : { 'content-type': type }),
     ...headers,
   };

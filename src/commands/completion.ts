@@ -32,7 +32,8 @@ export function completionCommand(io: Io = processIo()): Command {
 }
 
 function placesOf(command: Command, path: string): Place[] {
-  const { commands, options, registeredArguments } = command;
+  const { commands, registeredArguments } = command;
+  const options = command.options.filter(({ hidden }) => !hidden);
   const choices = registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
   return [
     { path, commands, options, choices },

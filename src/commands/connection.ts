@@ -7,6 +7,7 @@ import { apiKeyProblem, readApiKey, variable } from '../config/environment.ts';
 import { ConfigError } from '../config/problem.ts';
 import { messageOf } from '../domain/errors.ts';
 import { isLoopback, nearUrl } from '../lib/hosts.ts';
+import { version } from '../lib/version.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import type { Io } from './io.ts';
 
@@ -27,7 +28,7 @@ export interface Address {
 /** A client for the coordinator named by the options, the environment and the configuration of this machine. */
 export async function connect(options: ConnectionOptions, io: Io): Promise<Client> {
   const { url, apiKey } = await findCoordinator(options, io);
-  return createClient({ baseUrl: url, apiKey });
+  return createClient({ baseUrl: url, apiKey, userAgent: `svc-cli/${version}` });
 }
 
 /**
@@ -57,15 +58,15 @@ export async function findCoordinator(options: ConnectionOptions, io: Io): Promi
 type Key = Omit<Address, 'url'>;
 
 async function namedKey({ keyFile }: ConnectionOptions, { env, cwd }: Io): Promise<Key | null> {
-  if (keyFile !== undefined)
-    return { apiKey: await readKeyFile(resolve(cwd, keyFile), keyFile), keyFrom: '--key-file' };
+  if (keyFile !== undefined) return { apiKey: await readKeyFile(keyFile, cwd), keyFrom: '--key-file' };
   const { apiKey, problems } = readApiKey(env);
   if (problems.length > 0) throw new ConfigError(problems);
   return apiKey === null ? null : { apiKey, keyFrom: 'SVC_API_KEY' };
 }
 
-async function readKeyFile(path: string, name: string): Promise<string> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+/** The key in the file that `--key-file` names. @throws CommandFailure (usage). */
+export async function readKeyFile(name: string, cwd: string): Promise<string> {
+  const text = await readFile(resolve(cwd, name), 'utf8').catch((error: unknown) => {
     throw new CommandFailure(exitCodes.usage, `--key-file ${name} cannot be read: ${messageOf(error)}`);
   });
   const key = text.trim();

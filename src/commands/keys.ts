@@ -201,9 +201,39 @@ function rotateCommand(io: Io): Command {
     .action(async (ref: string, _options: Flags, command: Command) => {
       const flags = command.optsWithGlobals<Flags & { grace?: number }>();
       const client = await connect(flags, io);
-      printSecret(await client.rotateKey(await findKeyId(client, ref), flags.grace), flags.json, io);
+      const key = await client.rotateKey(await findKeyId(client, ref), flags.grace);
+      printSecret(key, flags.json, io);
+      if (!flags.json) io.err.lines(usersOf(key, Date.now()));
     });
 }
+
+/** Who has used a key lately, and where each of them has it. @param now epoch ms. */
+function usersOf({ used_by: use }: WireNewKey, now: number): string[] {
+  if (use === undefined || use.workers.length + use.clients.length === 0) return [];
+  return [
+    'Give the new key to those who used the old one lately:',
+    ...use.workers.map(
+      (name) => `  worker ${plainLine(name)}: SVC_API_KEY, --key-file or worker.api_key of its machine`,
+    ),
+    ...use.clients.map(({ name, address, last_used_at }) => {
+      const from = address === null ? '' : ` from ${address}`;
+      return `  ${plainLine(name)}${from}, ${whenText(last_used_at, now)}: ${placeOfKey(name)}`;
+    }),
+  ];
+}
+
+/** Where a program has its key, by its `User-Agent`. */
+function placeOfKey(userAgent: string): string {
+  const [, place] = places.find(([prefix]) => userAgent.startsWith(prefix)) ?? [];
+  return place ?? 'its own settings';
+}
+
+const places: readonly (readonly [prefix: string, place: string])[] = [
+  ['svc-mcp/', '~/.config/svc/mcp.yaml, or SVC_API_KEY of the client that starts svc mcp'],
+  ['svc-companion/', 'the page of the companion'],
+  ['svc-cli/', 'SVC_API_KEY or --key-file'],
+  ['Mozilla/', 'sign in again on the dashboard'],
+];
 
 /** Only the secret on standard output, so that it can be redirected to a file; the rest on standard error. */
 function printSecret(key: WireNewKey, json: true | undefined, io: Io): void {

@@ -1,5 +1,6 @@
 import { auditCommand } from './audit.ts';
 import { backupCommand } from './backup.ts';
+import { companionCommand } from './companion.ts';
 import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
 import { coordinatorCommand } from './coordinator.ts';
@@ -9,12 +10,14 @@ import { doctorCommand } from './doctor.ts';
 import { type Io, processIo } from './io.ts';
 import { jobsCommand } from './jobs.ts';
 import { keysCommand } from './keys.ts';
+import { mcpCommand } from './mcp/mcp.ts';
 import { createProgram, runProgram } from './program.ts';
 import { providersCommand } from './providers.ts';
 import { pauseCommand, resumeCommand } from './queue.ts';
 import { restoreCommand } from './restore.ts';
 import { runCommand } from './run.ts';
 import { runsCommand } from './runs/runs.ts';
+import { webhooksCommand } from './webhooks.ts';
 import { workerCommand } from './worker.ts';
 import { workersCommand } from './workers.ts';
 
@@ -27,6 +30,7 @@ export function runCommandLine(args: readonly string[], io: Io): Promise<number>
   const commands = [
     coordinatorCommand(),
     workerCommand(),
+    companionCommand(io),
     demoCommand(io),
     runCommand(io),
     runsCommand(io),
@@ -36,12 +40,14 @@ export function runCommandLine(args: readonly string[], io: Io): Promise<number>
     pauseCommand(io),
     resumeCommand(io),
     keysCommand(io),
+    webhooksCommand(io),
     auditCommand(io),
     costCommand(io),
     doctorCommand(io),
     configCommand(io),
     backupCommand(io),
     restoreCommand(io),
+    mcpCommand(io),
     completionCommand(io),
   ];
   return runProgram(createProgram(commands, io), args, io);

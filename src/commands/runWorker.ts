@@ -1,15 +1,16 @@
-import http from 'node:http';
 import { hostname } from 'node:os';
 import type { WorkerSettings } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
+import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { readWorkerEnvironment } from '../config/workerEnvironment.ts';
 import { createLogger, silent } from '../lib/log.ts';
+import { useProxies } from '../lib/proxies.ts';
 import { onStopSignal } from '../lib/stopSignal.ts';
 import { systemClock, systemRandom } from '../lib/systemClock.ts';
 import { ConfiguredWorker } from '../worker/configured.ts';
 import { LiveView } from '../worker/liveView.ts';
 import { ProviderUnreachable } from '../worker/provider.ts';
 import { SettingsError } from '../worker/settings.ts';
+import { obeyParent } from '../worker/supervised.ts';
 import type { Worker } from '../worker/worker.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import type { WorkerFlags } from './worker.ts';
@@ -27,7 +28,7 @@ export async function runWorker(flags: WorkerFlags): Promise<void> {
   try {
     const { env } = process;
     const environment = readWorkerEnvironment(env, flags.allowEnv);
-    const local = await loadConfig({ file: flags.config, env, cwd: process.cwd() });
+    const local = await loadLocal(flags);
     // On a terminal the view shows what matters; a JSON line would break it.
     const logger = isTerminal ? silent : createLogger(local.config.log.level);
     const warn = (message: string): void => {
@@ -45,6 +46,7 @@ export async function runWorker(flags: WorkerFlags): Promise<void> {
   const { worker, concurrency } = configured;
   const view = isTerminal ? new LiveView(worker, concurrency, process.stdout, systemClock) : null;
   const drained = drainOnSignal(worker, flags.grace * 1000);
+  if (flags.supervised === true) obeyParent(configured, () => loadLocal(flags), flags.grace);
   try {
     await configured.start();
   } catch (error) {
@@ -56,14 +58,8 @@ export async function runWorker(flags: WorkerFlags): Promise<void> {
   process.exit(undelivered > 0 ? 1 : 0);
 }
 
-/**
- * The proxies of the environment for the remote configuration, which uses `fetch`, as for everything else; never for
- * this machine itself. Older versions of Node do not support this.
- */
-function useProxies(env: NodeJS.ProcessEnv): void {
-  const exempt = [env.no_proxy ?? env.NO_PROXY, 'localhost', '127.0.0.1', '::1'];
-  const NO_PROXY = exempt.filter(Boolean).join(',');
-  http.setGlobalProxyFromEnv?.({ ...env, NO_PROXY, no_proxy: NO_PROXY });
+function loadLocal({ config: file }: WorkerFlags): Promise<LoadedConfig> {
+  return loadConfig({ file, env: process.env, cwd: process.cwd() });
 }
 
 function settingsOfFlags(flags: WorkerFlags): Partial<WorkerSettings> {
@@ -76,9 +72,11 @@ function settingsOfFlags(flags: WorkerFlags): Partial<WorkerSettings> {
   };
 }
 
-/** @returns the result of the drain that a signal starts. */
+/** @returns the result of the drain that a signal, or the program above it, starts. */
 function drainOnSignal(worker: Worker, graceMs: number): Promise<{ undelivered: number }> {
   return new Promise((resolve, reject) => {
     onStopSignal(() => worker.drain(graceMs).then(resolve, reject), { hangup: true });
+    // The same drain: its promise settles after this event.
+    worker.once('stopped', () => worker.drain(0).then(resolve, reject));
   });
 }

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { providerNames } from '../worker/providers/names.ts';
 import { collect } from './command.ts';
 
@@ -11,6 +11,7 @@ export interface WorkerFlags {
   config?: string;
   allowEnv?: string[];
   grace: number;
+  supervised?: true;
 }
 
 const examples = `
@@ -42,6 +43,9 @@ Exit codes:
   2  wrong or missing settings
 `;
 
+/** For the companion, over the channel that Node opens for a child process. */
+const supervised = new Option('--supervised', 'take orders from the program that started it').hideHelp();
+
 /** `svc worker`: run jobs of a coordinator with the providers of this machine. */
 export function workerCommand(): Command {
   return new Command('worker')
@@ -58,6 +62,7 @@ export function workerCommand(): Command {
       collect,
     )
     .option('--grace <seconds>', 'time to finish running jobs when it is stopped', seconds, 30)
+    .addOption(supervised)
     .addHelpText('after', examples)
     .action(async (flags: WorkerFlags) => {
       const { runWorker } = await import('./runWorker.ts');

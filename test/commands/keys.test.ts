@@ -206,3 +206,15 @@ test('the list says which key the data folder has, until that secret is rotated 
     ['other', undefined],
   ]);
 });
+
+test('a rotation says who used the old secret lately, and where it is to be changed', async (t) => {
+  const coordinator = await startHere(t);
+  const { key } = await coordinator.client.createKey({ role: 'client', name: 'app' });
+  for (const userAgent of ['svc-mcp/0.1.0', 'OpenAI/JS 7.57.0'])
+    await createClient({ baseUrl: coordinator.url, apiKey: key, userAgent }).jobs();
+  const { code, stdout, stderr } = await keys(t, coordinator, 'rotate', 'app');
+  t.is(code, 0);
+  t.regex(stdout, /^\S{20,}\n$/);
+  t.regex(stderr, /svc-mcp\/0\.1\.0 from \S+, .*: ~\/\.config\/svc\/mcp\.yaml/);
+  t.regex(stderr, /OpenAI\/JS 7\.57\.0 from .*: its own settings/);
+});

@@ -27,7 +27,12 @@ async function startFake(t: ExecutionContext, { onJobs, run = {} }: Fake) {
     }
     if (path.endsWith('/results')) {
       const ids = (body as { line_ids: string[] }).line_ids;
-      const lines = ids.map((id) => ({ line_id: id, status: 'completed', output: `to ${id}`, error: null }));
+      const isTaken = (id: string) => taken.some(({ line_id: known }) => known === id);
+      const lines = ids.map((id) =>
+        isTaken(id)
+          ? { line_id: id, status: 'completed', output: `to ${id}`, error: null }
+          : { line_id: id, status: null, output: null, error: null },
+      );
       return (response) => response.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     }
     const counts = { total: 10, completed: 10, pending: 0, running: 0, failed: 0, cancelled: 0 };

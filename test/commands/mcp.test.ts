@@ -1,0 +1,143 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { Io } from '../../src/commands/io.ts';
+import { runCommandLine } from '../../src/commands/main.ts';
+import { type ClientName, clientFile, clientNames } from '../../src/commands/mcp/clients.ts';
+import { createScreen } from '../../src/lib/screen.ts';
+import { temporaryFolder } from '../support/folder.ts';
+
+interface Ran {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** `svc …` in this process, with a home of its own by the variables that the clients have for it. */
+async function svc(home: string, args: readonly string[], stdin: readonly string[] = []): Promise<Ran> {
+  let out = '';
+  let err = '';
+  const env = envOf(home);
+  const output = { write: (text: string) => (out += text) };
+  const io: Io = {
+    env,
+    cwd: home,
+    out: createScreen(output, env),
+    err: createScreen({ write: (text: string) => (err += text) }, env),
+    stdout: process.stdout,
+    stdin: (async function* () {
+      yield* stdin;
+    })(),
+  };
+  const code = await runCommandLine(args, io);
+  return { code, out, err };
+}
+
+const envOf = (home: string) => ({
+  XDG_CONFIG_HOME: join(home, 'config'),
+  CLAUDE_CONFIG_DIR: home,
+  CODEX_HOME: join(home, 'codex'),
+});
+
+const fileOf = (home: string, name: ClientName) =>
+  clientFile(name, { env: envOf(home), platform: 'linux', home });
+
+/** The files of Cursor are in the home of the user, which a test leaves alone. */
+const written = clientNames.filter((name) => name !== 'cursor');
+
+function entryIn(t: ExecutionContext, text: string, servers: string): Record<string, unknown> {
+  const { [servers]: all } = JSON.parse(text) as Record<string, Record<string, Record<string, unknown>>>;
+  const entry = all?.svc;
+  if (entry === undefined) return t.fail('there is no entry') as never;
+  return entry;
+}
+
+for (const name of written.filter((one) => one !== 'codex')) {
+  test(`${name}: the entry is added beside others, once, and the file as it was is kept`, async (t) => {
+    const home = temporaryFolder(t);
+    const { path, servers } = fileOf(home, name);
+    mkdirSync(dirname(path), { recursive: true });
+    const before = JSON.stringify({ theme: 'dark', [servers]: { other: { command: 'x' } } }, null, 4);
+    writeFileSync(path, before);
+    chmodSync(path, 0o640);
+    const first = await svc(home, ['mcp', '--install', name]);
+    t.is(first.code, 0, first.err);
+    t.regex(first.out, /Added svc to .*\n.*before-svc/);
+    t.regex(first.out, /svc mcp --set-key/);
+    const after = readFileSync(path, 'utf8');
+    t.like(JSON.parse(after), { theme: 'dark', [servers]: { other: { command: 'x' } } });
+    t.like(entryIn(t, after, servers), { command: process.execPath });
+    t.deepEqual((entryIn(t, after, servers).args as string[]).slice(1), ['mcp']);
+    t.is(readFileSync(`${path}.before-svc`, 'utf8'), before);
+    t.is(statSync(path).mode & 0o777, 0o640);
+    const second = await svc(home, ['mcp', '--install', name]);
+    t.regex(second.out, /has it already/);
+    t.is(readFileSync(path, 'utf8'), after);
+    t.is(readFileSync(`${path}.before-svc`, 'utf8'), before);
+  });
+
+  test(`${name}: a file that is not understood stays as it is`, async (t) => {
+    const home = temporaryFolder(t);
+    const { path } = fileOf(home, name);
+    mkdirSync(dirname(path), { recursive: true });
+    const before = '{\n  // mine\n  "a": 1\n}\n';
+    writeFileSync(path, before);
+    const { code, err } = await svc(home, ['mcp', '--install', name]);
+    t.is(code, 5);
+    t.regex(err, /by hand:\n\n\{/);
+    t.is(readFileSync(path, 'utf8'), before);
+    t.false(existsSync(`${path}.before-svc`));
+  });
+}
+
+test('codex: our table is replaced, all others stay', async (t) => {
+  const home = temporaryFolder(t);
+  const { path } = fileOf(home, 'codex');
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(
+    path,
+    'model = "m" # mine\n\n[mcp_servers.svc]\ncommand = "old"\n\n[mcp_servers.svc.tools.get_job]\napproval_mode = "auto"\n\n[mcp_servers.svc2]\ncommand = "keep"\n',
+  );
+  t.is((await svc(home, ['mcp', '--install', 'codex'])).code, 0);
+  const after = readFileSync(path, 'utf8');
+  t.regex(after, /^model = "m" # mine\n\n\[mcp_servers\.svc\.tools\.get_job\]\napproval_mode = "auto"\n/);
+  t.regex(after, /\[mcp_servers\.svc2\]\ncommand = "keep"\n/);
+  t.false(after.includes('"old"'));
+  t.is(after.split('[mcp_servers.svc]').length, 2);
+  t.regex((await svc(home, ['mcp', '--install', 'codex'])).out, /has it already/);
+});
+
+test('codex: an entry in another form is left to the person', async (t) => {
+  const home = temporaryFolder(t);
+  const { path } = fileOf(home, 'codex');
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, 'mcp_servers = { svc = { command = "x" } }\n');
+  t.is((await svc(home, ['mcp', '--install', 'codex'])).code, 5);
+});
+
+test('--print writes nothing and shows the entry of every client', async (t) => {
+  const home = temporaryFolder(t);
+  for (const name of clientNames) {
+    const { code, out, err } = await svc(home, ['mcp', '--install', name, '--print']);
+    t.is(code, 0);
+    t.regex(out, name === 'codex' ? /^\[mcp_servers\.svc\]/ : /^\{/);
+    t.regex(err, /^For .*, in .*:/);
+    if (name !== 'cursor') t.false(existsSync(fileOf(home, name).path));
+  }
+});
+
+test('a key is read from standard input and never shown', async (t) => {
+  const home = temporaryFolder(t);
+  const key = 'svc_client_0123456789abcdef';
+  const args = ['mcp', '--set-key', '--url', 'http://127.0.0.1:1'];
+  const { code, out, err } = await svc(home, args, [key.slice(0, 5), `${key.slice(5)}\n`]);
+  t.is(code, 0, err);
+  t.false((out + err).includes(key));
+  const path = join(home, 'config', 'svc', 'mcp.yaml');
+  t.is(readFileSync(path, 'utf8'), `url: http://127.0.0.1:1\napi_key: ${key}\n`);
+  t.is(statSync(path).mode & 0o777, 0o600);
+  t.is((await svc(home, ['mcp', '--set-key'], ['short'])).code, 2);
+  t.is((await svc(home, ['mcp', '--set-key'], ['x'.repeat(20_000)])).code, 2);
+  t.is((await svc(home, ['mcp', '--print'])).code, 2);
+  t.is((await svc(home, ['mcp', '--install', 'emacs'])).code, 2);
+});

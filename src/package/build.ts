@@ -14,7 +14,9 @@ for (const folder of ['src', 'machines']) rmSync(join(dist, folder), { recursive
 compile('tsconfig.json');
 compile('tsconfig.types.json');
 chmodSync(join(dist, 'src/svc.js'), 0o755);
-await build({ root: join(projectFolder, 'src/dashboard'), logLevel: 'warn' });
+for (const root of ['src/dashboard', 'src/companion/page']) {
+  await build({ root: join(projectFolder, root), logLevel: 'warn' });
+}
 
 function compile(config: string): void {
   const { status, error } = spawnSync('tsc', ['-p', join(import.meta.dirname, config)], {

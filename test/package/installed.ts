@@ -31,9 +31,9 @@ export interface Packed {
   files: PackedFile[];
 }
 
-/** Our own settings and those of npm would reach a program that a user starts without them. */
+/** Our own settings and those of npm would reach a program that a user starts without them. Certificates are the machine's. */
 const own = Object.entries(process.env).filter(
-  ([key]) => !/^(SVC_|npm_|NODE_|NO_COLOR|FORCE_COLOR)/i.test(key),
+  ([key]) => !/^(SVC_|npm_|NODE_(?!EXTRA_CA_CERTS)|NO_COLOR|FORCE_COLOR)/i.test(key),
 );
 
 /** Run a program in a folder, on the Node of the tests. */

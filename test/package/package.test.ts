@@ -20,7 +20,9 @@ test('the package has what it needs alone, and works where it is installed', asy
   for (const path of ['dist/src/svc.js', 'dist/dashboard/index.html', 'docs/texts/index.json', 'LICENSE'])
     t.true(paths.includes(path), path);
   t.deepEqual(
-    paths.filter((path) => !/^(dist\/(src|machines|dashboard)|docs\/(texts|install))\/|^[\w.]+$/.test(path)),
+    paths.filter(
+      (path) => !/^(dist\/(src|machines|dashboard|companion)|docs\/(texts|install))\/|^[\w.]+$/.test(path),
+    ),
     [],
   );
   t.deepEqual(

@@ -6,6 +6,7 @@ import { Empty } from './components/states.tsx';
 import { Toasts } from './components/toasts.tsx';
 import { feed, watchVisibility } from './live/browserFeed.ts';
 import { startClock } from './live/clock.ts';
+import { startNotifications } from './live/notifications.ts';
 import { OwnSessions } from './pages/keys/sessionsDialog.tsx';
 import { pages } from './pages.tsx';
 import { matchPath } from './pattern.ts';
@@ -32,7 +33,7 @@ export function App(): JSX.Element {
 function SignedIn(): JSX.Element {
   useEffect(() => {
     feed.start();
-    const ends = [startClock(), watchVisibility(), startShortcuts(openPalette)];
+    const ends = [startNotifications(), startClock(), watchVisibility(), startShortcuts(openPalette)];
     return () => {
       for (const end of ends) end();
       feed.stop();

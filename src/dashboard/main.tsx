@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { startInstalled } from './installed.ts';
 import { openLink } from './link.ts';
 import { startRouter } from './router.ts';
 import { joinOtherTabs, takeKeyOfLink } from './session.ts';
@@ -23,5 +24,6 @@ await joinOtherTabs();
 void openLink(key);
 window.addEventListener('hashchange', () => void openLink(takeKeyOfLink()));
 startRouter();
+startInstalled();
 const place = document.getElementById('app');
 if (place !== null) render(<App />, place);

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
 import type { Role } from '../domain/key.ts';
 import type { IconName } from './components/icons.tsx';
+import { latePage } from './latePage.tsx';
 import { Audit } from './pages/audit/audit.tsx';
 import { Connect } from './pages/connect/connect.tsx';
 import { Cost } from './pages/cost/cost.tsx';
 import { Job } from './pages/job/job.tsx';
 import { Jobs } from './pages/jobs/jobs.tsx';
 import { Keys } from './pages/keys/keys.tsx';
-import { Machines } from './pages/machines/machines.tsx';
 import { NewJob } from './pages/newJob/newJob.tsx';
 import { Overview } from './pages/overview/overview.tsx';
 import { Providers } from './pages/providers/providers.tsx';
@@ -28,6 +28,13 @@ export interface PageEntry {
   needs?: Role;
 }
 
+const Machines = latePage('Machines', async () => (await import('./pages/machines/machines.tsx')).Machines);
+const Webhooks = latePage('Webhooks', async () => (await import('./pages/webhooks/webhooks.tsx')).Webhooks);
+const Deliveries = latePage(
+  'Deliveries',
+  async () => (await import('./pages/webhooks/deliveries.tsx')).Deliveries,
+);
+
 /** Every page, in the order of the navigation. A new one is a line here. */
 export const pages: readonly PageEntry[] = [
   { pattern: '/', title: 'Overview', view: Overview, nav: { icon: 'overview', key: 'o' } },
@@ -43,6 +50,14 @@ export const pages: readonly PageEntry[] = [
   { pattern: '/machines', title: 'Machines', view: Machines, nav: { icon: 'machines', key: 'm' } },
   { pattern: '/machines/:name', title: 'Machines', view: Machines },
   { pattern: '/keys', title: 'Keys', view: Keys, nav: { icon: 'keys', key: 'k' }, needs: 'admin' },
+  {
+    pattern: '/webhooks',
+    title: 'Webhooks',
+    view: Webhooks,
+    nav: { icon: 'webhooks', key: 'h' },
+    needs: 'admin',
+  },
+  { pattern: '/webhooks/:name', title: 'Deliveries', view: Deliveries, needs: 'admin' },
   { pattern: '/audit', title: 'Audit', view: Audit, nav: { icon: 'audit', key: 'a' }, needs: 'admin' },
   { pattern: '/connect', title: 'Connect', view: Connect, nav: { icon: 'connect', key: 'n' } },
 ];

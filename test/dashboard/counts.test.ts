@@ -4,6 +4,7 @@ import { countsByPath, moved, withNewest } from '../../src/dashboard/pages/machi
 const counts = {
   job: { 'pending.ready': 2, 'running.active': 1, 'running.stuck': 1, completed: 0 },
   run: {},
+  batch: {},
   lease: { running: 1 },
   worker: { disconnected: 1 },
   health: {},

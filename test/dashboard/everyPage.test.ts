@@ -22,6 +22,7 @@ const paths = [
   '/machines/provider',
   '/machines/supervisor',
   '/keys',
+  '/webhooks',
   '/audit',
   '/connect',
   '/nowhere',

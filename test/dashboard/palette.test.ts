@@ -21,6 +21,7 @@ const known = (role: Role, workers = [worker('gpu-1'), worker('gpu-2', true)]): 
   ],
   jobs: [],
   isQueuePaused: false,
+  isNotifying: false,
   may: (needed) => roleMay(role, needed),
 });
 
@@ -73,12 +74,14 @@ pageTests({ slots: 1, prepare }, (stage) => {
     await page.getByText('gpu-box is paused').waitFor();
     t.true(await paused());
     await page.keyboard.press('Control+k');
+    await page.locator('.palette-input:focus').waitFor();
     await page.keyboard.type('gpu-box');
     const resume = page.getByRole('option', { name: /Resume worker gpu-box/ });
     await resume.click();
     await page.getByText('gpu-box takes jobs again').waitFor();
     t.false(await paused());
     await page.keyboard.press('Control+k');
+    await page.locator('.palette-input:focus').waitFor();
     await page.keyboard.type('gpu-box');
     await page.getByRole('option', { name: /^gpu-box/ }).waitFor();
     await page.keyboard.press('Enter');

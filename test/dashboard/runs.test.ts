@@ -227,6 +227,38 @@ pageTests({ slots: 2, prepare }, (stage) => {
     t.deepEqual(misdeeds.found, []);
   });
 
+  for (const look of [{ theme: 'light' }, { theme: 'dark', width: 360 }] as const) {
+    test.serial(
+      `batches are among the runs, and say what is wrong with their file: ${JSON.stringify(look)}`,
+      async (t) => {
+        const { site } = stage();
+        const request = (id: string, model: string) => {
+          return { custom_id: id, body: { model, messages: [{ role: 'user', content: markup }] } };
+        };
+        const endpoint = '/v1/chat/completions';
+        await post(site, '/v1/batches', { endpoint, requests: [request('a', 'echo'), request('b', 'echo')] });
+        await post(site, '/v1/batches', { endpoint, requests: [request('a', markup), request('a', 'echo')] });
+        const { page, misdeeds } = await stage().open(t, look);
+        await page.goto('/runs');
+        const rows = page.getByRole('row').filter({ hasText: 'batch_' });
+        await rows.filter({ hasText: 'Completed' }).first().waitFor();
+        t.deepEqual(await faultsOf(page), []);
+        t.is(await overflowOf(page), 0);
+        await rows.filter({ hasText: 'Failed' }).first().getByRole('link').first().click();
+        await page.getByRole('heading', { name: 'Batch', exact: true }).waitFor();
+        await page.getByText('Line 1:').waitFor();
+        await page
+          .getByText(/^file-[0-9a-f]{32}$/)
+          .first()
+          .waitFor();
+        t.is(await page.locator('main img').count(), 0);
+        t.deepEqual(await faultsOf(page), []);
+        t.is(await overflowOf(page), 0);
+        t.deepEqual(misdeeds.found, []);
+      },
+    );
+  }
+
   for (const look of [{ theme: 'light' }, { theme: 'dark', width: 1110 }, { width: 360 }] as const) {
     test.serial(`a viewer sees runs and no way to change them: ${JSON.stringify(look)}`, async (t) => {
       const { key } = await stage().site.client.createKey({ role: 'viewer' });

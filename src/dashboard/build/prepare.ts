@@ -8,6 +8,7 @@ import { messageOf } from '../../domain/errors.ts';
 try {
   const { build } = await import('vite');
   await build({ root: resolve(import.meta.dirname, '..'), logLevel: 'warn' });
+  await build({ root: resolve(import.meta.dirname, '../../companion/page'), logLevel: 'warn' });
 } catch (error) {
   process.stderr.write(
     `The dashboard was not built: ${messageOf(error)}\nUntil \`npm run build\` works the coordinator serves a plain page.\n`,

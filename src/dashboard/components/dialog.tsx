@@ -1,4 +1,4 @@
-import { signal, useSignal } from '@preact/signals';
+import { type Signal, signal, useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
@@ -11,6 +11,35 @@ interface DialogProps {
   actions?: ComponentChildren;
   isWide?: boolean;
   onClose(): void;
+}
+
+/** Do something; if it fails, `problem` says why. */
+export async function orExplain(problem: Signal<string | null>, task: () => Promise<void>): Promise<void> {
+  try {
+    await task();
+  } catch (error) {
+    problem.value = explain(error);
+  }
+}
+
+/** The buttons below a form in a dialog: leave it as it is, or do what the form is for. */
+export function FormActions(props: {
+  label: string;
+  /** What it throws is explained in `problem`. */
+  onDo(): Promise<void>;
+  problem: Signal<string | null>;
+  onClose(): void;
+}): JSX.Element {
+  return (
+    <>
+      <Button kind="quiet" onClick={props.onClose}>
+        Leave it
+      </Button>
+      <Button kind="primary" onClick={() => orExplain(props.problem, props.onDo)}>
+        {props.label}
+      </Button>
+    </>
+  );
 }
 
 /** The initial focus: the first field, else the first button. */
@@ -77,16 +106,7 @@ export function FieldDialog(props: {
     problem.value = await props.save(text.peek()).catch(explain);
     if (problem.peek() === null) props.onClose();
   };
-  const actions = (
-    <>
-      <Button kind="quiet" onClick={props.onClose}>
-        Leave it
-      </Button>
-      <Button kind="primary" onClick={save}>
-        {props.verb}
-      </Button>
-    </>
-  );
+  const actions = <FormActions label={props.verb} onDo={save} problem={problem} onClose={props.onClose} />;
   return (
     <Dialog title={props.title} actions={actions} onClose={props.onClose}>
       <form

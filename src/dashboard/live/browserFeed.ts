@@ -1,6 +1,7 @@
 import { liveSubprotocol, ticketPrefix } from '../../domain/liveProtocol.ts';
 import { liveUrl } from '../root.ts';
 import { api, setRole, signOut } from '../session.ts';
+import { notifies } from '../shell/preferences.ts';
 import { LiveFeed, type Wire } from './feed.ts';
 import { noteEpoch } from './release.ts';
 
@@ -41,12 +42,12 @@ function openSocket(ticket: string): Wire {
   return wire;
 }
 
-/** Listen while the page is visible, and retry at once when it becomes visible or the network returns. */
+/** Listen while the page is visible, or notifies; and retry at once when it becomes visible or the network returns. */
 export function watchVisibility(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const onVisibility = (): void => {
     clearTimeout(timer);
-    if (document.hidden) timer = setTimeout(() => feed.setPaused(true), hiddenMs);
+    if (document.hidden) timer = setTimeout(() => feed.setPaused(!notifies.peek()), hiddenMs);
     else {
       feed.setPaused(false);
       feed.retryNow();

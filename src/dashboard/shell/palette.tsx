@@ -7,6 +7,7 @@ import { Badge } from '../components/badge.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { Icon } from '../components/icons.tsx';
 import { failed } from '../components/toasts.tsx';
+import { setNotifying } from '../live/notifications.ts';
 import { useProviders, useQueue, useWorkers } from '../live/store.ts';
 import { jobTitle, shownStatus } from '../pages/jobs/jobCells.tsx';
 import { isHeldUp } from '../pages/providers/liveProviders.ts';
@@ -16,7 +17,7 @@ import { go, href } from '../router.ts';
 import { api, may, signOutEverywhere } from '../session.ts';
 import { isHelpOpen } from './help.tsx';
 import { type Choice, choicesOf, type Known, type PaletteAction } from './paletteChoices.ts';
-import { theme } from './preferences.ts';
+import { notifies, theme } from './preferences.ts';
 import { askToPause, resumeQueue } from './queueSwitch.tsx';
 import { visiblePages } from './visiblePages.ts';
 
@@ -50,6 +51,7 @@ function useKnown(jobs: readonly WireJob[]): Known {
     })),
     jobs: jobs.map((job) => ({ id: job.id, status: shownStatus(job), title: jobTitle(job) })),
     isQueuePaused: queue.value?.paused === true,
+    isNotifying: notifies.value,
     may,
   };
 }
@@ -155,6 +157,7 @@ async function carryOut(does: PaletteAction): Promise<void> {
   else if ('reset' in does) await resetProvider(does.reset);
   else if ('queue' in does) await (does.queue === 'pause' ? askToPause() : resumeQueue());
   else if ('theme' in does) theme.value = does.theme;
+  else if ('notify' in does) void setNotifying(does.notify);
   else if ('show' in does) isHelpOpen.value = true;
   else signOutEverywhere();
 }

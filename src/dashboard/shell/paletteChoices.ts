@@ -23,6 +23,7 @@ export type PaletteAction =
   | { reset: string }
   | { queue: 'pause' | 'resume' }
   | { theme: Theme }
+  | { notify: boolean }
   | { show: 'help' }
   | { sign: 'out' };
 
@@ -34,6 +35,7 @@ export interface Known {
   providers: readonly (Pick<WireProvider, 'name' | 'status'> & { isHeldUp: boolean })[];
   jobs: readonly { id: string; status: string; title: string }[];
   isQueuePaused: boolean;
+  isNotifying: boolean;
   may(role: Role): boolean;
 }
 
@@ -94,12 +96,15 @@ function action(icon: IconName, text: string, does: PaletteAction): Choice {
   return { id: `action ${text}`, icon, text, kind: 'Action', does };
 }
 
-function ownActions({ may }: Known): Choice[] {
+function ownActions({ may, isNotifying }: Known): Choice[] {
   return [
     ...(may('client') ? [action('plus', 'New job', { go: '/jobs/new' })] : []),
     action('sun', themes.light, { theme: 'light' }),
     action('moon', themes.dark, { theme: 'dark' }),
     action('system', themes.system, { theme: 'system' }),
+    isNotifying
+      ? action('info', 'Stop notifying me', { notify: false })
+      : action('info', 'Notify me when my runs end or a worker is lost', { notify: true }),
     action('keyboard', 'Show the keyboard shortcuts', { show: 'help' }),
     action('signOut', 'Sign out', { sign: 'out' }),
   ];

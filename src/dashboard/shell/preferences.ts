@@ -27,6 +27,8 @@ export const hasShortcuts = remembered('svc.shortcuts', true);
 export const showsRaw = remembered('svc.raw', false);
 /** Whether the page of a job shows the chart of its states. */
 export const showsStates = remembered('svc.states', false);
+/** Whether this browser notifies of ended runs of the reader's key, and of lost workers. */
+export const notifies = remembered('svc.notify', false);
 
 /** Apply the preferences. @returns a function that ends it. */
 export function applyPreferences(): () => void {

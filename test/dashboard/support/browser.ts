@@ -10,7 +10,7 @@ const missing =
   'The pages were not tried: there is no Chromium here. Have it with apt-get install chromium, or name one in SVC_TEST_CHROMIUM.';
 
 /** A connection to the Chromium that all test files of a run share; contexts of one file are not seen by another. */
-async function sharedChromium(): Promise<Browser> {
+export async function sharedChromium(): Promise<Browser> {
   const worker = registerSharedWorker<string>({
     filename: new URL('chromiumServer.ts', import.meta.url),
     supportedProtocols: ['ava-4'],

@@ -19,7 +19,14 @@ const price = {
 };
 
 /** Jobs wait for the limit of one provider; the one that met it is not tried again, so that a reset mends all. */
-const configFile = 'providers:\n  limited:\n    rate_limit:\n      max_retries: 0\n';
+const configFile = `providers:
+  limited:
+    rate_limit:
+      max_retries: 0
+webhooks:
+  allow_http: true
+  allow_private: [127.0.0.1]
+`;
 
 /** A real coordinator with its dashboard, on a free port and a folder of its own. */
 export interface Site {

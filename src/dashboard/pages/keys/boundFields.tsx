@@ -1,9 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { WireKey } from '../../../domain/wire/key.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { explain } from '../../components/toasts.tsx';
+import { Dialog, FormActions } from '../../components/dialog.tsx';
 import { api } from '../../session.ts';
 import { type BoundTexts, boundsOf, textsOf } from './bounds.ts';
 import { Problem } from './problem.tsx';
@@ -66,23 +64,10 @@ export function BindKey(props: { of: WireKey; onBound(): void; onClose(): void }
       problem.value = bounds;
       return;
     }
-    try {
-      await api.peek().changeKey(props.of.id, bounds);
-      props.onBound();
-    } catch (error) {
-      problem.value = explain(error);
-    }
+    await api.peek().changeKey(props.of.id, bounds);
+    props.onBound();
   };
-  const actions = (
-    <>
-      <Button kind="quiet" onClick={props.onClose}>
-        Leave it
-      </Button>
-      <Button kind="primary" onClick={change}>
-        Change
-      </Button>
-    </>
-  );
+  const actions = <FormActions label="Change" onDo={change} problem={problem} onClose={props.onClose} />;
   return (
     <Dialog title={`Change ${props.of.name ?? 'this key'}`} actions={actions} onClose={props.onClose}>
       <p>

@@ -4,9 +4,8 @@ import { type Role, roles } from '../../../domain/key.ts';
 import type { WireKey, WireNewKey } from '../../../domain/wire/key.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { Dialog, FormActions } from '../../components/dialog.tsx';
 import { Time } from '../../components/time.tsx';
-import { explain } from '../../components/toasts.tsx';
 import { now } from '../../live/clock.ts';
 import { api } from '../../session.ts';
 import { BoundFields } from './boundFields.tsx';
@@ -31,28 +30,15 @@ export function CreateKey(props: { onMade(key: WireNewKey): void; onClose(): voi
       problem.value = bounds;
       return;
     }
-    try {
-      const made = await api.peek().createKey({
-        role: role.peek(),
-        ...bounds,
-        ...(given === '' ? {} : { name: given }),
-        ...(life === null ? {} : { expires_at: new Date(now.peek() + life * dayMs).toISOString() }),
-      });
-      props.onMade(made);
-    } catch (error) {
-      problem.value = explain(error);
-    }
+    const made = await api.peek().createKey({
+      role: role.peek(),
+      ...bounds,
+      ...(given === '' ? {} : { name: given }),
+      ...(life === null ? {} : { expires_at: new Date(now.peek() + life * dayMs).toISOString() }),
+    });
+    props.onMade(made);
   };
-  const actions = (
-    <>
-      <Button kind="quiet" onClick={props.onClose}>
-        Leave it
-      </Button>
-      <Button kind="primary" onClick={create}>
-        Create
-      </Button>
-    </>
-  );
+  const actions = <FormActions label="Create" onDo={create} problem={problem} onClose={props.onClose} />;
   return (
     <Dialog title="Create a key" actions={actions} onClose={props.onClose}>
       <label class="field">
@@ -117,22 +103,9 @@ export function RotateKey(props: {
   const grace = useSignal(86_400);
   const problem = useSignal<string | null>(null);
   const rotate = async (): Promise<void> => {
-    try {
-      props.onMade(await api.peek().rotateKey(props.of.id, grace.peek()));
-    } catch (error) {
-      problem.value = explain(error);
-    }
+    props.onMade(await api.peek().rotateKey(props.of.id, grace.peek()));
   };
-  const actions = (
-    <>
-      <Button kind="quiet" onClick={props.onClose}>
-        Leave it
-      </Button>
-      <Button kind="primary" onClick={rotate}>
-        Rotate
-      </Button>
-    </>
-  );
+  const actions = <FormActions label="Rotate" onDo={rotate} problem={problem} onClose={props.onClose} />;
   return (
     <Dialog title={`Rotate ${props.of.name ?? 'this key'}`} actions={actions} onClose={props.onClose}>
       <p>It gets a new secret, shown once. Replace the old one wherever the key is used before it expires.</p>

@@ -7,6 +7,7 @@ import { compact, plural } from '../../components/text.ts';
 import { href } from '../../router.ts';
 import { may } from '../../session.ts';
 import type { Chart } from '../../statechart/chart.ts';
+import { batchChart } from '../../statechart/charts/batch.ts';
 import { healthChart } from '../../statechart/charts/health.ts';
 import { jobChart } from '../../statechart/charts/job.ts';
 import { leaseChart } from '../../statechart/charts/lease.ts';
@@ -42,6 +43,7 @@ const looks: Record<MachineName, Look> = {
   worker: { chart: workerChart, title: 'Worker', actor: 'worker', hrefOf: () => href('/workers') },
   health: { chart: healthChart, title: 'Health', actor: 'fault of a worker', hrefOf: () => href('/workers') },
   provider: { chart: providerChart, title: 'Provider', actor: 'provider', hrefOf: () => href('/providers') },
+  batch: { chart: batchChart, title: 'Batch', actor: 'batch', hrefOf: () => href('/runs') },
   run: { chart: runChart, title: 'Run', actor: 'run', hrefOf: (state) => href('/runs', { status: state }) },
   supervisor: { chart: supervisorChart, title: 'Coordinator', actor: null, hrefOf: () => null },
 };

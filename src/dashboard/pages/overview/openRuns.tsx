@@ -25,7 +25,7 @@ export function OpenRuns({ runs }: { runs: readonly WireLiveRun[] }): JSX.Elemen
               {run.name}
             </a>
             <Progress run={run} />
-            {run.status === 'paused' ? <RunBadge status="paused" /> : <LeftOf run={run} />}
+            {run.status === 'paused' ? <RunBadge run={run} /> : <LeftOf run={run} />}
           </li>
         ))}
       </ul>

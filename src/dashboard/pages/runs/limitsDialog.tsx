@@ -2,9 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import type { ResumeRunBody, WireRun } from '../../../domain/wire/run.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { explain } from '../../components/toasts.tsx';
+import { Dialog, FormActions, orExplain } from '../../components/dialog.tsx';
 import { Problem } from '../keys/problem.tsx';
 import { changedLimits, type LimitTexts, textsOf } from './limits.ts';
 
@@ -62,23 +60,11 @@ export function LimitsDialog({ run, save, onClose }: Props): JSX.Element {
       problem.value = limits;
       return;
     }
-    try {
-      await save(limits);
-      onClose();
-    } catch (error) {
-      problem.value = explain(error);
-    }
+    await save(limits);
+    onClose();
   };
-  const actions = (
-    <>
-      <Button kind="quiet" onClick={onClose}>
-        Leave it
-      </Button>
-      <Button kind="primary" onClick={submit}>
-        {isPaused ? 'Resume' : 'Change'}
-      </Button>
-    </>
-  );
+  const label = isPaused ? 'Resume' : 'Change';
+  const actions = <FormActions label={label} onDo={submit} problem={problem} onClose={onClose} />;
   return (
     <Dialog
       title={isPaused ? `Resume ${run.name}` : `Limits of ${run.name}`}
@@ -90,7 +76,7 @@ export function LimitsDialog({ run, save, onClose }: Props): JSX.Element {
         class="limit-fields"
         onSubmit={(event) => {
           event.preventDefault();
-          void submit();
+          void orExplain(problem, submit);
         }}
       >
         {fields

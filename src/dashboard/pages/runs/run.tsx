@@ -14,6 +14,7 @@ import { useShortcut } from '../../shell/shortcuts.ts';
 import { sumText } from '../cost/report.ts';
 import { ChangeLimits, isOpen, RunActions } from './actions.tsx';
 import { Answers } from './answers.tsx';
+import { BatchCard } from './batchCard.tsx';
 import { Failures } from './failures.tsx';
 import { isOverBudget, partsOf, Rate, RunBadge, RunBar, TimeLeft } from './runCells.tsx';
 import { useRun } from './useRun.ts';
@@ -47,11 +48,7 @@ export function Run({ params: { name = '' } }: { params: Record<string, string> 
 
 function KnownRun({ run, reload }: { run: WireRun; reload(): void }): JSX.Element {
   return (
-    <Page
-      title={run.name}
-      beside={<RunBadge status={run.status} />}
-      actions={<RunActions run={run} reload={reload} />}
-    >
+    <Page title={run.name} beside={<RunBadge run={run} />} actions={<RunActions run={run} reload={reload} />}>
       {run.paused === null ? null : <Paused paused={run.paused} />}
       <JobsCard run={run} />
       <div class="two-columns">
@@ -61,6 +58,7 @@ function KnownRun({ run, reload }: { run: WireRun; reload(): void }): JSX.Elemen
         </div>
         <div class="job-column">
           <Limits run={run} reload={reload} />
+          {run.batch === undefined ? null : <BatchCard batch={run.batch} />}
           <Origin run={run} />
         </div>
       </div>

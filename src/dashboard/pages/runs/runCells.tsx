@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { RunStatus } from '../../../domain/states.ts';
+import type { BatchStatus, RunStatus } from '../../../domain/states.ts';
 import type { WireLiveRun } from '../../../domain/wire/run.ts';
 import { humanDuration } from '../../../lib/humanTime.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
@@ -14,9 +14,19 @@ const hints: Record<RunStatus, string> = {
   cancelled: 'Somebody cancelled it: it takes no more jobs',
 };
 
-/** The status of a run. */
-export function RunBadge({ status }: { status: RunStatus }): JSX.Element {
-  return <Badge status={status} hint={hints[status]} />;
+const batchHints: Partial<Record<BatchStatus, string>> = {
+  completed: 'Every line has its end, however it ended',
+  failed: 'Its file was refused; nothing ran',
+  cancelled: 'Somebody cancelled it',
+};
+
+/** The status of a run; that of its file where it is a batch, unless it is paused. */
+export function RunBadge({ run }: { run: Pick<WireLiveRun, 'status' | 'batch'> }): JSX.Element {
+  const { status, batch } = run;
+  if (batch === undefined || (batch.status === 'in_progress' && status === 'paused'))
+    return <Badge status={status} hint={hints[status]} />;
+  const hint = batchHints[batch.status];
+  return <Badge status={batch.status} {...(hint === undefined ? {} : { hint })} />;
 }
 
 /** A part of a run's jobs. */

@@ -126,9 +126,10 @@ function RunTable({ runs }: { runs: readonly WireRun[] }): JSX.Element {
           <tr key={run.id}>
             <td class="main-cell">
               <a href={href(`/runs/${run.name}`)}>{run.name}</a>
+              {run.batch === undefined ? null : <span class="tag">batch</span>}
             </td>
             <td data-label="Status">
-              <RunBadge status={run.status} />
+              <RunBadge run={run} />
             </td>
             <td data-label="Progress">
               <Progress run={run} />

@@ -16,11 +16,17 @@ const allowed: Record<string, readonly string[]> = {
   auth: ['domain', 'lib'],
   coordinator: ['machines', 'routing', 'cost', 'store', 'auth', 'config', 'domain', 'lib'],
   present: ['coordinator', 'domain'],
+  // Sends what the coordinator decides to send, over its port for that.
+  webhooks: ['config', 'domain', 'lib'],
   metrics: ['coordinator', 'config', 'domain', 'lib'],
   http: ['present', 'metrics', 'coordinator', 'auth', 'config', 'domain', 'lib'],
   live: ['present', 'coordinator', 'auth', 'config', 'domain', 'lib'],
   // APIs in the form of other services: parsers and presenters over the same coordinator.
   front: ['http', 'present', 'coordinator', 'auth', 'config', 'domain', 'lib'],
+  // The Model Context Protocol: tools over the same coordinator, and the bridge for clients that start a process.
+  mcp: ['http', 'present', 'coordinator', 'config', 'domain', 'lib'],
+  // Processes that parse and check requests, and what the core does with what they ask.
+  fronts: ['http', 'present', 'metrics', 'coordinator', 'auth', 'config', 'domain', 'lib'],
   gateway: ['coordinator', 'auth', 'config', 'domain', 'lib'],
   // Made of the machines ahead of time, for the dashboard.
   charts: ['machines', 'dashboard', 'lib'],
@@ -32,10 +38,14 @@ const allowed: Record<string, readonly string[]> = {
   bulk: ['domain', 'lib'],
   client: ['config', 'domain', 'lib'],
   worker: ['config', 'domain', 'lib'],
+  // A program of its own beside a worker, which it starts as a process.
+  companion: ['client', 'worker', 'config', 'domain', 'lib'],
   // Runs in a browser and knows the coordinator by its API alone.
   dashboard: ['client', 'domain', 'lib'],
   assemble: [
+    'webhooks',
     'front',
+    'mcp',
     'http',
     'metrics',
     'live',
@@ -49,13 +59,36 @@ const allowed: Record<string, readonly string[]> = {
     'lib',
   ],
   backup: ['store', 'config', 'domain', 'lib'],
-  service: ['assemble', 'http', 'worker', 'inspect', 'coordinator', 'auth', 'config', 'domain', 'lib'],
-  commands: ['service', 'backup', 'bulk', 'client', 'worker', 'cost', 'config', 'domain', 'lib'],
+  service: [
+    'assemble',
+    'fronts',
+    'http',
+    'worker',
+    'inspect',
+    'coordinator',
+    'auth',
+    'config',
+    'domain',
+    'lib',
+  ],
+  commands: [
+    'service',
+    'companion',
+    'backup',
+    'bulk',
+    'mcp',
+    'client',
+    'worker',
+    'cost',
+    'config',
+    'domain',
+    'lib',
+  ],
   svc: ['commands', 'lib'],
 };
 
 /** Types of a query or a page may cross: `http` hands a `JobQuery` to the coordinator and never sees a store. */
-const typesOnly: Record<string, readonly string[]> = { http: ['store'] };
+const typesOnly: Record<string, readonly string[]> = { http: ['store'], mcp: ['store'] };
 
 function roomOf(file: string): string {
   const [first = '', second = ''] = relative(root, file).split('/');
@@ -105,7 +138,11 @@ const roomsBelow: Record<string, readonly string[]> = {
   core: [],
   limits: ['core'],
   jobs: ['core', 'limits'],
+  files: ['core'],
+  spools: ['core', 'jobs'],
   runs: ['core', 'jobs'],
+  webhooks: ['core'],
+  batches: ['core', 'jobs', 'runs', 'files'],
   fleet: ['core', 'limits', 'jobs'],
   dispatch: ['core', 'limits', 'jobs', 'runs', 'fleet'],
   duties: ['core', 'jobs', 'fleet'],

@@ -1,10 +1,13 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { type Annotation, annotationCharactersMax, annotationsMax } from '../../src/domain/annotation.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import { addAmounts, bucketMs, type CostDimension, noAmounts } from '../../src/domain/cost.ts';
 import type { StoreUnavailable } from '../../src/domain/errors.ts';
+import type { FileRecord } from '../../src/domain/file.ts';
 import { laneKey } from '../../src/domain/job.ts';
 import type { ProviderHold } from '../../src/domain/provider.ts';
 import type { JobState } from '../../src/domain/states.ts';
+import type { Delivery, WebhookRecord } from '../../src/domain/webhook.ts';
 import type { Change, JobChange, LedgerEntry, Store } from '../../src/store/store.ts';
 import { KeyTaken, VersionConflict } from '../../src/store/storeErrors.ts';
 import {
@@ -730,6 +733,118 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
     const seen = async (from: Store) => (await from.providers()).sort((x, y) => (x.name < y.name ? -1 : 1));
     t.deepEqual(await seen(store), [hold('a', epoch + 5), open]);
     t.deepEqual(await seen(await reopen()), [hold('a', epoch + 5), open]);
+  });
+
+  test(`${name}: files are kept until they are removed, also after it was opened again`, async (t) => {
+    const { store, reopen } = await setup(t);
+    const file = (id: string): FileRecord => ({
+      id,
+      name: 'requests.jsonl',
+      purpose: 'batch',
+      bytes: 7,
+      createdAt: epoch,
+      createdBy: { keyId: 'k', name: 'app' },
+      expiresAt: epoch + 5,
+    });
+    await store.commit([
+      { kind: 'file', file: file('a') },
+      { kind: 'file', file: file('b') },
+    ]);
+    await store.commit([
+      { kind: 'fileRemoved', id: 'a' },
+      { kind: 'fileRemoved', id: 'unknown' },
+    ]);
+    t.deepEqual(await store.files(), [file('b')]);
+    t.deepEqual(await (await reopen()).files(), [file('b')]);
+  });
+
+  test(`${name}: of what is noted about an answer the last counts, also after it was opened again`, async (t) => {
+    const { store, reopen } = await setup(t);
+    const first: Annotation = { jobId: 'a', isDeleted: false, metadata: { a: 'b' }, at: epoch };
+    const last = { ...first, isDeleted: true, at: epoch + 1 };
+    await store.commit([{ kind: 'annotation', annotation: first }]);
+    t.deepEqual(await store.annotation('a'), first);
+    await store.commit([{ kind: 'annotation', annotation: last }]);
+    const again = await reopen();
+    t.deepEqual(await again.annotation('a'), last);
+    t.is(await again.annotation('b'), undefined);
+  });
+
+  test(`${name}: as many notes about answers as there may be are kept, the newest`, async (t) => {
+    const { store, reopen } = await setup(t);
+    const note = (place: number): Annotation => {
+      return { jobId: `j${place}`, isDeleted: true, metadata: null, at: epoch };
+    };
+    const notes = Array.from({ length: annotationsMax }, (_, place) => note(place));
+    await store.commit(notes.map((annotation) => ({ kind: 'annotation', annotation })));
+    await store.commit([{ kind: 'annotation', annotation: note(0) }]);
+    await store.commit([{ kind: 'annotation', annotation: note(annotationsMax) }]);
+    const again = await reopen();
+    t.truthy(await again.annotation('j0'));
+    t.is(await again.annotation('j1'), undefined);
+    t.truthy(await again.annotation(`j${annotationsMax}`));
+  });
+
+  test(`${name}: deliveries are kept with what they follow from, until they or their endpoint are removed`, async (t) => {
+    const { store, reopen } = await setup(t);
+    const webhook = (id: string): WebhookRecord => ({
+      id,
+      name: id,
+      url: 'https://example.com/hook',
+      description: null,
+      secret: 'whsec_c2VjcmV0',
+      previous: null,
+      events: null,
+      tags: null,
+      createdAt: epoch,
+      stopped: null,
+      dropped: 0,
+    });
+    const delivery = (id: string, webhookId: string): Delivery => ({
+      id,
+      webhookId,
+      event: { id: `evt_${id}`, type: 'job.completed', at: epoch, data: { id: 'j' } },
+      state: 'pending',
+      createdAt: epoch,
+      tries: 0,
+      nextAt: epoch,
+      last: null,
+    });
+    await store.commit([
+      { kind: 'webhook', webhook: webhook('a') },
+      { kind: 'webhook', webhook: webhook('b') },
+      { ...creation('j'), deliveries: [delivery('1', 'a'), delivery('2', 'b'), delivery('3', 'unknown')] },
+    ]);
+    const tried = { ...delivery('1', 'a'), tries: 1 };
+    await store.commit([
+      { kind: 'delivery', delivery: tried },
+      { kind: 'delivery', delivery: delivery('4', 'a') },
+      { kind: 'delivery', delivery: delivery('5', 'unknown') },
+      { kind: 'deliveriesRemoved', ids: ['4', 'unknown'] },
+    ]);
+    const all = { webhooks: [webhook('a'), webhook('b')], deliveries: [tried, delivery('2', 'b')] };
+    t.deepEqual(await store.webhooks(), all);
+    const again = await reopen();
+    t.deepEqual(await again.webhooks(), all);
+    await again.commit([{ kind: 'webhookRemoved', id: 'a' }]);
+    t.deepEqual(await again.webhooks(), { webhooks: [webhook('b')], deliveries: [delivery('2', 'b')] });
+  });
+
+  test(`${name}: of long notes about answers as many are kept as have room, the newest`, async (t) => {
+    const { store, reopen } = await setup(t);
+    const metadata = { a: 'x'.repeat(annotationCharactersMax / 4) };
+    for (const jobId of ['a', 'b', 'c', 'd'])
+      await store.commit([
+        { kind: 'annotation', annotation: { jobId, isDeleted: false, metadata, at: epoch } },
+      ]);
+    const again = await reopen();
+    t.is(await again.annotation('a'), undefined);
+    t.truthy(await again.annotation('b'));
+    await again.commit([
+      { kind: 'annotation', annotation: { jobId: 'b', isDeleted: true, metadata: null, at: epoch } },
+      { kind: 'annotation', annotation: { jobId: 'e', isDeleted: false, metadata, at: epoch } },
+    ]);
+    for (const jobId of ['b', 'c', 'd', 'e']) t.truthy(await again.annotation(jobId), jobId);
   });
 
   const withKey = (id: string, key: string, expiresAt: number): JobChange => {

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import OpenAI, { toFile } from 'openai';
 import { messageOf } from '../../src/domain/errors.ts';
 import type { WireHealth } from '../../src/domain/wire/health.ts';
 import type { WireJob } from '../../src/domain/wire/job.ts';
+import { clientOf } from '../front/openai/support.ts';
 import { answerTo, type HttpAnswer, problemOf } from '../support/e2eHttp.ts';
 import { WorkerSocket } from '../support/e2eWorker.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -150,5 +152,26 @@ onSmallDisk(
       return now.status === 'ok' ? now : null;
     });
     t.is(status, 'ok');
+  },
+);
+
+onSmallDisk(
+  `a full disk refuses an upload, keeps nothing of it, and takes it when there is room${because}`,
+  async (t) => {
+    const disk = smallDisk(t);
+    const coordinator = await startCoordinator(t, { folder: disk.folder, config });
+    const openai = clientOf(coordinator.url);
+    const upload = async (bytes: number) =>
+      openai.files.create({ file: await toFile(Buffer.alloc(bytes, 1), 'a.jsonl'), purpose: 'batch' });
+    const error = await t.throwsAsync(upload(diskBytes), { instanceOf: OpenAI.InternalServerError });
+    t.like(error, { status: 503, code: 'store_unavailable' });
+    t.regex(error?.message ?? '', /disk of the data folder is full/);
+    t.deepEqual(readdirSync(join(disk.folder, 'files')), []);
+    // The journal has its room again.
+    t.is((await dispatch(coordinator.port, 'later')).status, 201);
+    disk.makeRoom();
+    const { id } = await upload(ballastBytes * 2);
+    t.is((await openai.files.retrieve(id)).bytes, ballastBytes * 2);
+    t.notRegex(coordinator.process.said(), /^\s+at /m);
   },
 );

@@ -78,7 +78,9 @@ test.serial('a second SIGTERM during the grace ends at once, and not with 0', as
 test.serial(
   'what still runs when the grace is over stays running, and its worker delivers after the restart',
   async (t) => {
-    const coordinator = await startCoordinator(t, { config: { shutdown: { grace_seconds: 0.3 } } });
+    const coordinator = await startCoordinator(t, {
+      config: { jobs: { reap_stale_after_seconds: 60 }, shutdown: { grace_seconds: 0.3 } },
+    });
     let deliver = () => {};
     const mayEnd = new Promise<void>((resolve) => {
       deliver = resolve;

@@ -179,9 +179,10 @@ export class Checker {
     const slots = this.#slots.get(attempt.workerId);
     const most =
       slots === undefined ? 0 : Math.max(slots.now, this.#now() - slots.since < 100 ? slots.before : 0);
-    if (held('workerId') >= most)
-      this.breach(`job ${job.id} is given to ${attempt.workerId}, whose ${most} slots are taken`);
     const ceiling = this.#knobs.config.providers[attempt.provider]?.rateLimit?.maxConcurrent ?? null;
+    // It may hold as many again that it does not run yet.
+    if (held('workerId') >= 2 * most)
+      this.breach(`job ${job.id} is given to ${attempt.workerId}, whose ${most} slots are taken`);
     if (ceiling !== null && held('provider') >= ceiling)
       this.breach(`job ${job.id} is given to ${attempt.provider}, which runs ${ceiling} already`);
     this.#claimed.push({ ...job, state: decision.state, life: decision.life });

@@ -4,6 +4,7 @@ import { CoordinatorError, InvalidTransition } from '../../src/domain/errors.ts'
 import type { JobRequest } from '../../src/domain/job.ts';
 import { isTerminal, statusOf } from '../../src/domain/states.ts';
 import { request } from '../support/coordinator.ts';
+import { SimBatches } from './batches.ts';
 import type { BulkChanges } from './bulkChanges.ts';
 import type { Checker, Told } from './checker.ts';
 import type { Dice } from './dice.ts';
@@ -51,6 +52,7 @@ export class Clients {
   readonly #wallNow: () => number;
   readonly #bulk: BulkChanges;
   readonly #namedRuns: NamedRuns;
+  readonly #files: SimBatches;
   readonly #keys = new Map<string, Asked & { id: string | null }>();
   /** The batches that have a key, and the ids that were told for them. */
   readonly #batches: KeyedBatch[] = [];
@@ -71,7 +73,9 @@ export class Clients {
     this.#history = options.history;
     this.#wallNow = options.wallNow;
     this.#bulk = options.bulk;
-    this.#namedRuns = new NamedRuns({ ...options, request: () => this.#request() });
+    const asking = { ...options, request: () => this.#request() };
+    this.#namedRuns = new NamedRuns(asking);
+    this.#files = new SimBatches(asking);
   }
 
   /** One thing that some client does. */
@@ -93,12 +97,19 @@ export class Clients {
         () => {},
       );
     else if (choice < 98) this.#changeMany();
-    else for (let times = 0; times < 3; times += 1) this.#namedRuns.act();
+    else if (choice < 99) for (let times = 0; times < 3; times += 1) this.#files.act();
+    else for (let times = 0; times < 6; times += 1) this.#namedRuns.act();
   }
 
   /** At rest. */
-  audit(coordinator: Coordinator): void {
+  async audit(coordinator: Coordinator): Promise<void> {
     this.#namedRuns.audit(coordinator);
+    await this.#files.audit(coordinator);
+  }
+
+  /** Whether nothing that clients have asked for is still to come by itself. */
+  areAtRest(coordinator: Coordinator): boolean {
+    return this.#files.areAtRest(coordinator);
   }
 
   /** Everything that was turned is turned back, so that the work can end. */
@@ -109,6 +120,7 @@ export class Clients {
       () => {},
     );
     this.#namedRuns.turnBack();
+    this.#files.turnBack();
     for (const id of workerIds) {
       this.#ask(
         `resume ${id}`,

@@ -49,10 +49,9 @@ export class NamedRuns {
     else if (name === 'cid') this.#turn('cancel', name, (runs) => runs.cancel(name, nobody));
   }
 
-  /** Every run goes on, whatever held it back. */
+  /** Every run goes on, whatever held it back, also one whose sender was told nothing. */
   turnBack(): void {
-    for (const name of this.#ids.keys())
-      this.#turn('resume', name, (runs) => runs.resume(name, noLimits, nobody));
+    for (const name of names) this.#turn('resume', name, (runs) => runs.resume(name, noLimits, nobody));
   }
 
   #turn(verb: string, name: Name, task: (runs: Coordinator['runs']) => Promise<unknown>): void {

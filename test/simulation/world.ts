@@ -14,6 +14,7 @@ import { StoreCorrupt } from '../../src/store/json/errors.ts';
 import type { JsonStore } from '../../src/store/json/jsonStore.ts';
 import { everything } from '../store/jobs.ts';
 import { SimProcess, Timeline } from '../support/timeline.ts';
+import { SimBatches } from './batches.ts';
 import { BulkChanges } from './bulkChanges.ts';
 import { Checker } from './checker.ts';
 import { type Ask, Clients } from './clients.ts';
@@ -252,6 +253,7 @@ class World {
     });
     const start = async (): Promise<void> => {
       await coordinator.start();
+      SimBatches.open(coordinator);
       await this.#keys.start(coordinator, watchedStore(store, checker), process.clock);
     };
     start().then(
@@ -577,6 +579,7 @@ class World {
       return false;
     // What a client has asked for may begin a job yet.
     if (server.asked.size > 0) return false;
+    if (!this.#clients.areAtRest(server.coordinator)) return false;
     for (const job of this.checker.jobs.values()) if (!isTerminal(job.state)) return false;
     return this.#workers.every(({ worker }) => worker.undelivered === 0 && worker.running === 0);
   }
@@ -641,7 +644,7 @@ class World {
         if (runningJobs.length > 0)
           this.checker.breach(`${life.name} holds ${runningJobs} after all has ended`);
       }
-      this.#clients.audit(server.coordinator);
+      await this.#clients.audit(server.coordinator);
       const counts = await server.store.counts();
       if (counts.byStatus.pending + counts.byStatus.running > 0)
         this.checker.breach(`counts are ${JSON.stringify(counts)}`);

@@ -44,7 +44,8 @@ export async function setupApi(
   const { core, clock, coordinator } = bundle;
   const live = LiveConfig.of(bundle.config);
   live.onReload((reloaded, by) => coordinator.configReloaded(reloaded, by));
-  const server = createServer();
+  // Node's 5 seconds may pass between two requests of a test on a busy machine, and the second one then meets the end.
+  const server = createServer({ keepAliveTimeout: 60_000 });
   const front = await assembleFront({
     config: () => bundle.config,
     clock,

@@ -15,6 +15,7 @@ import type { JsonStore } from '../../src/store/json/jsonStore.ts';
 import { testConfig } from './config.ts';
 import { FakeClock, seededRandom } from './fakeClock.ts';
 import { temporaryFolder } from './folder.ts';
+import type { HandSender } from './handSender.ts';
 
 /** Some seconds of turns: far more than any commit takes. */
 const turnsMax = 500_000;
@@ -93,16 +94,21 @@ export class HandWorker implements WorkerLink {
     return this.jobs[count - 1] as Assignment;
   }
 
-  complete(job: Assignment, output = 'hello', usage: Usage | null = someUsage): Promise<void> {
+  complete(
+    job: Assignment,
+    output = 'hello',
+    usage: Usage | null = someUsage,
+    { finishReason = 'stop', latencyMs = 3 }: { finishReason?: string; latencyMs?: number } = {},
+  ): Promise<void> {
     return this.connection.conclude(
       { jobId: job.job_id, lease: job.lease },
       {
         type: 'complete',
         output,
-        finishReason: 'stop',
+        finishReason,
         model: null,
         usage,
-        latencyMs: 3,
+        latencyMs,
         firstTokenMs: null,
       },
     );
@@ -151,12 +157,16 @@ export async function setup(
     files = nodeFiles,
     inspects = false,
     idempotencyKeysMax,
+    webhookSender,
+    onBatches,
   }: {
     folder?: string;
     clock?: FakeClock;
     files?: Files;
     inspects?: boolean;
     idempotencyKeysMax?: number | undefined;
+    webhookSender?: HandSender | undefined;
+    onBatches?: ((areUnderWay: boolean) => void) | undefined;
   } = {},
 ): Promise<Bundle> {
   const config = testConfig(overrides);
@@ -169,6 +179,8 @@ export async function setup(
     files,
     inspects,
     idempotencyKeysMax,
+    webhookSender,
+    onBatches,
   });
   const { store, coordinator } = core;
   await coordinator.start();
@@ -216,7 +228,7 @@ export async function setup(
     jobAs: (id, status) => bundle.jobWhen(id, ({ state }) => state === status || statusOf(state) === status),
     restart: async () => {
       await close();
-      return setup(t, overrides, { folder, clock, idempotencyKeysMax });
+      return setup(t, overrides, { folder, clock, idempotencyKeysMax, webhookSender });
     },
   };
   return bundle;

@@ -10,6 +10,12 @@ import { type Owner, temporaryFolder } from './folder.ts';
 /** An admin key, so that one key opens the API and the worker socket. */
 export const adminKey = 'an-admin-key-for-the-tests-0123456789';
 
+/**
+ * `http.fronts` of every coordinator whose test says no other: the same on every machine. With SVC_TEST_FRONTS=2 the tests
+ * of whole processes show that a client finds no difference.
+ */
+const testFronts = Number(process.env.SVC_TEST_FRONTS ?? 0);
+
 const root = join(import.meta.dirname, '..', '..');
 const entry = join(root, 'src', 'svc.ts');
 /** Far more than anything takes on a busy machine with two cores. */
@@ -155,8 +161,10 @@ export interface CoordinatorOptions {
   /** Of the store; a temporary one unless told. */
   folder?: string | undefined;
   port?: number | undefined;
-  /** Laid over quick clocks; the `jobs` block key by key. */
-  config?: { jobs?: Record<string, unknown>; [block: string]: unknown } | undefined;
+  /** Laid over quick clocks; the blocks `jobs` and `http` key by key. */
+  config?:
+    | { jobs?: Record<string, unknown>; http?: Record<string, unknown>; [block: string]: unknown }
+    | undefined;
   /** More of the command line. */
   args?: readonly string[] | undefined;
   /** How many files and sockets the process may have open. */
@@ -231,12 +239,13 @@ export function spawnCoordinator(
     env = {},
   }: CoordinatorOptions & { folder: string; port: number },
 ): SvcProcess {
-  const { jobs, ...rest } = config;
+  const { jobs, http, ...rest } = config;
   const whole = {
     host: '127.0.0.1',
     port,
     store: { kind: 'json', path: folder },
     jobs: { heartbeat_interval_seconds: 0.5, reap_stale_after_seconds: 3, timeout_seconds: 60, ...jobs },
+    http: { fronts: testFronts, ...http },
     ...rest,
   };
   const cwd = temporaryFolder(t);

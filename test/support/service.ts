@@ -11,6 +11,8 @@ import { adminKey } from './process.ts';
 export interface Here {
   url: string;
   client: Client;
+  /** Where its data is. */
+  folder: string;
 }
 
 /** One that can be stopped. */
@@ -22,14 +24,19 @@ export interface Stoppable extends Here {
 /**
  * A coordinator as `startCoordinator` starts it, but in this process: for tests that neither end it nor measure it. Stopped
  * when the test ends.
+ * Without fronts: other services in this process would start theirs at the same time, and a process that is being forked holds
+ * our sockets open for a moment.
  * @param options.workers slots of an echo worker in the same process; none unless told.
  */
 export async function startHere(
   t: ExecutionContext,
-  { config = {}, workers }: { config?: Record<string, unknown>; workers?: number } = {},
+  {
+    config: { http, ...config } = {},
+    workers,
+  }: { config?: { http?: Record<string, unknown>; [block: string]: unknown }; workers?: number } = {},
 ): Promise<Stoppable> {
   const cwd = temporaryFolder(t);
-  writeFileSync(join(cwd, 'svc.config.json'), JSON.stringify(config));
+  writeFileSync(join(cwd, 'svc.config.json'), JSON.stringify({ http: { fronts: 0, ...http }, ...config }));
   const loaded = await loadConfig({ env: { SVC_DATA_DIR: join(cwd, 'data') }, cwd, overrides: { port: 0 } });
   const service = await startService({
     config: loaded.config,
@@ -41,6 +48,7 @@ export async function startHere(
   return {
     url: service.url,
     client: createClient({ baseUrl: service.url, apiKey: adminKey }),
+    folder: join(cwd, 'data'),
     stop: () => service.stop(0),
   };
 }

@@ -7,8 +7,8 @@ import { JSONFile } from 'lowdb/node';
 import type { JobRecord } from '../src/domain/job.ts';
 import type { HttpClient } from './support/httpClient.ts';
 import { pendingJob, promptOf, requestOf, served } from './support/jobs.ts';
-import { connect, getJson } from './support/load.ts';
-import { type SvcProcess, seedFolder, spawnSvc, startCoordinator } from './support/processes.ts';
+import { completedJobs, connect } from './support/load.ts';
+import { type Program, seedFolder, spawnSvc, startCoordinator } from './support/processes.ts';
 import { type Bench, type Figure, type Scenario, temporaryFolder, told } from './support/scenario.ts';
 import { median } from './support/statistics.ts';
 
@@ -59,7 +59,7 @@ export const drain: Scenario = {
 };
 
 /** Jobs a second from the first completed one that is seen to the last. */
-async function drained(client: HttpClient, worker: SvcProcess, jobs: number): Promise<number> {
+async function drained(client: HttpClient, worker: Program, jobs: number): Promise<number> {
   const startedAt = performance.now();
   let first: { at: number; completed: number } | null = null;
   for (;;) {
@@ -74,12 +74,6 @@ async function drained(client: HttpClient, worker: SvcProcess, jobs: number): Pr
     }
     await sleep(pollMs);
   }
-}
-
-async function completedJobs(client: HttpClient): Promise<number> {
-  const page = await getJson(client, '/api/jobs?status=completed&limit=1');
-  if (typeof page === 'object' && page !== null && 'total' in page) return Number(page.total);
-  throw new Error('GET /api/jobs answered no total');
 }
 
 /** The median time of a write after one change, with `jobs` of the same records in the file. */

@@ -4,17 +4,24 @@ import { peers as others } from './peers/peer.ts';
 import { type Contender, concurrencies, type Station } from './peers/station.ts';
 import { startEcho } from './support/processes.ts';
 import { quietRounds } from './support/quiet.ts';
-import type { Bench, Figure, Measure, Scenario, Target } from './support/scenario.ts';
+import {
+  alone,
+  type Bench,
+  type Figure,
+  type Measure,
+  type Scenario,
+  type Target,
+} from './support/scenario.ts';
 import { median } from './support/statistics.ts';
 
 const contenders: readonly Contender[] = [ours, ...others];
 /** Of the echo app, and of BullMQ that syncs before it answers, as we do. */
-const echoRatioMin = 0.7;
-const dispatchRatioMin = 1.1;
+const echoRatioMin = 0.8;
+const dispatchRatioMin = 1.3;
 const drainRatioMin = 1.5;
 const endToEndRatioMin = 1.2;
-const pickUpP50MsMax = 2;
-const pickUpP99MsMax = 15;
+const pickUpP50MsMax = 1.5;
+const pickUpP99MsMax = 10;
 const growthMax = 1.2;
 /** How many jobs are pending where that is what is looked at, and what its figures are called. */
 interface Backlog {
@@ -59,16 +66,6 @@ export const peers: Scenario = {
     ];
   },
 };
-
-/** One measure with stations of its own, gone when it ends. */
-async function alone<T>(bench: Bench, measure: (inner: Bench) => Promise<T>): Promise<T> {
-  const tasks: (() => void | Promise<void>)[] = [];
-  try {
-    return await measure({ ...bench, defer: (task) => void tasks.push(task) });
-  } finally {
-    for (const task of tasks.reverse()) await task();
-  }
-}
 
 type Opened = [Contender, Station][];
 

@@ -4,10 +4,14 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { backlog } from './backlog.ts';
 import { batch } from './batch.ts';
+import { bulk } from './bulk.ts';
 import { dispatch } from './dispatch.ts';
 import { drain } from './drain.ts';
 import { fleet } from './fleet.ts';
+import { fronts } from './fronts.ts';
+import { gateway } from './gateway.ts';
 import { lists } from './lists.ts';
+import { makespan } from './makespan.ts';
 import { million } from './million.ts';
 import { factsOf } from './peers/facts.ts';
 import { writeReport } from './peers/report.ts';
@@ -18,14 +22,18 @@ import { siege } from './siege.ts';
 import { smoke } from './smoke.ts';
 import { soak } from './soak.ts';
 import { stall } from './stall.ts';
+import { streams } from './streams.ts';
 import { subscribers } from './subscribers.ts';
 import { type Bench, type Figure, passes, type RunOrigin, type Scenario } from './support/scenario.ts';
+import { webhooks } from './webhooks.ts';
 import { worker } from './worker.ts';
 
 const scenarios: readonly Scenario[] = [
   dispatch,
+  fronts,
   batch,
   drain,
+  makespan,
   backlog,
   fleet,
   restart,
@@ -33,10 +41,14 @@ const scenarios: readonly Scenario[] = [
   pickup,
   lists,
   subscribers,
+  streams,
+  webhooks,
   worker,
   million,
   soak,
   siege,
+  gateway,
+  bulk,
   peers,
   smoke,
 ];
@@ -45,7 +57,8 @@ const resultsFile = join(import.meta.dirname, 'results.json');
 const help = `Usage: node run.ts [scenario…] [--quick | --brief] [--large] [--minutes <n>] [--seconds <n>] [--report] [--profile <folder>]
 
 Load on a real coordinator, in processes of their own on the loopback address. Without a scenario: all of them
-but smoke, soak, which takes half an hour, siege, which takes ten minutes, and peers, which needs \`npm ci\` in this folder and the servers of the peers (apt-get install redis-server postgresql).
+but smoke, soak, which takes half an hour, siege, which takes ten minutes, and gateway, bulk and peers, which need \`npm ci\` in this
+folder, the last two also the servers of the peers (apt-get install redis-server postgresql).
 
 Scenarios:
 ${scenarios.map(({ name, about }) => `  ${name.padEnd(13)}${about}`).join('\n')}
@@ -58,8 +71,8 @@ Options:
   --seconds <n>       how long siege takes; 600 unless told
   --only <attacks>    what siege attacks with, separated by commas; all of it unless told
   --label <text>      the row of siege in docs/security.md; "now" unless told
-  --report            write the figures of soak, and those of peers with the targets of whatever else is run,
-                      into docs/performance.md, and those of siege into docs/security.md
+  --report            write the figures of soak, gateway and bulk, and those of peers with the targets of whatever
+                      else is run, into docs/performance.md, and those of siege into docs/security.md
   --profile <folder>  write CPU profiles of the processes under test there (.cpuprofile)
   --help              this text
 
@@ -113,9 +126,13 @@ function defaults(): readonly Scenario[] {
 
 async function writeDocs(): Promise<void> {
   await withBench(async (bench) => {
-    // The soak has a part of its own there.
-    const { soak: _, ...others } = results;
-    writeReport(Object.values(others).flat(), { ...report, facts: factsOf(bench, loadBefore) });
+    // These have parts of their own there.
+    const apart = new Set([soak, gateway, bulk].map(({ name }) => name));
+    const others = Object.entries(results).filter(([name]) => !apart.has(name));
+    writeReport(
+      others.flatMap(([, figures]) => figures),
+      { ...report, facts: factsOf(bench, loadBefore) },
+    );
   });
 }
 

@@ -12,7 +12,7 @@ import { ask } from './soak/ask.ts';
 import { freePort } from './support/freePort.ts';
 import { bodiesOf, served } from './support/jobs.ts';
 import { steadyLoad } from './support/load.ts';
-import { endChild, forkChild, type SvcProcess, spawnSvc, startEcho } from './support/processes.ts';
+import { endChild, forkChild, type Program, spawnSvc, startEcho } from './support/processes.ts';
 import { type Bench, type Figure, type Scenario, temporaryFolder, told } from './support/scenario.ts';
 import { percentile } from './support/statistics.ts';
 
@@ -154,7 +154,7 @@ async function attack(bench: Bench, setup: Omit<AttackerSetup, 'quick' | 'only'>
 async function keepWorker(bench: Bench, url: string, key: string, over: AbortSignal): Promise<void> {
   const args = ['worker', '--provider', 'echo', '--name', honestWorker, '--concurrency', '50'];
   while (!over.aborted) {
-    const svc: SvcProcess = spawnSvc(bench, [...args, '--coordinator', url], honestWorker, key);
+    const svc: Program = spawnSvc(bench, [...args, '--coordinator', url], honestWorker, key);
     await sleep(workerDiesEveryMs, undefined, { signal: over }).catch(() => {});
     await endChild(svc.process, () => svc.process.kill('SIGKILL'));
   }

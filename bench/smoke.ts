@@ -1,8 +1,13 @@
+import { contenders } from './bulk/contenders.ts';
+import { measureBulk } from './bulk.ts';
+import type { Setting } from './gateway/turn.ts';
+import { measureGateway } from './gateway.ts';
 import { measureCancels, measurePickup } from './pickup.ts';
+import { measureFirstText } from './streams.ts';
 import { bodiesOf, served } from './support/jobs.ts';
 import { dispatchLoad, type Load, rateOf } from './support/load.ts';
 import { seedFolder, startCoordinator, startEcho } from './support/processes.ts';
-import { type Figure, type Scenario, told } from './support/scenario.ts';
+import { alone, type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
 import { percentile } from './support/statistics.ts';
 import { WorkerClient } from './support/workerClient.ts';
 
@@ -12,6 +17,14 @@ const stored = 500;
 const slots = 100;
 const steadyMs = 500;
 const cancels = 10;
+const streams = 10;
+const calls: readonly Setting[] = [
+  { kind: 'whole', atOnce: 5, callsEach: 1, timing: { waitMs: 100, tokens: 5, paceMs: 0 } },
+  { kind: 'stream', atOnce: 5, callsEach: 1, timing: { waitMs: 100, tokens: 5, paceMs: 20 } },
+];
+const prompts = 20;
+/** Fewer than the prompts at once, so that some are refused. */
+const limit = { kind: 'concurrency', atOnce: 16 } as const;
 /** Bounds that only what is broken misses, also on a machine that is busy with other tests. */
 const perSecondMin = 10;
 const msMax = 10_000;
@@ -20,7 +33,7 @@ const msMax = 10_000;
 export const smoke: Scenario = {
   name: 'smoke',
   about:
-    'that the bench works: small loads on the echo app and on a coordinator, a worker, pick-up and cancel',
+    'that the bench works: small loads on the echo app and on a coordinator, a worker, pick-up, cancel, streams, calls, prompts',
   isOptional: true,
   async run(bench) {
     const echo = await startEcho(bench);
@@ -39,7 +52,10 @@ export const smoke: Scenario = {
     worker.close();
     const { mainMs } = await coordinator.report();
     const { pickupsMs } = await measurePickup(bench, coordinator.url, steadyMs);
+    const firstTextMs = await measureFirstText(bench, coordinator.url, streams);
     const cancelsMs = await measureCancels(bench, coordinator.url, cancels);
+    // Both wait for a provider most of the time.
+    const waits = await Promise.all([alone(bench, callFigures), alone(bench, bulkFigures)]);
     return [
       told('the echo app', limit, 'requests/s'),
       bounded('dispatch', perSecond, 'jobs/s', 'at least', perSecondMin),
@@ -47,9 +63,31 @@ export const smoke: Scenario = {
       told('processor time of the main thread for all of it', mainMs, 'ms'),
       bounded('pick-up p99', percentile(pickupsMs, 0.99), 'ms', 'at most', msMax),
       bounded('cancel to abort frame p99', percentile(cancelsMs, 0.99), 'ms', 'at most', msMax),
+      bounded('first text of a stream of /v1 p99', percentile(firstTextMs, 0.99), 'ms', 'at most', msMax),
+      ...waits.flat(),
     ];
   },
 };
+
+/** Without Portkey, whose package is not installed here. */
+async function callFigures(bench: Bench): Promise<Figure[]> {
+  const measured = await measureGateway({ ...bench, quick: true }, calls, false);
+  return measured.flatMap(({ setting, turns }) =>
+    [...turns].map(([name, { wholeMs }]) =>
+      bounded(`a ${setting.kind} call, ${name}`, percentile(wholeMs, 0.99), 'ms', 'at most', msMax),
+    ),
+  );
+}
+
+/** Without BullMQ, which needs its package and Redis. */
+async function bulkFigures(bench: Bench): Promise<Figure[]> {
+  const chosen = contenders.filter(({ needsRedis, isTold }) => !needsRedis && !isTold);
+  const { results } = await measureBulk(bench, { limit, prompts }, chosen, null);
+  return results.flatMap(({ contender, run }) => [
+    told(`${prompts} prompts at a provider that limits, ${contender.name}`, run.ms, 'ms'),
+    bounded('  answered', run.answered, '', 'at least', prompts),
+  ]);
+}
 
 function bounded(
   name: string,

@@ -46,12 +46,12 @@ function disk(bench: Bench): string {
   return `a write of 4 KiB with fdatasync takes ${at(0.5)} ms (p50), ${at(0.99)} ms (p99)`;
 }
 
-function packageVersion(name: string): string {
+export function packageVersion(name: string): string {
   const file = join(import.meta.dirname, '../node_modules', name, 'package.json');
   return `${name} ${JSON.parse(readFileSync(file, 'utf8')).version}`;
 }
 
-function programVersion(name: string): string {
+export function programVersion(name: string): string {
   const text = execFileSync(findProgram(name), ['--version'], { encoding: 'utf8' });
   return `${name} ${/\d+\.\d+(\.\d+)?/.exec(text)?.[0] ?? text.trim()}`;
 }

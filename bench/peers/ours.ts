@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { timeToHealth } from '../restart.ts';
 import { bodyOf, promptOf, served } from '../support/jobs.ts';
-import { connect, getJson, post } from '../support/load.ts';
+import { completedJobs, connect, post } from '../support/load.ts';
 import { now, type Worked } from '../support/messages.ts';
 import {
   endChild,
@@ -80,16 +80,11 @@ async function fill(url: string, jobs: number, promptBytes: number): Promise<voi
 function startWorker(bench: Bench, url: string, concurrency: number): StationWorker {
   const client = connect(url);
   let worker: ReturnType<typeof spawnSvc> | null = null;
-  const completed = async () => {
-    const page = await getJson(client, '/api/jobs?status=completed&limit=1');
-    if (typeof page === 'object' && page !== null && 'total' in page) return Number(page.total);
-    throw new Error('GET /api/jobs answered no total');
-  };
   const worked = async (before: number, jobs: number): Promise<Worked> => {
     const endsAt = now() + workMsMax;
     let first: { at: number; count: number } | null = null;
     for (;;) {
-      const count = (await completed()) - before;
+      const count = (await completedJobs(client)) - before;
       const at = now();
       if (first === null && count > 0) first = { at, count };
       if (first !== null && count >= jobs)
@@ -101,7 +96,7 @@ function startWorker(bench: Bench, url: string, concurrency: number): StationWor
   };
   return {
     work: async (jobs) => {
-      const before = await completed();
+      const before = await completedJobs(client);
       const flags = ['--provider', served, '--concurrency', String(concurrency), '--coordinator', url];
       worker ??= spawnSvc(bench, ['worker', ...flags], 'worker');
       return { worked: worked(before, jobs) };

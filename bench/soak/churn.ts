@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WireWorkerList } from '../../src/domain/wire/worker.ts';
 import { LeanSubscriber } from '../support/leanSubscriber.ts';
-import { apiKey, type SvcProcess, spawnSvc } from '../support/processes.ts';
+import { apiKey, type Program, spawnSvc } from '../support/processes.ts';
 import type { Bench } from '../support/scenario.ts';
 import { ask } from './ask.ts';
 
@@ -33,7 +33,7 @@ export class Churn {
   readonly #url: string;
   readonly #configFile: string;
   #config: object;
-  readonly #workers: { name: string; svc: SvcProcess }[] = [];
+  readonly #workers: { name: string; svc: Program }[] = [];
   readonly #subscribers: LeanSubscriber[] = [];
   #round = 0;
 
@@ -116,7 +116,7 @@ export class Churn {
     this.done.reloads += 1;
   }
 
-  #spawn(name: string): { name: string; svc: SvcProcess } {
+  #spawn(name: string): { name: string; svc: Program } {
     const args = ['worker', '--provider', 'echo', '--name', name, '--concurrency', String(slots)];
     return { name, svc: spawnSvc(this.#bench, [...args, '--coordinator', this.#url], name) };
   }

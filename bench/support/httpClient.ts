@@ -17,7 +17,7 @@ export class HttpClient {
   }
 
   /** @returns the answer's text. @throws when its status is another than `status`, or none comes in time. */
-  send(method: 'GET' | 'POST', path: string, body: string, status: number): Promise<string> {
+  send(method: 'GET' | 'PATCH' | 'POST', path: string, body: string, status: number): Promise<string> {
     return new Promise((resolve, reject) => {
       const headers = { ...this.#headers, 'content-length': Buffer.byteLength(body) };
       const sent = request(this.#url + path, { method, headers, agent: this.#agent }, (answer) => {

@@ -1,10 +1,16 @@
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobStatus } from '../../src/domain/states.ts';
+import type { WireWorkerList } from '../../src/domain/wire/worker.ts';
 import { HttpClient } from './httpClient.ts';
 import { LeanClient, rawRequest } from './leanClient.ts';
 import { apiKey } from './processes.ts';
 
 /** Requests that no answer comes to in this time fail the run, ms. */
 const answerMsMax = 30_000;
+/** How long a worker may take to connect, ms. */
+const connectMsMax = 60_000;
+const connectPollMs = 20;
 const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
 
 export interface Load {
@@ -114,6 +120,29 @@ export function post(client: HttpClient, path: string, body: string, status: num
 /** @returns the answer's text. @throws when the status is another than `status`. */
 export function getText(client: HttpClient, path: string, status: number): Promise<string> {
   return client.send('GET', path, '', status);
+}
+
+/** How many jobs of the coordinator have completed. */
+export function completedJobs(client: HttpClient): Promise<number> {
+  return countJobs(client, 'completed');
+}
+
+/** How many jobs of the coordinator are in a state. */
+export async function countJobs(client: HttpClient, status: JobStatus): Promise<number> {
+  const page = await getJson(client, `/api/jobs?status=${status}&limit=1`);
+  if (typeof page === 'object' && page !== null && 'total' in page) return Number(page.total);
+  throw new Error('GET /api/jobs answered no total');
+}
+
+/** Wait until a worker is connected. @throws when none comes in time. */
+export async function workerConnected(client: HttpClient): Promise<void> {
+  const endsAt = performance.now() + connectMsMax;
+  for (;;) {
+    const { workers } = (await getJson(client, '/api/workers')) as WireWorkerList;
+    if (workers.some(({ connected }) => connected)) return;
+    if (performance.now() > endsAt) throw new Error(`no worker connected in ${connectMsMax} ms`);
+    await sleep(connectPollMs);
+  }
 }
 
 export async function getJson(client: HttpClient, path: string): Promise<unknown> {

@@ -164,21 +164,31 @@ export function forkChild(bench: Bench, file: string, setup: string, flags: read
   return { process: child, reply };
 }
 
-/** `svc` itself, as a user starts it. */
-export interface SvcProcess {
+/** A program as a user starts it. */
+export interface Program {
   process: ChildProcess;
   /** @throws with the end of its log when it has ended. */
   assertRuns(): void;
 }
 
 /** Start `svc` with these arguments. @param name of the folder of its profiles. @param key in place of the admin key. */
-export function spawnSvc(bench: Bench, args: readonly string[], name: string, key = apiKey): SvcProcess {
+export function spawnSvc(bench: Bench, args: readonly string[], name: string, key = apiKey): Program {
+  return spawnNode(bench, [svc, ...args], name, environment({ SVC_API_KEY: key }));
+}
+
+/** Start a program of Node. @param command its file and arguments. @param name of the folder of its profiles. */
+export function spawnNode(
+  bench: Bench,
+  command: readonly string[],
+  name: string,
+  env: NodeJS.ProcessEnv,
+): Program {
   const cwd = temporaryFolder(bench);
   const logFile = join(cwd, 'log');
   const log = openSync(logFile, 'w');
-  const child = spawn(process.execPath, [...profileFlags(bench, name), svc, ...args], {
+  const child = spawn(process.execPath, [...profileFlags(bench, name), ...command], {
     cwd,
-    env: environment({ SVC_API_KEY: key }),
+    env,
     stdio: ['ignore', log, log],
   });
   closeSync(log);
@@ -189,7 +199,7 @@ export function spawnSvc(bench: Bench, args: readonly string[], name: string, ke
   child.once('exit', () => process.off('exit', kill));
   const assertRuns = () => {
     if (child.exitCode === null && child.signalCode === null) return;
-    throw new Error(`svc ${args[0]} has ended:\n${readFileSync(logFile, 'utf8').slice(-logTail)}`);
+    throw new Error(`${name} has ended:\n${readFileSync(logFile, 'utf8').slice(-logTail)}`);
   };
   return { process: child, assertRuns };
 }

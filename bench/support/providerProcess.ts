@@ -5,12 +5,13 @@ import type { Dialect } from '../../test/fixtures/providers/dialect.ts';
 import { gemini } from '../../test/fixtures/providers/gemini.ts';
 import { ollama } from '../../test/fixtures/providers/ollamaChat.ts';
 import { openaiChat } from '../../test/fixtures/providers/openaiChat.ts';
-import { answerTokens, pacedModel, tokenOf } from './providers.ts';
+import { answerTokens, pacedModel, timingOf, tokenOf } from './providers.ts';
 import { serveSamples } from './samples.ts';
+import { answerInTime } from './timedAnswer.ts';
 
 /**
  * All providers in one: the dialect goes by the path. A model called `pacedModel` speaks at a steady rate for as long as it
- * is listened to; any other answers `answerTokens` tokens at once.
+ * is listened to, a timed one as its name says; any other answers `answerTokens` tokens at once.
  */
 const dialects: readonly Dialect[] = [openaiChat, anthropic, gemini, ollama];
 const paceMs = 1000 / 30;
@@ -22,7 +23,7 @@ let nextAt = performance.now();
 function speak(): void {
   for (const [response, token] of paced) response.write(token);
   nextAt = Math.max(nextAt + paceMs, performance.now());
-  setTimeout(speak, nextAt - performance.now());
+  setTimeout(speak, Math.max(0, nextAt - performance.now()));
 }
 speak();
 
@@ -46,6 +47,11 @@ const server = createServer((request, response) => {
     }
     const body = JSON.parse(text) as Record<string, unknown>;
     const model = String(body.model ?? url);
+    const timing = timingOf(model);
+    if (timing !== null) {
+      answerInTime(response, body, timing);
+      return;
+    }
     const turn = { model, text: [] };
     const script = dialect.script(turn, body);
     response.writeHead(200, { 'content-type': dialect.contentType });

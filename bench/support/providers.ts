@@ -84,3 +84,26 @@ export const measuredProviders: readonly MeasuredProvider[] = [
     },
   },
 ];
+
+/** How a model of the gateway's comparison speaks. */
+export interface Timing {
+  /** From the request to the first token, ms. */
+  waitMs: number;
+  tokens: number;
+  /** Between two tokens, ms; 0: all at once. */
+  paceMs: number;
+}
+
+const timedName = /^timed-(\d+)-(\d+)-(\d+)$/;
+
+/** The name of a model that speaks so. */
+export function timedModel({ waitMs, tokens, paceMs }: Timing): string {
+  return `timed-${waitMs}-${tokens}-${paceMs}`;
+}
+
+/** null: any other model. */
+export function timingOf(model: string): Timing | null {
+  const [, waitMs, tokens, paceMs] = timedName.exec(model) ?? [];
+  if (waitMs === undefined) return null;
+  return { waitMs: Number(waitMs), tokens: Number(tokens), paceMs: Number(paceMs) };
+}

@@ -101,6 +101,16 @@ export function told(name: string, value: number, unit: string): Figure {
   return { name, value, unit, ratio: null, against: '', target: null };
 }
 
+/** One measure with processes of its own, gone when it ends. */
+export async function alone<T>(bench: Bench, measure: (inner: Bench) => Promise<T>): Promise<T> {
+  const tasks: (() => void | Promise<void>)[] = [];
+  try {
+    return await measure({ ...bench, defer: (task) => void tasks.push(task) });
+  } finally {
+    for (const task of tasks.reverse()) await task();
+  }
+}
+
 /** On the disk of the project: where /tmp is memory, an fsync there costs nothing and proves nothing. */
 const temporary = join(import.meta.dirname, '../.tmp');
 

@@ -119,6 +119,18 @@ export class WorkerClient {
     await promise;
   }
 
+  /** Send a piece of the output of a job that is held. @param seq from 1. */
+  say({ job_id: jobId, lease }: Assignment, seq: number, text: string): void {
+    this.#send({ type: 'chunk', job_id: jobId, lease, seq, text });
+  }
+
+  /** Complete a job that is held, with the output that was said. */
+  finish({ job_id: jobId, lease }: Assignment, output: string): void {
+    this.#held.delete(jobId);
+    const ended = { ...(JSON.parse(result) as object), output };
+    this.#send({ type: 'complete', job_id: jobId, lease, result: ended });
+  }
+
   close(): void {
     if (this.#beat !== null) clearInterval(this.#beat);
     this.#socket.removeAllListeners('close');

@@ -43,15 +43,23 @@ export const sidebar: Item[] = [
     items: [
       page('runs.md'),
       page('workers.md'),
+      page('companion.md'),
       { ...page('providers/README.md'), collapsed: true, items: folder('providers') },
       page('configuration.md'),
       page('cost.md'),
+      page('webhooks.md'),
       page('dashboard.md'),
     ],
   },
   {
     text: 'Interfaces',
-    items: [page('api.md', 'HTTP API'), page('live-events.md'), page('worker-protocol.md')],
+    items: [
+      page('api.md', 'HTTP API'),
+      page('openai.md'),
+      page('mcp.md'),
+      page('live-events.md'),
+      page('worker-protocol.md'),
+    ],
   },
   {
     text: 'Operate',

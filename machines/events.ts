@@ -144,6 +144,8 @@ export type ProviderEvent =
       askedMs: number | null;
       /** By chance, 0 to 1: spreads the returns of those that wait. */
       jitter: number;
+      /** Requests, this one included. */
+      underWay: number;
       rules: ProviderRules;
     } & At)
   /** An attempt ended with a failure that counts for the breaker. */

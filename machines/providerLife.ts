@@ -3,6 +3,7 @@ import type { BreakerSettings, ProviderHold, ProviderRules, RateLimit } from '..
 import type { ProviderStatus } from '../src/domain/states.ts';
 import { type AttemptWindow, emptyWindow, endsOf, withEnd } from './attemptWindow.ts';
 import type { ProviderEvent } from './events.ts';
+import { isConfirmed, isHeldAt, type MetLimit, metAgain } from './metLimit.ts';
 
 /*
  * What is remembered of a provider, what each event makes of it, and what it may be sent by that: the memory of
@@ -26,6 +27,10 @@ export interface ProviderLife {
   probingSince: number | null;
   /** Requests at once since it is back from a limit or a failure; null when that bounds nothing any more. */
   ramp: number | null;
+  /** Requests at once with which its limits were met; null while no number is known. */
+  met: MetLimit | null;
+  /** Requests under way beside those that met the limit that is waited for; null for a limit that says nothing of that. */
+  beside: number | null;
   /**
    * Monotonic ms until which a worker that connects may be one that comes back after a restart, which says nothing of the
    * provider; null unless its present state was restored.
@@ -72,6 +77,8 @@ export function beginLife({ name, at }: { name: string; at: number }): ProviderL
     probeSent: false,
     probingSince: null,
     ramp: null,
+    met: null,
+    beside: null,
     returnsUntil: null,
     window: emptyWindow,
     changedAt: at,
@@ -257,20 +264,26 @@ export function isNewWorker(
 /** What every new state begins without. */
 const unprobed = { probeSent: false, probingSince: null, ramp: null, returnsUntil: null } as const;
 
-/** It answered 429. */
+/** It answered 429. One to a probe does not say how many at once are too many. */
 export function limit(life: ProviderLife, limited: Of<'provider.limited'>): ProviderLife {
   return {
     ...life,
     ...unprobed,
+    beside: life.probingSince === null ? limited.underWay - 1 : null,
     until: limitedUntil(life, limited),
     limitsInRow: life.limitsInRow + 1,
     changedAt: limited.at,
   };
 }
 
+/** A 429 of the same burst: the request was not one of those that got through. */
+export function limitMore(life: ProviderLife, { underWay }: Of<'provider.limited'>): ProviderLife {
+  return { ...life, beside: life.beside === null ? null : Math.min(life.beside, underWay - 1) };
+}
+
 /** A 429 of the same burst, for a longer time. */
 export function extend(life: ProviderLife, limited: Of<'provider.limited'>): ProviderLife {
-  return { ...life, until: limitedUntil(life, limited) };
+  return { ...limitMore(life, limited), until: limitedUntil(life, limited) };
 }
 
 /** An attempt has ended while that changes nothing but the window. */
@@ -292,8 +305,14 @@ export function open(life: ProviderLife, failed: Of<'provider.failed'>): Provide
 }
 
 /** Requests at once after one more has got through. */
-function climbed(ramp: number | null): number | null {
-  return ramp === null || ramp + 1 >= rampTo ? null : ramp + 1;
+function climbed({ ramp, met }: ProviderLife): Pick<ProviderLife, 'ramp' | 'met'> {
+  if (ramp === null || ramp + 1 >= rampTo) return { ramp: null, met: null };
+  return isHeldAt(met, ramp) ? { ramp, met } : { ramp: ramp + 1, met };
+}
+
+/** One request less until more at once are tried. */
+function withSuccess({ ramp, met }: ProviderLife): MetLimit | null {
+  return ramp !== null && isHeldAt(met, ramp) ? { ...met, heldFor: met.heldFor - 1 } : met;
 }
 
 /** An attempt got an answer: its trouble is forgotten, and one request more may be under way. */
@@ -301,7 +320,7 @@ export function succeed(life: ProviderLife, succeeded: Of<'provider.succeeded'>)
   return {
     ...life,
     window: windowWith(life, succeeded),
-    ramp: climbed(life.ramp),
+    ...climbed({ ...life, met: withSuccess(life) }),
     limitsInRow: 0,
     opensInRow: 0,
     cause: null,
@@ -310,20 +329,24 @@ export function succeed(life: ProviderLife, succeeded: Of<'provider.succeeded'>)
 
 /** The first output of an attempt came: one request more may be under way. */
 export function climb(life: ProviderLife): ProviderLife {
-  return { ...life, ramp: climbed(life.ramp) };
+  return { ...life, ...climbed(life) };
 }
 
-/** The probe got through: it returns slowly from what held its jobs back. */
+/**
+ * The probe got through: it returns slowly from what held its jobs back, or at once to the number of requests that it is
+ * known to take.
+ */
 export function comeBack(
   life: ProviderLife,
   event: Of<'provider.succeeded' | 'provider.streamed'>,
 ): ProviderLife {
   const isHeldBack = event.rules.rateLimit !== null || hasOpened(life);
+  const known = isConfirmed(life.met) && !hasOpened(life) ? life.met.atOnce : 1;
   return {
     ...life,
     ...unprobed,
     window: event.type === 'provider.succeeded' ? windowWith(life, event) : life.window,
-    ramp: isHeldBack ? event.underWay + 1 : null,
+    ramp: isHeldBack ? Math.max(event.underWay + 1, known) : null,
     until: null,
     limitsInRow: 0,
     opensInRow: 0,
@@ -337,12 +360,13 @@ export function reset({ name }: ProviderLife, { at }: Of<'provider.reset'>): Pro
   return beginLife({ name, at });
 }
 
-/** One job is to show whether it is back. */
+/** One job is to show whether it is back. All of a burst that met a limit have been refused by now. */
 export function probe(
   life: ProviderLife,
   { at, monotonic }: Of<'provider.due' | 'provider.workerCame'>,
 ): ProviderLife {
-  return { ...life, ...unprobed, until: null, probingSince: monotonic, changedAt: at };
+  const met = life.beside === null ? life.met : metAgain(life.met, life.beside);
+  return { ...life, ...unprobed, met, beside: null, until: null, probingSince: monotonic, changedAt: at };
 }
 
 /** The job of the probe was sent. */

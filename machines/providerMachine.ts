@@ -22,6 +22,7 @@ export const providerMachine = setup({
   },
   actions: {
     limit: assign(({ context, event }) => life.limit(context, event as Of<'provider.limited'>)),
+    limitMore: assign(({ context, event }) => life.limitMore(context, event as Of<'provider.limited'>)),
     extend: assign(({ context, event }) => life.extend(context, event as Of<'provider.limited'>)),
     count: assign(({ context, event }) =>
       life.count(context, event as Of<'provider.succeeded' | 'provider.failed'>),
@@ -68,7 +69,7 @@ export const providerMachine = setup({
     limited: {
       description: 'Answered 429: nothing is sent until the time it named.',
       on: {
-        'provider.limited': { guard: 'isLonger', actions: 'extend' },
+        'provider.limited': [{ guard: 'isLonger', actions: 'extend' }, { actions: 'limitMore' }],
         'provider.failed': { actions: 'count' },
         'provider.succeeded': { actions: 'count' },
         'provider.due': { target: 'probing', actions: 'probe' },

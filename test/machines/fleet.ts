@@ -104,11 +104,12 @@ export const breaker: BreakerSettings = { ratio: 0.5, minimum: 1, windowSeconds:
 const rules = { rateLimit, breaker };
 
 export const provider = {
-  limited: (until = 1_000, at = 10): ProviderEvent => ({
+  limited: (until = 1_000, at = 10, underWay = 1): ProviderEvent => ({
     type: 'provider.limited',
     at,
     askedMs: until - at,
     jitter: 0,
+    underWay,
     rules,
   }),
   failed: (settings: Partial<BreakerSettings> = {}, ableWorkers: string[] = [], at = 20): ProviderEvent => ({

@@ -37,7 +37,7 @@ const noLimit: ProviderRules = { rateLimit: null, breaker };
 
 /** A 429 at 0 that asks for so long. */
 const limited = (askedMs: number | null, jitter = 0, settings = rules) =>
-  ({ type: 'provider.limited', at: 0, askedMs, jitter, rules: settings }) as const;
+  ({ type: 'provider.limited', at: 0, askedMs, jitter, underWay: 1, rules: settings }) as const;
 const untilAfter = (snapshot: ProviderSnapshot, event: Of<'provider.limited'>) =>
   providerAfter(snapshot, event).context.until;
 
@@ -47,6 +47,7 @@ test('a limit is remembered with its end, and each one in a row is counted', (t)
     ...beginLife({ name: 'openai', at: 10 }),
     until: 1_000,
     limitsInRow: 1,
+    beside: 0,
   });
   const again = providerAfter(once, provider.due, provider.probeSent, provider.limited(9_000, 50));
   t.like(again.context, {
@@ -293,7 +294,7 @@ test('what is stored of a provider restores it, and workers that come back end n
     const stored = holdOf(status, context);
     const restored = stored === null ? null : restoreLife(stored, rules, 100, 7_000);
     t.is(restored?.status, status);
-    t.deepEqual(restored?.life, { ...context, window: emptyWindow, returnsUntil: 7_000 });
+    t.deepEqual(restored?.life, { ...context, beside: null, window: emptyWindow, returnsUntil: 7_000 });
   }
   t.is(holdOf('available', newProvider().context), null);
   t.is(holdOf('probing', providerAfter(newProvider(), provider.limited(), provider.due).context), null);

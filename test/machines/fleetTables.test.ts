@@ -111,7 +111,7 @@ checkWholeTable<ProviderLife, ProviderEvent>(
   `
 event                                      | available | limited   | open      | probing
 provider.limited                           | limited   | limited   | -         | limited
-provider.limited for a shorter time        | limited   | -         | -         | limited
+provider.limited for a shorter time        | limited   | limited   | -         | limited
 provider.failed too often                  | open      | limited   | open      | open
 provider.failed at a good ratio            | available | limited   | open      | probing
 provider.failed in few attempts            | available | limited   | open      | probing

@@ -293,6 +293,7 @@ export class Providers {
         at: this.#clock.now(),
         askedMs: failure.retryAfterMs,
         jitter: this.#random.next(),
+        underWay: this.#workers.underWay(provider),
         rules: this.#rules(provider),
       });
     } else if (tripsBreaker(failure.class, fault)) this.#countFailure(attempt, failure);

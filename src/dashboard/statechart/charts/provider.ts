@@ -30,6 +30,7 @@ export const providerChart: Chart = {
     {"state":"available","event":"provider.succeeded","guard":null,"description":null},
     {"state":"available","event":"provider.streamed","guard":"isRamping","description":null},
     {"state":"limited","event":"provider.limited","guard":"isLonger","description":null},
+    {"state":"limited","event":"provider.limited","guard":null,"description":null},
     {"state":"limited","event":"provider.failed","guard":null,"description":null},
     {"state":"limited","event":"provider.succeeded","guard":null,"description":null},
     {"state":"open","event":"provider.failed","guard":null,"description":null},

@@ -1,7 +1,7 @@
 import { brief, type Failure } from '../src/domain/failure.ts';
 import type { BreakerSettings, ProviderHold, ProviderRules, RateLimit } from '../src/domain/provider.ts';
 import type { ProviderStatus } from '../src/domain/states.ts';
-import { type AttemptWindow, emptyWindow, endsOf, withEnd } from './attemptWindow.ts';
+import { type AttemptWindow, emptyWindow, withEnd } from './attemptWindow.ts';
 import type { ProviderEvent } from './events.ts';
 import { isConfirmed, isHeldAt, type MetLimit, metAgain } from './metLimit.ts';
 
@@ -160,17 +160,6 @@ export function letsMore(before: ProviderLife, now: ProviderLife): boolean {
   );
 }
 
-/** The attempts of the breaker's window at this time, and how many of them failed. */
-export function windowAt(
-  { window }: ProviderLife,
-  { windowSeconds }: BreakerSettings,
-  monotonic: number,
-): { attempts: number; failed: number } {
-  const from = monotonic - windowSeconds * 1000;
-  const ends = endsOf(window).filter(({ at }) => at > from);
-  return { attempts: ends.length, failed: ends.filter(({ failed }) => failed).length };
-}
-
 /** The longest limit that there can be, ms. */
 function longestLimitMs(rateLimit: RateLimit | null): number {
   const { retryAfterMaxSeconds } = rateLimit ?? defaultWait;
@@ -189,7 +178,7 @@ export function limitedUntil(
 }
 
 /** The window with the end of this attempt. */
-function windowWith(
+export function windowWith(
   { window }: ProviderLife,
   event: Of<'provider.succeeded' | 'provider.failed'>,
 ): AttemptWindow {
@@ -198,44 +187,6 @@ function windowWith(
   const { monotonic: at, workerId } = event;
   const ends = [...earlier, { at, failed: event.type === 'provider.failed', workerId }];
   return ends.reduce((now, end) => withEnd(now, end, windowMs), window);
-}
-
-function isFull({ attempts, failed }: AttemptWindow, { minimum, ratio }: BreakerSettings): boolean {
-  return attempts >= minimum && failed >= ratio * attempts;
-}
-
-/**
- * Whether a worker is left that can: one that is well, and of whose recent attempts fewer failed than the breaker allows.
- * While there is one, the provider is not stopped.
- */
-function isWorkerLeft(window: AttemptWindow, ableWorkers: readonly string[], ratio: number): boolean {
-  if (ableWorkers.length === 0) return false;
-  const ends = Map.groupBy(endsOf(window), ({ workerId }) => workerId);
-  return ableWorkers.some((id) => {
-    const own = ends.get(id) ?? [];
-    return own.filter(({ failed }) => failed).length < Math.max(ratio * own.length, Number.MIN_VALUE);
-  });
-}
-
-/** Whether a failure could open the breaker, so that it matters which workers are well. */
-export function mayOpen(life: ProviderLife, failure: Of<'provider.failed'>): boolean {
-  return hasOpened(life) || isFull(windowWith(life, failure), failure.rules.breaker);
-}
-
-/** Enough attempts in the window, too many of them failed, and no worker is left that can. */
-export function isTooBad(life: ProviderLife, failure: Of<'provider.failed'>): boolean {
-  const window = windowWith(life, failure);
-  const { breaker } = failure.rules;
-  return isFull(window, breaker) && !isWorkerLeft(window, failure.ableWorkers, breaker.ratio);
-}
-
-/** The same, or its breaker has opened, nothing has succeeded since, and no worker is left to probe with. */
-export function isStillBad(life: ProviderLife, failure: Of<'provider.failed'>): boolean {
-  const window = windowWith(life, failure);
-  const { breaker } = failure.rules;
-  return (
-    (hasOpened(life) || isFull(window, breaker)) && !isWorkerLeft(window, failure.ableWorkers, breaker.ratio)
-  );
 }
 
 /** Whether a success changes nothing but the window, so that many can be one event. */

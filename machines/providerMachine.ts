@@ -1,5 +1,6 @@
 import { assign, setup } from 'xstate';
 import type { ProviderEvent } from './events.ts';
+import * as breaker from './providerBreaker.ts';
 import type { Of, ProviderLife } from './providerLife.ts';
 import * as life from './providerLife.ts';
 
@@ -13,8 +14,9 @@ export const providerMachine = setup({
   guards: {
     isLonger: ({ context, event }) =>
       event.type === 'provider.limited' && life.limitedUntil(context, event) > (context.until ?? 0),
-    isTooBad: ({ context, event }) => event.type === 'provider.failed' && life.isTooBad(context, event),
-    isStillBad: ({ context, event }) => event.type === 'provider.failed' && life.isStillBad(context, event),
+    isTooBad: ({ context, event }) => event.type === 'provider.failed' && breaker.isTooBad(context, event),
+    isStillBad: ({ context, event }) =>
+      event.type === 'provider.failed' && breaker.isStillBad(context, event),
     isOfProbe: ({ context, event }) => 'began' in event && life.isOfProbe(context, event),
     isRamping: ({ context }) => context.ramp !== null,
     isNewWorker: ({ context, event }) =>

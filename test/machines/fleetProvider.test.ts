@@ -8,17 +8,16 @@ import {
   windowSizeMax,
   withEnd,
 } from '../../machines/attemptWindow.ts';
+import { mayOpen, windowAt } from '../../machines/providerBreaker.ts';
 import {
   allowanceOf,
   beginLife,
   ceilingOf,
   holdOf,
   letsMore,
-  mayOpen,
   type Of,
   type ProviderLife,
   restoreLife,
-  windowAt,
 } from '../../machines/providerLife.ts';
 import type { BreakerSettings, ProviderHold, ProviderRules } from '../../src/domain/provider.ts';
 import {

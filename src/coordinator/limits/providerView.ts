@@ -1,4 +1,5 @@
-import { type ProviderLife, windowAt } from '../../../machines/providerLife.ts';
+import { windowAt } from '../../../machines/providerBreaker.ts';
+import type { ProviderLife } from '../../../machines/providerLife.ts';
 import type { ProviderFleet, ProviderRules, ProviderView } from '../../domain/provider.ts';
 import type { ProviderStatus } from '../../domain/states.ts';
 

@@ -1,6 +1,7 @@
 import { type ActorOptions, createActor, type SnapshotFrom } from 'xstate';
 import type { AttemptEnd } from '../../../machines/attemptWindow.ts';
 import type { ProviderEvent } from '../../../machines/events.ts';
+import { mayOpen } from '../../../machines/providerBreaker.ts';
 import {
   allowanceOf,
   ceilingOf,
@@ -10,7 +11,6 @@ import {
   holdOf,
   isUntroubled,
   letsMore,
-  mayOpen,
   type ProviderLife,
   restoreLife,
 } from '../../../machines/providerLife.ts';
@@ -23,8 +23,7 @@ import type { ProviderStatus } from '../../domain/states.ts';
 import type { Logger } from '../../lib/log.ts';
 import { own } from '../../lib/own.ts';
 import type { Change } from '../../store/store.ts';
-import type { Deadline, Deadlines } from '../core/index.ts';
-import { type EventBus, providerEventType } from '../core/index.ts';
+import { type Deadline, type Deadlines, type EventBus, providerEventType } from '../core/index.ts';
 import type { ProviderHolds } from './providerHolds.ts';
 import { providerView } from './providerView.ts';
 

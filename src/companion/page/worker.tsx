@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import type { CompanionState, RunMode, WorkerPhase } from '../state.ts';
 import { act } from './api.ts';
 
@@ -16,6 +17,11 @@ const modeTexts: Readonly<Record<RunMode, string>> = { on: 'On', paused: 'Paused
 export function WorkerCard({ now }: { now: CompanionState }) {
   const { worker, settings } = now;
   const problem = useSignal<string | null>(null);
+  const slots = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    // Not as `value`: each change of the worker's state would take back a number that is being typed.
+    if (slots.current !== null) slots.current.value = String(settings.concurrency);
+  }, [settings.concurrency]);
   const attempt = (work: Promise<unknown>): void => {
     problem.value = null;
     work.catch((error: Error) => {
@@ -49,10 +55,11 @@ export function WorkerCard({ now }: { now: CompanionState }) {
       <label>
         Jobs at once
         <input
+          ref={slots}
           type="number"
           min={0}
           max={1000}
-          value={settings.concurrency}
+          defaultValue={String(settings.concurrency)}
           onChange={({ currentTarget }) =>
             attempt(act('settings', { concurrency: currentTarget.valueAsNumber }))
           }

@@ -4,6 +4,7 @@ import { auditActions } from '../../../domain/audit.ts';
 import type { WireAuditEntry } from '../../../domain/wire/audit.ts';
 import { actorText, detailsText, targetText } from '../../../domain/wire/auditText.ts';
 import { Button } from '../../components/button.tsx';
+import { EditedInput } from '../../components/editedInput.tsx';
 import { Icon } from '../../components/icons.tsx';
 import { Page } from '../../components/page.tsx';
 import { useLoaded } from '../../components/resource.ts';
@@ -54,7 +55,7 @@ export function Audit(): JSX.Element {
         </label>
         <label class="field">
           <span>Key</span>
-          <input
+          <EditedInput
             type="text"
             placeholder="Name or id"
             value={actor}

@@ -5,6 +5,7 @@ import { breakdowns, periodNames } from '../../../domain/costReport.ts';
 import type { WireCostBreakdown, WireCostSummary } from '../../../domain/wire/cost.ts';
 import { Button } from '../../components/button.tsx';
 import { Chart } from '../../components/chart.tsx';
+import { EditedInput } from '../../components/editedInput.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { useLoaded } from '../../components/resource.ts';
 import { saveFile } from '../../components/saveFile.ts';
@@ -136,7 +137,7 @@ function PeriodBar({ asked }: { asked: ReportQuery }): JSX.Element {
         <span class="period-days">
           <label>
             From{' '}
-            <input
+            <EditedInput
               class="input"
               type="date"
               value={asked.from}
@@ -145,7 +146,7 @@ function PeriodBar({ asked }: { asked: ReportQuery }): JSX.Element {
           </label>
           <label>
             to{' '}
-            <input
+            <EditedInput
               class="input"
               type="date"
               value={asked.to}
@@ -156,7 +157,7 @@ function PeriodBar({ asked }: { asked: ReportQuery }): JSX.Element {
       ) : null}
       <label class="period-zone">
         Time zone{' '}
-        <input
+        <EditedInput
           class="input"
           type="text"
           list="time-zones"

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { nameLengthMax, searchLengthMax } from '../../../domain/limits.ts';
+import { EditedInput } from '../../components/editedInput.tsx';
 import { Icon } from '../../components/icons.tsx';
 import { useProviders } from '../../live/store.ts';
 import { setQuery } from '../../router.ts';
@@ -74,7 +75,7 @@ function MoreFilters({ filters }: { filters: ListFilters }): JSX.Element {
       {(Object.keys(plainFilters) as PlainFilter[]).map((name) => (
         <label key={name} class="field">
           <span>{plainFilters[name]}</span>
-          <input
+          <EditedInput
             type="text"
             maxLength={nameLengthMax}
             value={filters[name]}

@@ -7,7 +7,7 @@ import type { Patience } from './patience.ts';
 import type { Moment, Progress } from './progress.ts';
 
 /** Between two requests, ms: a small run is over soon, a large one takes hours. */
-const everyMsFirst = 150;
+const everyMsFirst = 200;
 const everyMsMax = 1_000;
 const growth = 1.5;
 /** Between two looks at why jobs wait. */

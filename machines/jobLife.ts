@@ -19,8 +19,6 @@ import {
   laneKey,
   lastAttempt,
   type RouteStep,
-  type StrategyName,
-  type Target,
   type Turn,
   turnEvents,
   turnsMax,
@@ -44,43 +42,6 @@ export const releasesMax = 100;
 const attemptsKept = 50;
 /** Decisions that a job remembers; older ones are dropped so that a job that waits for ever stays small. */
 const routeLengthMax = 100;
-
-/** What a job begins from. */
-export interface JobInput {
-  strategy: StrategyName;
-  target: Target;
-  chain: Target[];
-  route: RouteStep[];
-  priority: string;
-  /** Epoch ms. */
-  createdAt: number;
-  /** Epoch ms, or null. */
-  notBefore: number | null;
-}
-
-/** What a job remembers when it is new. */
-export function beginLife(input: JobInput): JobLife {
-  const { strategy, target, chain, route, priority, createdAt, notBefore } = input;
-  return {
-    strategy,
-    target,
-    chain,
-    priority,
-    enqueuedAt: Math.max(createdAt, notBefore ?? 0),
-    delayedUntil: notBefore !== null && notBefore > createdAt ? notBefore : null,
-    lease: 0,
-    attempts: [],
-    route,
-    tallies: {},
-    retryCount: 0,
-    reapCount: 0,
-    startedAt: null,
-    finishedAt: null,
-    updatedAt: createdAt,
-    result: null,
-    error: null,
-  };
-}
 
 /** Whether it must wait for a time. */
 export function isDelayed(life: JobLife): boolean {

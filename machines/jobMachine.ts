@@ -1,8 +1,8 @@
 import { assign, setup } from 'xstate';
-import { type JobLife, lastAttempt } from '../src/domain/job.ts';
+import { beginLife, type JobInput, type JobLife, lastAttempt } from '../src/domain/job.ts';
 import type { JobState } from '../src/domain/states.ts';
 import type { JobEvent } from './events.ts';
-import type { JobInput, Of } from './jobLife.ts';
+import type { Of } from './jobLife.ts';
 import * as life from './jobLife.ts';
 import { Runner } from './runner.ts';
 
@@ -87,7 +87,7 @@ export const jobMachine = setup({
 }).createMachine({
   id: 'job',
   description: 'One job: from dispatch to exactly one of completed, failed, cancelled.',
-  context: ({ input }) => life.beginLife(input),
+  context: ({ input }) => beginLife(input),
   on: {
     'job.usageReported': {
       guard: 'isUncharged',

@@ -1,4 +1,4 @@
-import type { JobRecord, JobRequest } from '../../src/domain/job.ts';
+import { beginLife, type JobRecord, type JobRequest } from '../../src/domain/job.ts';
 
 /** The provider that the bench's workers serve. */
 export const served = 'echo';
@@ -54,24 +54,14 @@ export function pendingJob(id: string, ordinal: number, request: JobRequest): Jo
     createdBy: null,
     request,
     state: 'pending.ready',
-    life: {
+    life: beginLife({
       strategy: 'direct',
       target: { provider: request.provider ?? '', model: request.model, worker: null, workerTag: null },
       chain: [],
-      priority: request.priority,
-      enqueuedAt: now,
-      delayedUntil: null,
-      lease: 0,
-      attempts: [],
       route: [],
-      tallies: {},
-      retryCount: 0,
-      reapCount: 0,
-      startedAt: null,
-      finishedAt: null,
-      updatedAt: now,
-      result: null,
-      error: null,
-    },
+      priority: request.priority,
+      createdAt: now,
+      notBefore: null,
+    }),
   };
 }

@@ -262,3 +262,40 @@ export interface LaneMember {
   life: Pick<JobLife, 'strategy' | 'target' | 'chain'>;
   run?: Pick<RunLine, 'runId'> | undefined;
 }
+
+/** What a job begins from. */
+export interface JobInput {
+  strategy: StrategyName;
+  target: Target;
+  chain: Target[];
+  route: RouteStep[];
+  priority: string;
+  /** Epoch ms. */
+  createdAt: number;
+  /** Epoch ms, or null. */
+  notBefore: number | null;
+}
+
+/** What a job remembers when it is new. */
+export function beginLife(input: JobInput): JobLife {
+  const { strategy, target, chain, route, priority, createdAt, notBefore } = input;
+  return {
+    strategy,
+    target,
+    chain,
+    priority,
+    enqueuedAt: Math.max(createdAt, notBefore ?? 0),
+    delayedUntil: notBefore !== null && notBefore > createdAt ? notBefore : null,
+    lease: 0,
+    attempts: [],
+    route,
+    tallies: {},
+    retryCount: 0,
+    reapCount: 0,
+    startedAt: null,
+    finishedAt: null,
+    updatedAt: createdAt,
+    result: null,
+    error: null,
+  };
+}

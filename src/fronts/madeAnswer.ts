@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { JobRecord, JobRequest } from '../domain/job.ts';
+import { beginLife, type JobInput, type JobRecord, type JobRequest } from '../domain/job.ts';
 import { presentJob } from '../present/job.ts';
 import type { DispatchHead } from './dispatchRequest.ts';
 import type { CoreTurn, MadeJob } from './messages.ts';
@@ -21,31 +21,20 @@ export function textOfMade(
     createdBy: creator === null ? null : (creators[creator] ?? null),
     request,
     state: 'pending.ready',
-    life: { ...newLife, priority: request.priority, enqueuedAt, updatedAt },
+    life: { ...beginLife({ ...unseen, priority: request.priority }), enqueuedAt, updatedAt },
   };
   const view = { job, waiting: waiting === null ? null : (waits[waiting] ?? null), heartbeatAt: null };
   return JSON.stringify(presentJob(view));
 }
 
-/** What no response shows of a new job is left as it is here. */
-const newLife: JobRecord['life'] = {
+/** What no response shows of a new job. */
+const unseen: Omit<JobInput, 'priority'> = {
   strategy: 'direct',
   target: { provider: '', model: null, worker: null, workerTag: null },
   chain: [],
-  priority: '',
-  enqueuedAt: 0,
-  delayedUntil: null,
-  lease: 0,
-  attempts: [],
   route: [],
-  tallies: {},
-  retryCount: 0,
-  reapCount: 0,
-  startedAt: null,
-  finishedAt: null,
-  updatedAt: 0,
-  result: null,
-  error: null,
+  createdAt: 0,
+  notBefore: null,
 };
 
 /** Whether nothing has happened to a job since it was made, so that `textOfMade` shows it as it is. */

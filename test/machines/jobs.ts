@@ -1,9 +1,8 @@
 import { getInitialSnapshot, type SnapshotFrom } from 'xstate';
 import type { JobEvent } from '../../machines/events.ts';
-import type { JobInput } from '../../machines/jobLife.ts';
 import { jobMachine, jobRunner } from '../../machines/jobMachine.ts';
 import { type ErrorClass, type Failure, type FailureRules, faultOf } from '../../src/domain/failure.ts';
-import type { JobLife, JobResult, Target } from '../../src/domain/job.ts';
+import type { JobInput, JobLife, JobResult, Target } from '../../src/domain/job.ts';
 import type { Cost } from '../../src/domain/money.ts';
 import type { JobState } from '../../src/domain/states.ts';
 import type { Usage } from '../../src/domain/usage.ts';

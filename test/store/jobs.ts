@@ -1,5 +1,12 @@
 import { type CostAmounts, noAmounts } from '../../src/domain/cost.ts';
-import type { JobCreator, JobLife, JobRecord, JobRequest, Target } from '../../src/domain/job.ts';
+import {
+  beginLife,
+  type JobCreator,
+  type JobLife,
+  type JobRecord,
+  type JobRequest,
+  type Target,
+} from '../../src/domain/job.ts';
 import { noFilter } from '../../src/domain/jobFilter.ts';
 import type { JobState } from '../../src/domain/states.ts';
 import type { WorkerLife } from '../../src/domain/worker.ts';
@@ -40,23 +47,15 @@ export function requestOf(overrides: Partial<JobRequest> = {}): JobRequest {
 /** The life of a job that has not run. */
 export function lifeOf(overrides: Partial<JobLife> = {}): JobLife {
   return {
-    strategy: 'direct',
-    target: targetOf('anthropic'),
-    chain: [],
-    priority: 'normal',
-    enqueuedAt: epoch,
-    delayedUntil: null,
-    lease: 0,
-    attempts: [],
-    route: [],
-    tallies: {},
-    retryCount: 0,
-    reapCount: 0,
-    startedAt: null,
-    finishedAt: null,
-    updatedAt: epoch,
-    result: null,
-    error: null,
+    ...beginLife({
+      strategy: 'direct',
+      target: targetOf('anthropic'),
+      chain: [],
+      route: [],
+      priority: 'normal',
+      createdAt: epoch,
+      notBefore: null,
+    }),
     ...overrides,
   };
 }

@@ -1,10 +1,9 @@
 import { createHash, hash } from 'node:crypto';
-import type { JobInput } from '../../../machines/jobLife.ts';
 import type { Config } from '../../config/config.ts';
 import type { Clock, Random } from '../../domain/clock.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
 import { partsOfIdempotencyKey } from '../../domain/idempotency.ts';
-import type { JobCreator, JobRecord, JobRequest, RunLine } from '../../domain/job.ts';
+import type { JobCreator, JobInput, JobRecord, JobRequest, RunLine } from '../../domain/job.ts';
 import type { Principal } from '../../domain/key.ts';
 import { canonicalJson } from '../../lib/canonicalJson.ts';
 import { KeyedQueue } from '../../lib/keyedQueue.ts';

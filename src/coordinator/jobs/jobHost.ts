@@ -1,10 +1,9 @@
 import type { JobEvent } from '../../../machines/events.ts';
-import type { JobInput } from '../../../machines/jobLife.ts';
 import { jobRunner } from '../../../machines/jobMachine.ts';
 import type { LiveActor } from '../../../machines/runner.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
-import type { JobCreator, JobLife, JobRecord, JobRequest, RunLine } from '../../domain/job.ts';
+import type { JobCreator, JobInput, JobLife, JobRecord, JobRequest, RunLine } from '../../domain/job.ts';
 import { type JobState, statusOf } from '../../domain/states.ts';
 import type { Delivery } from '../../domain/webhook.ts';
 import { Gathered } from '../../lib/gathered.ts';

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { nobody } from '../../src/domain/audit.ts';
 import type { Principal } from '../../src/domain/key.ts';
@@ -136,11 +137,10 @@ test('a dead endpoint holds up no other: it is probed by one message at a time',
   for (let turn = 0; turn < 20; turn += 1) await nextTurn();
   t.is(toDead(), before + 1);
   sender.statuses.set(other, 200);
-  for (let step = 0; step < 20; step += 1) {
-    clock.advance(30 * second);
-    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
-  }
-  t.is(bundle.coordinator.webhooks.get('dead').pending, 0);
+  const left = () => bundle.coordinator.webhooks.get('dead').pending;
+  // Pauses of real time, because what follows a message waits for the disk; ava's timeout ends what never comes.
+  for (; left() > 0; await delay(10)) clock.advance(30 * second);
+  t.is(last(bundle, 'dead')?.state, 'delivered');
 });
 
 test('an endpoint that says that it is gone gets nothing more, until an admin enables it', async (t) => {

@@ -60,6 +60,7 @@ test('a retry of all that match takes the failed and the stuck, and leaves what 
   const stuck = await one('other', null);
   await flaky.job();
   flaky.drop();
+  await bundle.jobWhen(stuck, ({ state }) => state === 'running.stuck');
   const retries = async (id: string) => (await coordinator.job(id)).job.life.retryCount;
   t.like((await bundle.api('POST', '/api/jobs/retry', { filter: { status: 'completed' } })).json, {
     changed: 0,

@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { WireLiveRun } from '../../src/domain/wire/run.ts';
 import { setupApi } from '../support/api.ts';
+import { until } from '../support/process.ts';
 import { dashboard } from './support/dashboard.ts';
 
 const line = (id: string) => ({ line_id: id, prompt: 'Say hello', provider: 'echo' });
@@ -13,6 +14,9 @@ test('a run that changes is told at most once a second, and one that does not ch
   }
   await api('POST', '/api/runs/done/jobs', { jobs: [line('a')] });
   await api('POST', '/api/runs/done/cancel');
+  // What it cancels in the background changes it as well.
+  const cancelled = () => bundle.coordinator.runs.get('done').run.totals.cancelled;
+  await until('the run has ended', () => cancelled() === 1);
   const view = await dashboard(t, bundle);
   await view.subscribe('runs');
   const snapshot = view.frames.find(({ topic }) => topic === 'runs')?.data as unknown as WireLiveRun[];

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { faultsOf, overflowOf, pageTests } from './support/browser.ts';
+import { dispatchMany } from './support/site.ts';
 
 pageTests({}, (stage) => {
   for (const role of ['viewer', 'client'] as const) {
@@ -20,4 +21,16 @@ pageTests({}, (stage) => {
       t.deepEqual(misdeeds.found, []);
     });
   }
+
+  test.serial(
+    'an empty list shows the first job as soon as it comes, without a button to press',
+    async (t) => {
+      const { page } = await stage().open(t);
+      await page.goto('/jobs?tag=first');
+      await page.getByText('No job fits these filters').waitFor();
+      await dispatchMany(stage().site, [{ prompt: 'The first of all', provider: 'nobody', tags: ['first'] }]);
+      await page.getByText('The first of all').waitFor();
+      t.is(await page.getByRole('button', { name: /new, show them/ }).count(), 0);
+    },
+  );
 });

@@ -124,6 +124,29 @@ test('a row changes in its place, and a new job is only counted, once', async (t
   t.is(list.row(0)?.id, idOf(50));
 });
 
+test('an empty list shows the first jobs that come, and counts those that come later', async (t) => {
+  const { list, asked, settle, paint, grow } = setup(0);
+  list.ensure(0, 50);
+  await settle();
+  t.like(list.state.value, { total: 0, fresh: 0 });
+  list.onEvent(job(1, { provider: 'other' }), true);
+  paint();
+  t.is(asked.length, 1, 'a job that does not belong here is no reason to ask');
+  grow(2);
+  list.onEvent(job(1), true);
+  list.onEvent(job(2), true);
+  paint();
+  await settle();
+  t.is(asked.length, 2);
+  t.like(list.state.value, { total: 2, fresh: 0 });
+  t.deepEqual([list.row(0)?.id, list.row(1)?.id], [idOf(2), idOf(1)]);
+  list.onEvent(job(3), true);
+  paint();
+  await settle();
+  t.is(asked.length, 2);
+  t.like(list.state.value, { total: 2, fresh: 1 });
+});
+
 test('a job that is in no page that was read and not new either is not counted', async (t) => {
   const old = setup(500);
   old.list.ensure(0, 50);

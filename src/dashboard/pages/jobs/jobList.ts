@@ -46,7 +46,8 @@ function isNewestGone(error: unknown): boolean {
 
 /**
  * A list of jobs of any length, loaded a page at a time around the view. It is stable: it starts with the newest job at
- * the time it was opened, rows change in place, and newer jobs are only counted.
+ * the time it was opened, rows change in place, and newer jobs are only counted. An empty list has no rows to keep in
+ * place, so it begins again with the first job that belongs there.
  */
 export class JobList {
   readonly #options: JobListOptions;
@@ -217,7 +218,7 @@ export class JobList {
     else if (isOutdated) await Promise.all([this.#load(page), this.#countNewer()]);
   }
 
-  /** The first job of the list was archived: start with the newest one instead. */
+  /** Start with the newest job instead: the first one was archived, or there was none. */
   async #restart(): Promise<void> {
     for (const page of [...this.#pages.keys()]) this.#forget(page);
     this.#fresh.clear();
@@ -266,11 +267,9 @@ export class JobList {
     this.#cancelPaint ??= this.#options.after(paceMs, () => {
       this.#cancelPaint = null;
       const state = this.#state.peek();
-      this.#state.value = {
-        ...state,
-        revision: state.revision + 1,
-        fresh: this.#missedCount + this.#fresh.size,
-      };
+      const fresh = this.#missedCount + this.#fresh.size;
+      if (state.total === 0 && fresh > 0) void this.#restart();
+      else this.#state.value = { ...state, revision: state.revision + 1, fresh };
     });
   }
 }

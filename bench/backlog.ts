@@ -3,7 +3,7 @@ import { bodiesOf, served, unserved } from './support/jobs.ts';
 import { dispatchLoad } from './support/load.ts';
 import { type ServerProcess, seedFolder, startCoordinator } from './support/processes.ts';
 import { quietRounds } from './support/quiet.ts';
-import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario } from './support/scenario.ts';
 import { median } from './support/statistics.ts';
 import { WorkerClient } from './support/workerClient.ts';
 
@@ -50,7 +50,7 @@ export const backlog: Scenario = {
     });
     const baseCosts = kept.map((costs) => costs.base);
     const baseFigure = (name: string, of: (cost: Cost) => number) =>
-      told(name, median(baseCosts.map(of)), 'µs');
+      figureOf(name, median(baseCosts.map(of)), 'µs');
     return [
       baseFigure(`a job with ${few} pending`, ({ total }) => total),
       baseFigure('  of it dispatch', ({ dispatch }) => dispatch),

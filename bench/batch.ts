@@ -1,7 +1,7 @@
 import { bodiesOf, served } from './support/jobs.ts';
 import { connect, dispatchLoad, post, rateOf } from './support/load.ts';
 import { type ServerProcess, seedFolder, startCoordinator } from './support/processes.ts';
-import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario } from './support/scenario.ts';
 import { median } from './support/statistics.ts';
 
 const jobs = 10_000;
@@ -77,7 +77,7 @@ function figures(bench: Bench, singles: readonly Round[], batches: readonly Roun
       against: 'single dispatch',
       target: { of: 'ratio', is: 'at least', bound: ratioMin },
     },
-    told('  single dispatch', peer, 'jobs/s'),
+    figureOf('  single dispatch', peer, 'jobs/s'),
     {
       name: '  processor time of the main thread',
       value: mainUs,

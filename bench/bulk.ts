@@ -41,7 +41,7 @@ export const bulk: Scenario = {
 
 /**
  * All of them side by side, each with the limit for itself: they wait nearly all of the time, so none is in another's way,
- * and the share of the machine that was in use is told.
+ * and the share of the machine that was in use is reported.
  */
 export async function measureBulk(
   bench: Bench,

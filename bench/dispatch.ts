@@ -2,7 +2,7 @@ import { bodiesOf, served } from './support/jobs.ts';
 import { dispatchLoad, rateOf } from './support/load.ts';
 import { type ServerProcess, seedFolder, startCoordinator, startEcho } from './support/processes.ts';
 import { quietRounds } from './support/quiet.ts';
-import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario } from './support/scenario.ts';
 import { median, percentile } from './support/statistics.ts';
 
 const connections = 64;
@@ -64,7 +64,7 @@ async function compare(
       against: 'echo app',
       target: isTarget ? { of: 'ratio', is: 'at least', bound: ratioMin } : null,
     },
-    told(`  the echo app`, peer, 'requests/s'),
+    figureOf(`  the echo app`, peer, 'requests/s'),
     {
       name: `  processor time of the main thread`,
       value: mainUs,
@@ -73,8 +73,8 @@ async function compare(
       against: 'echo app',
       target: null,
     },
-    told(`  answer p50`, median(latencies), 'ms'),
-    told(`  answer p99`, percentile(latencies, 0.99), 'ms'),
+    figureOf(`  answer p50`, median(latencies), 'ms'),
+    figureOf(`  answer p99`, percentile(latencies, 0.99), 'ms'),
   ];
 }
 

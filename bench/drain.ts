@@ -9,7 +9,7 @@ import type { HttpClient } from './support/httpClient.ts';
 import { pendingJob, promptOf, requestOf, served } from './support/jobs.ts';
 import { completedJobs, connect } from './support/load.ts';
 import { type Program, seedFolder, spawnSvc, startCoordinator } from './support/processes.ts';
-import { type Bench, type Figure, type Scenario, temporaryFolder, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario, temporaryFolder } from './support/scenario.ts';
 import { median } from './support/statistics.ts';
 
 const slots = 200;
@@ -51,9 +51,9 @@ export const drain: Scenario = {
         against: 'lowdb file',
         target: { of: 'ratio', is: 'at least', bound: ratioMin },
       },
-      told('processor time of the main thread per job', (spent.mainMs * 1000) / jobs, 'µs'),
-      told('memory of the coordinator after it', spent.rssBytes / 1024 ** 2, 'MiB'),
-      told(`one lowdb write of ${jobs} jobs`, writeMs, 'ms'),
+      figureOf('processor time of the main thread per job', (spent.mainMs * 1000) / jobs, 'µs'),
+      figureOf('memory of the coordinator after it', spent.rssBytes / 1024 ** 2, 'MiB'),
+      figureOf(`one lowdb write of ${jobs} jobs`, writeMs, 'ms'),
     ] satisfies Figure[];
   },
 };

@@ -5,7 +5,7 @@ import { bodiesOf, served } from './support/jobs.ts';
 import { dispatchLoad, rateOf } from './support/load.ts';
 import { type ServerProcess, seedFolder, startCoordinator } from './support/processes.ts';
 import { quietRounds } from './support/quiet.ts';
-import { type Bench, type Figure, type Scenario, temporaryFolder, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario, temporaryFolder } from './support/scenario.ts';
 import { median } from './support/statistics.ts';
 
 const connections = 64;
@@ -77,7 +77,7 @@ function figuresOf(count: number, rounds: readonly Loaded[][], place: number): F
   const coreUs = of((round) => round.coreUs);
   const name = `main thread of the core for a dispatch, ${count} ${count === 1 ? 'front' : 'fronts'}`;
   if (count === 0) {
-    return [told(name, coreUs, 'µs'), ...othersOf(of)];
+    return [figureOf(name, coreUs, 'µs'), ...othersOf(of)];
   }
   return [
     {
@@ -88,7 +88,7 @@ function figuresOf(count: number, rounds: readonly Loaded[][], place: number): F
       against: 'no fronts',
       target: { of: 'ratio', is: 'at most', bound: ratioMax },
     },
-    told(
+    figureOf(
       '  all fronts together',
       of((round) => round.frontsUs),
       'µs',
@@ -99,12 +99,12 @@ function figuresOf(count: number, rounds: readonly Loaded[][], place: number): F
 
 function othersOf(of: (value: (loaded: Loaded) => number) => number): Figure[] {
   return [
-    told(
+    figureOf(
       '  all threads of the core',
       of((round) => round.coreProcessUs),
       'µs',
     ),
-    told(
+    figureOf(
       '  dispatch',
       of((round) => round.perSecond),
       'jobs/s',

@@ -4,7 +4,7 @@ import { served } from './support/jobs.ts';
 import { connect, getText } from './support/load.ts';
 import { type ServerProcess, seedFolder, startCoordinator } from './support/processes.ts';
 import { quietRounds } from './support/quiet.ts';
-import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario } from './support/scenario.ts';
 import { median } from './support/statistics.ts';
 
 const ratioMax = 3;
@@ -61,7 +61,7 @@ export const lists: Scenario = {
           against: `${fewJobs} jobs`,
           target: { of: 'ratio', is: 'at most', bound: ratioMax },
         },
-        told(`  with ${fewJobs}`, peer, 'ms'),
+        figureOf(`  with ${fewJobs}`, peer, 'ms'),
       ];
     });
   },

@@ -4,7 +4,7 @@ import type { HttpClient } from './support/httpClient.ts';
 import { promptOf, served } from './support/jobs.ts';
 import { completedJobs, connect, post } from './support/load.ts';
 import { seedFolder, spawnSvc, startCoordinator } from './support/processes.ts';
-import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario } from './support/scenario.ts';
 
 const promptBytes = 300;
 const batchSize = 5_000;
@@ -71,7 +71,7 @@ async function measured(bench: Bench, { jobs, jobMs, slots, ratioMax }: Case): P
       against: 'slots that are never idle',
       target: { of: 'ratio', is: 'at most', bound: ratioMax },
     },
-    told('  share of the main thread', mainMs / ms, ''),
+    figureOf('  share of the main thread', mainMs / ms, ''),
   ];
 }
 

@@ -5,7 +5,7 @@ import { memoryOf, peakMemoryOf } from './peers/processTree.ts';
 import { bodiesOf, served } from './support/jobs.ts';
 import { dispatchLoad, rateOf } from './support/load.ts';
 import { seedFolder, startCoordinator } from './support/processes.ts';
-import { type Figure, type Scenario, temporaryFolder, told } from './support/scenario.ts';
+import { type Figure, figureOf, type Scenario, temporaryFolder } from './support/scenario.ts';
 import { WorkerClient } from './support/workerClient.ts';
 
 const gibibyte = 1024 ** 3;
@@ -39,7 +39,7 @@ export const million: Scenario = {
     await sleep(settleMs);
     const gibibytes = (bytes: number) => bytes / gibibyte;
     const most: Figure = {
-      ...told(
+      ...figureOf(
         `most memory with ${jobs} pending jobs of 1 KB`,
         gibibytes(peakMemoryOf(coordinator.pid)),
         'GiB',
@@ -48,11 +48,11 @@ export const million: Scenario = {
     };
     return [
       most,
-      told('  after the start', gibibytes(afterStart), 'GiB'),
-      told(`  after ${worked} dispatches and results`, gibibytes(memoryOf(coordinator.pid)), 'GiB'),
-      told('  from spawn to ready', startMs / 1000, 's'),
-      told('  dispatch', rateOf(dispatched), 'jobs/s'),
-      told('  drain by a worker that answers at once', (worked * 1000) / drainMs, 'jobs/s'),
+      figureOf('  after the start', gibibytes(afterStart), 'GiB'),
+      figureOf(`  after ${worked} dispatches and results`, gibibytes(memoryOf(coordinator.pid)), 'GiB'),
+      figureOf('  from spawn to ready', startMs / 1000, 's'),
+      figureOf('  dispatch', rateOf(dispatched), 'jobs/s'),
+      figureOf('  drain by a worker that answers at once', (worked * 1000) / drainMs, 'jobs/s'),
     ];
   },
 };

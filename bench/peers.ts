@@ -131,16 +131,21 @@ async function dispatch(bench: Bench): Promise<Figure[]> {
   const limit = median(of(ours).flatMap((round) => round.limit ?? []));
   bench.say(`echo ${limits.map((perSecond) => perSecond.toFixed(0)).join(' ')}`);
   return [
-    told('dispatch', 'The echo app (limit)', limit, 'jobs/s'),
-    ...contenders.map((contender) => told('dispatch', contender.name, rate(contender), 'jobs/s')),
+    figureOf('dispatch', 'The echo app (limit)', limit, 'jobs/s'),
+    ...contenders.map((contender) => figureOf('dispatch', contender.name, rate(contender), 'jobs/s')),
     compared('dispatch, against the limit', rate(ours), 'jobs/s', limit, 'echo app', atLeast(echoRatioMin)),
     ...againstPeers('dispatch', rate, 'jobs/s', atLeast(dispatchRatioMin)),
     ...contenders.flatMap((contender) => {
       const latencies = of(contender).flatMap(({ latenciesMs }) => latenciesMs);
       return [
-        told('dispatch p50', contender.name, p50(latencies), 'ms'),
-        told('dispatch p99', contender.name, p99(latencies), 'ms'),
-        told('processor time per dispatch', contender.name, median(of(contender).map((r) => r.cpuUs)), 'µs'),
+        figureOf('dispatch p50', contender.name, p50(latencies), 'ms'),
+        figureOf('dispatch p99', contender.name, p99(latencies), 'ms'),
+        figureOf(
+          'processor time per dispatch',
+          contender.name,
+          median(of(contender).map((r) => r.cpuUs)),
+          'µs',
+        ),
       ];
     }),
   ];
@@ -167,8 +172,10 @@ async function drain(bench: Bench, best: Map<Contender, number>): Promise<Figure
   );
   const rate = (contender: Contender) => median(kept.get(contender) ?? []);
   return [
-    ...contenders.map((contender) => told('drain', contender.name, rate(contender), 'jobs/s')),
-    ...contenders.map((one) => told('drain, best concurrency', one.name, best.get(one) ?? Number.NaN, '')),
+    ...contenders.map((contender) => figureOf('drain', contender.name, rate(contender), 'jobs/s')),
+    ...contenders.map((one) =>
+      figureOf('drain, best concurrency', one.name, best.get(one) ?? Number.NaN, ''),
+    ),
     ...againstPeers('drain', rate, 'jobs/s', atLeast(drainRatioMin)),
   ];
 }
@@ -187,7 +194,7 @@ async function throughput(bench: Bench, best: ReadonlyMap<Contender, number>): P
   for (const worker of workers.values()) await worker.stop();
   const rate = (contender: Contender) => median(kept.get(contender) ?? []);
   return [
-    ...contenders.map((contender) => told('end to end', contender.name, rate(contender), 'jobs/s')),
+    ...contenders.map((contender) => figureOf('end to end', contender.name, rate(contender), 'jobs/s')),
     ...againstPeers('end to end', rate, 'jobs/s', atLeast(endToEndRatioMin)),
   ];
 }
@@ -206,8 +213,8 @@ async function pickUp(bench: Bench): Promise<Figure[]> {
   const value = (target: Target): Target => ({ ...target, of: 'value' });
   return [
     ...contenders.flatMap((contender) => [
-      told('pick-up p50', contender.name, p50(of(contender)), 'ms'),
-      told('pick-up p99', contender.name, p99(of(contender)), 'ms'),
+      figureOf('pick-up p50', contender.name, p50(of(contender)), 'ms'),
+      figureOf('pick-up p99', contender.name, p99(of(contender)), 'ms'),
     ]),
     ...againstPeers('pick-up p50', (one) => p50(of(one)), 'ms', value(atMost(pickUpP50MsMax))),
     ...againstPeers('pick-up p99', (one) => p99(of(one)), 'ms', value(atMost(pickUpP99MsMax))),
@@ -229,11 +236,11 @@ async function storage(bench: Bench): Promise<Figure[]> {
         stored(inner, await open(inner), backlog.jobs),
       );
       figures.push(
-        told(backlog.memory, name, memory, 'MiB'),
-        told(backlog.disk, name, disk, 'MiB'),
-        told(backlog.restart, name, restartMs, 'ms'),
+        figureOf(backlog.memory, name, memory, 'MiB'),
+        figureOf(backlog.disk, name, disk, 'MiB'),
+        figureOf(backlog.restart, name, restartMs, 'ms'),
       );
-      if (backlog !== million) figures.push(told('restart, empty', name, emptyRestartMs, 'ms'));
+      if (backlog !== million) figures.push(figureOf('restart, empty', name, emptyRestartMs, 'ms'));
     }
   }
   return figures;
@@ -302,7 +309,7 @@ function atMost(bound: number): Target {
 }
 
 /** One of a contender's figures in the table of a measure. */
-function told(measure: Measure, contender: string, value: number, unit: string): Figure {
+function figureOf(measure: Measure, contender: string, value: number, unit: string): Figure {
   const place = { measure, contender };
   return { name: `${measure}: ${contender}`, value, unit, ratio: null, against: '', target: null, place };
 }

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { bodyOf, promptOf, served } from './support/jobs.ts';
 import { connect, dispatchLoad, type LoadResult, post, steadyLoad } from './support/load.ts';
 import { seedFolder, startCoordinator, startEcho } from './support/processes.ts';
-import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario } from './support/scenario.ts';
 import { median, percentile } from './support/statistics.ts';
 import { WorkerClient } from './support/workerClient.ts';
 
@@ -93,7 +93,7 @@ export async function measureCancels(bench: Bench, url: string, count: number): 
 
 async function within<T>(promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error('the worker was told nothing')), assignMsMax);
+  const timer = setTimeout(() => late.reject(new Error('the worker was assigned nothing')), assignMsMax);
   try {
     return await Promise.race([promise, late.promise]);
   } finally {
@@ -112,7 +112,7 @@ function figures(peer: LoadResult, { answers, pickupsMs }: Picked, cancelledMs: 
     compared('pick-up by an idle worker p50', pickupsMs, 0.5, pickUpMsMax.p50),
     compared('pick-up by an idle worker p99', pickupsMs, 0.99, pickUpMsMax.p99),
     compared('answer of the same dispatch p50', answers.latenciesMs, 0.5),
-    told('answer of the echo app p50', median(peer.latenciesMs), 'ms'),
+    figureOf('answer of the echo app p50', median(peer.latenciesMs), 'ms'),
     compared('cancel to abort frame p50', cancelledMs, 0.5),
     compared('cancel to abort frame p99', cancelledMs, 0.99, cancelP99MsMax),
   ];

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './support/freePort.ts';
 import { served } from './support/jobs.ts';
 import { environment, seedFolder, spawnSvc } from './support/processes.ts';
-import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario } from './support/scenario.ts';
 import { median } from './support/statistics.ts';
 
 const restartMsMax = 3_000;
@@ -38,8 +38,8 @@ export const restart: Scenario = {
     return [
       figure(`restart, ${jobs} pending`, await start(pending)),
       figure(`restart, ${jobs / 2} pending and ${jobs / 2} completed`, await start(mixed)),
-      told('restart, empty store', emptyMs, 'ms'),
-      told('start of node alone', nodeMs, 'ms'),
+      figureOf('restart, empty store', emptyMs, 'ms'),
+      figureOf('start of node alone', nodeMs, 'ms'),
     ];
   },
 };

@@ -67,10 +67,10 @@ Options:
   --quick             small sizes, about a minute in all: shows that it works, proves nothing
   --brief             peers with full sizes but few rounds, none made again: for a machine that is never quiet
   --large             peers also with 1,000,000 pending jobs
-  --minutes <n>       how long soak takes; 30 unless told
-  --seconds <n>       how long siege takes; 600 unless told
-  --only <attacks>    what siege attacks with, separated by commas; all of it unless told
-  --label <text>      the row of siege in docs/security.md; "now" unless told
+  --minutes <n>       how long soak takes; default 30
+  --seconds <n>       how long siege takes; default 600
+  --only <attacks>    what siege attacks with, separated by commas; default all
+  --label <text>      the row of siege in docs/security.md; default "now"
   --report            write the figures of soak, gateway and bulk, and those of peers with the targets of whatever
                       else is run, into docs/performance.md, and those of siege into docs/security.md
   --profile <folder>  write CPU profiles of the processes under test there (.cpuprofile)

@@ -13,7 +13,7 @@ import { freePort } from './support/freePort.ts';
 import { bodiesOf, served } from './support/jobs.ts';
 import { steadyLoad } from './support/load.ts';
 import { endChild, forkChild, type Program, spawnSvc, startEcho } from './support/processes.ts';
-import { type Bench, type Figure, type Scenario, temporaryFolder, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario, temporaryFolder } from './support/scenario.ts';
 import { percentile } from './support/statistics.ts';
 
 const secondsUsual = 600;
@@ -175,54 +175,54 @@ function figuresOf(result: SiegeResult, p99MsMax: number): Figure[] {
   const p = (values: readonly number[], share: number) => percentile(values, share);
   const none = { of: 'value', is: 'at most', bound: 0 } as const;
   const beside = (name: string, share: number): Figure => ({
-    ...told(name, p(under.dispatchMs, share), 'ms'),
+    ...figureOf(name, p(under.dispatchMs, share), 'ms'),
     ratio: p(under.dispatchMs, share) / p(quiet.dispatchMs, share),
     against: 'without the siege',
   });
   const count = (refusals: Record<string, number>) =>
     Object.values(refusals).reduce((sum, each) => sum + each, 0);
   return [
-    told('dispatch p50 without the siege', p(quiet.dispatchMs, 0.5), 'ms'),
-    told('dispatch p99 without the siege', p(quiet.dispatchMs, 0.99), 'ms'),
-    told('echo app p99 without the siege', p(quiet.echoMs, 0.99), 'ms'),
+    figureOf('dispatch p50 without the siege', p(quiet.dispatchMs, 0.5), 'ms'),
+    figureOf('dispatch p99 without the siege', p(quiet.dispatchMs, 0.99), 'ms'),
+    figureOf('echo app p99 without the siege', p(quiet.echoMs, 0.99), 'ms'),
     beside('dispatch p50 under siege', 0.5),
     {
       ...beside('dispatch p99 under siege', 0.99),
       target: { of: 'value', is: 'at most', bound: p99MsMax },
     },
-    told('dispatch, the slowest, under siege', Math.max(0, ...under.dispatchMs), 'ms'),
-    told('echo app p99 under siege', p(under.echoMs, 0.99), 'ms'),
-    told('from dispatch to done p99', p(accounts.doneMs, 0.99), 'ms'),
-    told('an operator’s look p99 under siege', p(operatorMs, 0.99), 'ms'),
+    figureOf('dispatch, the slowest, under siege', Math.max(0, ...under.dispatchMs), 'ms'),
+    figureOf('echo app p99 under siege', p(under.echoMs, 0.99), 'ms'),
+    figureOf('from dispatch to done p99', p(accounts.doneMs, 0.99), 'ms'),
+    figureOf('an operator’s look p99 under siege', p(operatorMs, 0.99), 'ms'),
     ...(loopDelayMs === null
       ? []
       : [
-          told('event loop delay p99', loopDelayMs.p99, 'ms'),
-          told('event loop delay, the longest', loopDelayMs.max, 'ms'),
+          figureOf('event loop delay p99', loopDelayMs.p99, 'ms'),
+          figureOf('event loop delay, the longest', loopDelayMs.max, 'ms'),
         ]),
     {
-      ...told('memory (RSS), the most', peakRssMiB, 'MiB'),
+      ...figureOf('memory (RSS), the most', peakRssMiB, 'MiB'),
       target: { of: 'value', is: 'at most', bound: heapMiB * rssShareMax },
     },
     {
-      ...told(
+      ...figureOf(
         'the coordinator crashed, hung or took three heaps',
         deaths.crashed + deaths.hung + deaths.swollen,
         'times',
       ),
       target: none,
     },
-    { ...told('honest requests refused or broken', count(under.refusals), ''), target: none },
-    told('honest jobs acknowledged', accounts.acknowledged, ''),
+    { ...figureOf('honest requests refused or broken', count(under.refusals), ''), target: none },
+    figureOf('honest jobs acknowledged', accounts.acknowledged, ''),
     ...missing(accounts, none),
   ];
 }
 
 function missing({ lost, twice, wrong, forged }: Accounts, target: NonNullable<Figure['target']>): Figure[] {
   return [
-    { ...told('of them lost', lost, ''), target },
-    { ...told('twice', twice, ''), target },
-    { ...told('not completed, or more than once', wrong, ''), target },
-    { ...told('with an output of somebody else', forged, ''), target },
+    { ...figureOf('of them lost', lost, ''), target },
+    { ...figureOf('twice', twice, ''), target },
+    { ...figureOf('not completed, or more than once', wrong, ''), target },
+    { ...figureOf('with an output of somebody else', forged, ''), target },
   ];
 }

@@ -7,7 +7,7 @@ import { measureFirstText } from './streams.ts';
 import { bodiesOf, served } from './support/jobs.ts';
 import { dispatchLoad, type Load, rateOf } from './support/load.ts';
 import { seedFolder, startCoordinator, startEcho } from './support/processes.ts';
-import { alone, type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
+import { alone, type Bench, type Figure, figureOf, type Scenario } from './support/scenario.ts';
 import { percentile } from './support/statistics.ts';
 import { WorkerClient } from './support/workerClient.ts';
 
@@ -29,7 +29,7 @@ const limit = { kind: 'concurrency', atOnce: 16 } as const;
 const perSecondMin = 10;
 const msMax = 10_000;
 
-/** The parts that the other scenarios are made of, in seconds, so that `npm run check` tells when they have rotted. */
+/** The parts that the other scenarios are made of, in seconds, so that `npm run check` shows when they no longer work. */
 export const smoke: Scenario = {
   name: 'smoke',
   about:
@@ -57,10 +57,10 @@ export const smoke: Scenario = {
     // Both wait for a provider most of the time.
     const waits = await Promise.all([alone(bench, callFigures), alone(bench, bulkFigures)]);
     return [
-      told('the echo app', limit, 'requests/s'),
+      figureOf('the echo app', limit, 'requests/s'),
       bounded('dispatch', perSecond, 'jobs/s', 'at least', perSecondMin),
       bounded('work', worked, 'jobs/s', 'at least', perSecondMin),
-      told('processor time of the main thread for all of it', mainMs, 'ms'),
+      figureOf('processor time of the main thread for all of it', mainMs, 'ms'),
       bounded('pick-up p99', percentile(pickupsMs, 0.99), 'ms', 'at most', msMax),
       bounded('cancel to abort frame p99', percentile(cancelsMs, 0.99), 'ms', 'at most', msMax),
       bounded('first text of a stream of /v1 p99', percentile(firstTextMs, 0.99), 'ms', 'at most', msMax),
@@ -84,7 +84,7 @@ async function bulkFigures(bench: Bench): Promise<Figure[]> {
   const chosen = contenders.filter(({ needsRedis, isTold }) => !needsRedis && !isTold);
   const { results } = await measureBulk(bench, { limit, prompts }, chosen, null);
   return results.flatMap(({ contender, run }) => [
-    told(`${prompts} prompts at a provider that limits, ${contender.name}`, run.ms, 'ms'),
+    figureOf(`${prompts} prompts at a provider that limits, ${contender.name}`, run.ms, 'ms'),
     bounded('  answered', run.answered, '', 'at least', prompts),
   ]);
 }
@@ -96,5 +96,5 @@ function bounded(
   is: 'at least' | 'at most',
   bound: number,
 ): Figure {
-  return { ...told(name, value, unit), target: { of: 'value', is, bound } };
+  return { ...figureOf(name, value, unit), target: { of: 'value', is, bound } };
 }

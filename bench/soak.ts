@@ -10,7 +10,7 @@ import { flat, type Stretch, stretchTable, writeSoak } from './soak/report.ts';
 import { bodiesOf, served } from './support/jobs.ts';
 import { steadyLoad } from './support/load.ts';
 import { type ServerProcess, startCoordinator, startEcho } from './support/processes.ts';
-import { type Bench, type Figure, type Scenario, temporaryFolder, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario, temporaryFolder } from './support/scenario.ts';
 import { median, percentile } from './support/statistics.ts';
 import { WorkerClient } from './support/workerClient.ts';
 
@@ -68,8 +68,8 @@ export const soak: Scenario = {
     for (const example of accounts.examples) bench.say(example);
 
     const figures = [
-      told('capacity: dispatch and work together', capacity, 'jobs/s'),
-      told('the load', perSecond, 'jobs/s'),
+      figureOf('capacity: dispatch and work together', capacity, 'jobs/s'),
+      figureOf('the load', perSecond, 'jobs/s'),
       ...flatness(stretches),
       ...balance(accounts),
     ];
@@ -179,10 +179,10 @@ function flatness(stretches: readonly Stretch[]): Figure[] {
 function balance({ acknowledged, stored, lost, faults, redelivered }: Accounts): Figure[] {
   const none = { of: 'value', is: 'at most', bound: 0 } as const;
   return [
-    told('jobs acknowledged', acknowledged, ''),
-    told('jobs found at the end, with the archived ones', stored, ''),
-    { ...told('jobs lost', lost, ''), target: none },
-    { ...told('jobs twice, with a wrong end, or run again for no reason', faults, ''), target: none },
-    told('jobs run again because their worker had gone', redelivered, ''),
+    figureOf('jobs acknowledged', acknowledged, ''),
+    figureOf('jobs found at the end, with the archived ones', stored, ''),
+    { ...figureOf('jobs lost', lost, ''), target: none },
+    { ...figureOf('jobs twice, with a wrong end, or run again for no reason', faults, ''), target: none },
+    figureOf('jobs run again because their worker had gone', redelivered, ''),
   ];
 }

@@ -4,7 +4,7 @@ import { bodiesOf, served } from './support/jobs.ts';
 import { steadyLoad } from './support/load.ts';
 import type { Sample } from './support/messages.ts';
 import { seedFolder, startCoordinator } from './support/processes.ts';
-import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario } from './support/scenario.ts';
 import { percentile } from './support/statistics.ts';
 import { WorkerClient } from './support/workerClient.ts';
 
@@ -73,7 +73,7 @@ function figures(
     compared('event-loop delay p99, checkpoints', busy.delayMs.p99, calm.delayMs.p99),
     compared('event-loop delay longest, checkpoints', busy.delayMs.max, calm.delayMs.max),
     compared('dispatch p99, checkpoints', percentile(busyLatencies, 0.99), percentile(calmLatencies, 0.99)),
-    told('checkpoints in that time', checkpoints, ''),
+    figureOf('checkpoints in that time', checkpoints, ''),
   ];
 }
 

@@ -8,7 +8,7 @@ import { bodyOf, promptOf, served } from './support/jobs.ts';
 import { connect, post } from './support/load.ts';
 import { seedFolder, startCoordinator } from './support/processes.ts';
 import { quietRounds } from './support/quiet.ts';
-import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario } from './support/scenario.ts';
 import { median, percentile } from './support/statistics.ts';
 import { WorkerClient } from './support/workerClient.ts';
 
@@ -190,25 +190,25 @@ function figures(native: readonly Times[], chat: readonly Times[], delaysMs: rea
   const nativeMs = p50(native, 'firstTextMs');
   return [
     {
-      ...told('first text of a stream of /v1 p50', firstTextMs, 'ms'),
+      ...figureOf('first text of a stream of /v1 p50', firstTextMs, 'ms'),
       ratio: firstTextMs / nativeMs,
       against: 'the native one',
       target: { of: 'ratio', is: 'at most', bound: firstTextMax },
     },
-    told('  of the native one, POST and events', nativeMs, 'ms'),
+    figureOf('  of the native one, POST and events', nativeMs, 'ms'),
     {
-      ...told('headers of a stream of /v1 p50', p50(chat, 'headersMs'), 'ms'),
+      ...figureOf('headers of a stream of /v1 p50', p50(chat, 'headersMs'), 'ms'),
       ratio: p50(chat, 'headersMs') / p50(native, 'headersMs'),
       against: 'the native one',
     },
     {
-      ...told(
+      ...figureOf(
         `token from worker to client p50, ${delaysMs.length} in ${streamsAtOnce} streams`,
         median(delaysMs),
         'ms',
       ),
       target: { of: 'value', is: 'at most', bound: tokenP50MsMax },
     },
-    told('  p99', percentile(delaysMs, 0.99), 'ms'),
+    figureOf('  p99', percentile(delaysMs, 0.99), 'ms'),
   ];
 }

@@ -12,7 +12,7 @@ import {
   startSubscribers,
 } from './support/processes.ts';
 import { quietRounds, type Round } from './support/quiet.ts';
-import { type Bench, type Figure, type Scenario, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario } from './support/scenario.ts';
 import { median } from './support/statistics.ts';
 
 const count = 200;
@@ -195,8 +195,8 @@ function figures({
       against: 'without them',
       target: { of: 'ratio', is: 'at least', bound: leftMin },
     },
-    told('  main thread, without them', alone * 1000, 'ms/s'),
-    told('  main thread, with them', beside * 1000, 'ms/s'),
+    figureOf('  main thread, without them', alone * 1000, 'ms/s'),
+    figureOf('  main thread, with them', beside * 1000, 'ms/s'),
     {
       name: 'a job at full speed beside one that never reads',
       value: jobBeside,

@@ -11,7 +11,7 @@ import {
   startServer,
 } from './support/processes.ts';
 import { quietRounds } from './support/quiet.ts';
-import { type Bench, type Figure, type Scenario, temporaryFolder, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario, temporaryFolder } from './support/scenario.ts';
 import { median } from './support/statistics.ts';
 
 const connections = 16;
@@ -70,11 +70,11 @@ export const webhooks: Scenario = {
         against: '',
         target: { of: 'value', is: 'at most', bound: shareMax },
       },
-      told('  messages', of('sending', 'messages'), 'messages/s'),
-      told('  the main thread for a message', (more * 1e6) / of('sending', 'messages'), 'µs'),
-      told('  share of the main thread without them', of('silent', 'share'), ''),
-      told('  shares of all threads', of('sending', 'shareOfAll'), ''),
-      told('  shares of all threads without them', of('silent', 'shareOfAll'), ''),
+      figureOf('  messages', of('sending', 'messages'), 'messages/s'),
+      figureOf('  the main thread for a message', (more * 1e6) / of('sending', 'messages'), 'µs'),
+      figureOf('  share of the main thread without them', of('silent', 'share'), ''),
+      figureOf('  shares of all threads', of('sending', 'shareOfAll'), ''),
+      figureOf('  shares of all threads without them', of('silent', 'shareOfAll'), ''),
     ] satisfies Figure[];
   },
 };

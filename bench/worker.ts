@@ -16,7 +16,7 @@ import {
   tokensPerSecond,
 } from './support/providers.ts';
 import { quietRounds } from './support/quiet.ts';
-import { type Bench, type Figure, type Scenario, temporaryFolder, told } from './support/scenario.ts';
+import { type Bench, type Figure, figureOf, type Scenario, temporaryFolder } from './support/scenario.ts';
 import { median, percentile } from './support/statistics.ts';
 
 const perSecond = 50;
@@ -54,7 +54,9 @@ export const worker: Scenario = {
     const figures: Figure[] = [];
     for (const measured of measuredProviders) figures.push(...(await overhead(parts, measured)));
     for (const name of streamed) figures.push(await streamCost(parts, name));
-    figures.push(told('memory of the worker after it', (await process.report()).rssBytes / 1024 ** 2, 'MiB'));
+    figures.push(
+      figureOf('memory of the worker after it', (await process.report()).rssBytes / 1024 ** 2, 'MiB'),
+    );
     return figures;
   },
 };
@@ -93,7 +95,7 @@ async function overhead(parts: Parts, measured: MeasuredProvider): Promise<Figur
   const directMs = rounds.flatMap((round) => round.directMs);
   const throughMs = rounds.flatMap((round) => round.throughMs);
   const added = (label: 'p50' | 'p99', share: number): Figure => ({
-    ...told(
+    ...figureOf(
       `${name}: added to a call, ${label}`,
       percentile(throughMs, share) - percentile(directMs, share),
       'ms',
@@ -103,8 +105,8 @@ async function overhead(parts: Parts, measured: MeasuredProvider): Promise<Figur
   return [
     added('p50', 0.5),
     added('p99', 0.99),
-    told(`${name}: the call itself, p50`, median(directMs), 'ms'),
-    told(`${name}: processor time of the worker a job`, median(rounds.map(({ jobMs }) => jobMs)), 'ms'),
+    figureOf(`${name}: the call itself, p50`, median(directMs), 'ms'),
+    figureOf(`${name}: processor time of the worker a job`, median(rounds.map(({ jobMs }) => jobMs)), 'ms'),
   ];
 }
 
@@ -166,7 +168,7 @@ async function streamCost({ bench, coordinator, process, provider }: Parts, name
   coordinator.abortAll();
   await Promise.all(jobs);
   return {
-    ...told(
+    ...figureOf(
       `${name}: ${streams} streams at ${tokensPerSecond} tokens/s, share of a core`,
       median(shares),
       '',

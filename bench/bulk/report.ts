@@ -1,6 +1,6 @@
 import { machineFacts, packageVersion, programVersion } from '../peers/facts.ts';
 import { replacePart, shown, table } from '../peers/report.ts';
-import { type Bench, type Figure, type RunOrigin, told } from '../support/scenario.ts';
+import { type Bench, type Figure, figureOf, type RunOrigin } from '../support/scenario.ts';
 import type { Contender, Run } from './contenders.ts';
 import { idealMs, type Limit } from './limits.ts';
 import type { Tally } from './messages.ts';
@@ -26,16 +26,16 @@ export function bulkFigures(cases: readonly BulkCase[]): Figure[] {
         const name = `${nameOf(limit)}, ${contenderName(contender)}`;
         return [
           {
-            ...told(`${name}: ${prompts} prompts`, run.ms / 1000, 's'),
+            ...figureOf(`${name}: ${prompts} prompts`, run.ms / 1000, 's'),
             ratio: run.ms / ideal(run),
             against: 'what the limit allows',
           },
-          told('  answered', run.answered, ''),
-          told('  429s', tally.refused, ''),
-          told('  paid twice', tally.paidAgain, ''),
+          figureOf('  answered', run.answered, ''),
+          figureOf('  429s', tally.refused, ''),
+          figureOf('  paid twice', tally.paidAgain, ''),
         ];
       }),
-      told(`${nameOf(limit)}: share of the machine that was in use`, busy, ''),
+      figureOf(`${nameOf(limit)}: share of the machine that was in use`, busy, ''),
     ];
   });
 }

@@ -8,7 +8,7 @@ import { bulkModel, type RunnerSetup } from './messages.ts';
  * The script that people write: some calls at once, as with `p-limit`, and OpenAI's own package, which tries again after
  * a 429 when `retry-after` says.
  */
-const tell = (reply: Reply): void => void process.send?.(reply);
+const send = (reply: Reply): void => void process.send?.(reply);
 const { baseUrl, prompts, concurrency, retries }: RunnerSetup = JSON.parse(process.env[setupVariable] ?? '');
 const client = new OpenAI({ apiKey: apiKeyOfProvider, baseURL: baseUrl, maxRetries: retries });
 
@@ -16,7 +16,7 @@ process.on('message', ({ type }: Order) => {
   if (type === 'work') void work();
 });
 process.on('disconnect', () => process.exit(0));
-tell({ type: 'ready', url: '' });
+send({ type: 'ready', url: '' });
 
 async function work(): Promise<void> {
   const firstAt = now();
@@ -37,5 +37,5 @@ async function work(): Promise<void> {
     }
   };
   await Promise.all(Array.from({ length: concurrency }, takeNext));
-  tell({ type: 'worked', jobs: answered, firstAt, lastAt: now() });
+  send({ type: 'worked', jobs: answered, firstAt, lastAt: now() });
 }

@@ -1,6 +1,6 @@
 import { machineFacts, packageVersion } from '../peers/facts.ts';
 import { replacePart, shown, table } from '../peers/report.ts';
-import { type Bench, type Figure, type RunOrigin, told } from '../support/scenario.ts';
+import { type Bench, type Figure, figureOf, type RunOrigin } from '../support/scenario.ts';
 import { percentile } from '../support/statistics.ts';
 import { type Name, names } from './systems.ts';
 import type { Measured, Turn } from './turn.ts';
@@ -70,7 +70,7 @@ export function gatewayFigures(measured: readonly Measured[]): Figure[] {
   return linesOf(measured).flatMap(({ name, unit, values }) => {
     const direct = values.find((one) => one.name === 'direct')?.value ?? Number.NaN;
     return values.map((one): Figure => {
-      const figure = told(`${name}: ${one.name}`, one.value, unit);
+      const figure = figureOf(`${name}: ${one.name}`, one.value, unit);
       const isCompared = one.name !== 'direct' && direct > 0;
       return isCompared ? { ...figure, ratio: one.value / direct, against: 'direct' } : figure;
     });

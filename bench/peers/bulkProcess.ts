@@ -10,7 +10,7 @@ import { apiKeyOfProvider } from '../support/providers.ts';
  * a rate that is known, and for a 429 a manual rate limit of the queue with `RateLimitError`, which puts the job back
  * without counting an attempt. For other errors attempts with exponential backoff ("Retrying failing jobs").
  */
-const tell = (reply: Reply): void => void process.send?.(reply);
+const send = (reply: Reply): void => void process.send?.(reply);
 const setup: RunnerSetup = JSON.parse(process.env[setupVariable] ?? '');
 const { baseUrl, prompts, concurrency, retries, perSecond } = setup;
 const { hostname: host, port } = new URL(setup.redisUrl);
@@ -36,7 +36,7 @@ process.on('message', ({ type }: Order) => {
   if (type === 'work') void work();
 });
 process.on('disconnect', () => process.exit(0));
-tell({ type: 'ready', url: '' });
+send({ type: 'ready', url: '' });
 
 async function ask(prompt: number): Promise<string | null> {
   try {
@@ -58,7 +58,7 @@ async function work(): Promise<void> {
   let answered = 0;
   let failed = 0;
   const count = (): void => {
-    if (answered + failed === prompts) tell({ type: 'worked', jobs: answered, firstAt, lastAt: now() });
+    if (answered + failed === prompts) send({ type: 'worked', jobs: answered, firstAt, lastAt: now() });
   };
   worker.on('completed', () => {
     answered += 1;

@@ -3,10 +3,10 @@ import { openQueue } from './queues/queue.ts';
 import { parsePeer } from './setup.ts';
 
 /**
- * A peer's worker in a process of its own. It takes no job before the first order, and tells when as many as ordered
+ * A peer's worker in a process of its own. It takes no job before the first order, and reports when as many as ordered
  * are done.
  */
-const tell = (reply: Reply): void => void process.send?.(reply);
+const send = (reply: Reply): void => void process.send?.(reply);
 const { kind, url, concurrency } = parsePeer(process.env[setupVariable] ?? '');
 const queue = await openQueue(kind, url);
 
@@ -16,7 +16,7 @@ let firstAt = 0;
 const onDone = (): void => {
   done += 1;
   if (done === 1) firstAt = now();
-  if (done === wanted) tell({ type: 'worked', firstAt, lastAt: now(), jobs: done - 1 });
+  if (done === wanted) send({ type: 'worked', firstAt, lastAt: now(), jobs: done - 1 });
 };
 
 let isWorking = false;
@@ -24,10 +24,10 @@ process.on('message', (order: Order) => {
   if (order.type !== 'work') return;
   done = 0;
   wanted = order.jobs;
-  tell({ type: 'working' });
+  send({ type: 'working' });
   if (isWorking) return;
   isWorking = true;
   void queue.work(concurrency, { onStart: () => {}, onDone });
 });
 process.on('disconnect', () => process.exit(0));
-tell({ type: 'ready', url });
+send({ type: 'ready', url });

@@ -19,7 +19,7 @@ interface Asked {
   body?: string;
   /** Beside the key. */
   headers?: Record<string, string>;
-  /** What it is answered with; 200 unless told. */
+  /** What it is answered with; 200 by default. */
   status?: number;
   agent: Agent;
   onPiece: (piece: Piece) => void;

@@ -31,7 +31,7 @@ export function requestOf(provider: string, prompt: string): JobRequest {
   };
 }
 
-/** The same as the body of POST /api/jobs. @param input what tells this job from others when it is assigned. */
+/** The same as the body of POST /api/jobs. @param input what distinguishes this job from others when it is assigned. */
 export function bodyOf(provider: string, prompt: string, input?: string): string {
   return JSON.stringify({ provider, prompt, input, tags: ['bench'], params: { temperature: 0.2 } });
 }

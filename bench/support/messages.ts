@@ -1,6 +1,6 @@
 /** What the bench and a process under test say to each other over IPC. */
 
-/** `collect`: collect garbage and tell what is left. `work`: tell when this many more jobs are done. */
+/** `collect`: collect garbage and report what is left. `work`: report when this many more jobs are done. */
 export type Order =
   | { type: 'measure' }
   | { type: 'report' }

@@ -69,7 +69,7 @@ export function startProvider(bench: Bench): Promise<ServerProcess> {
   return startServer({ ...bench, profileFolder: null }, 'providerProcess.ts', '');
 }
 
-/** `svc worker` with these arguments, which tells what it spends; its `url` is empty. */
+/** `svc worker` with these arguments, which reports what it spends; its `url` is empty. */
 export function startWorkerProcess(bench: Bench, args: readonly string[]): Promise<ServerProcess> {
   return startServer(bench, 'workerProcess.ts', JSON.stringify(args));
 }

@@ -7,7 +7,7 @@ import type { Kept, Order, Reply, Sample } from './messages.ts';
 const nanosecondsPerMs = 1e6;
 const microsecondsPerMs = 1e3;
 
-function tell(reply: Reply): void {
+function send(reply: Reply): void {
   process.send?.(reply);
 }
 
@@ -43,15 +43,15 @@ export function serveSamples(url: string): void {
       delay.reset();
       main = process.threadCpuUsage();
       cpu = process.cpuUsage();
-      tell({ type: 'measuring' });
+      send({ type: 'measuring' });
     } else if (order.type === 'report') {
-      tell({ type: 'report', ...sample() });
+      send({ type: 'report', ...sample() });
       delay.disable();
     } else if (order.type === 'collect') {
-      tell({ type: 'collected', ...collect() });
+      send({ type: 'collected', ...collect() });
     }
   });
   // A profile is written when the process ends by itself, so a closed channel is the order to end.
   process.on('disconnect', () => process.exit(0));
-  tell({ type: 'ready', url });
+  send({ type: 'ready', url });
 }

@@ -18,7 +18,7 @@ export interface Figure {
   ratio: number | null;
   /** What the ratio is against; empty when there is none. */
   against: string;
-  /** null: it is only told. */
+  /** null: it is only reported. */
   target: Target | null;
   /** Where it stands in the comparison with the peers. */
   place?: { measure: Measure; contender: string };
@@ -59,7 +59,7 @@ export interface RunOrigin {
 export interface Bench {
   /** Small sizes: shows that everything works, proves nothing. */
   quick: boolean;
-  /** As few rounds as tell anything, at full sizes: for a machine that never gets quiet. */
+  /** As few rounds as show anything, at full sizes: for a machine that never gets quiet. */
   brief: boolean;
   /** Also with 1,000,000 pending jobs where the peers are compared. */
   large: boolean;
@@ -96,8 +96,8 @@ export function passes({ value, ratio, target }: Figure): boolean | null {
   return target.is === 'at least' ? measured >= target.bound : measured <= target.bound;
 }
 
-/** A figure that is only told. */
-export function told(name: string, value: number, unit: string): Figure {
+/** A figure without a target. */
+export function figureOf(name: string, value: number, unit: string): Figure {
   return { name, value, unit, ratio: null, against: '', target: null };
 }
 

@@ -5,7 +5,7 @@ import { setupVariable } from './messages.ts';
 import { apiKeyOfProvider, apiKeyVariable } from './providers.ts';
 import { serveSamples } from './samples.ts';
 
-/** `svc worker` with the arguments of the bench, alone in its process, which tells what it spends. */
+/** `svc worker` with the arguments of the bench, alone in its process, which reports what it spends. */
 const args = JSON.parse(process.env[setupVariable] ?? '[]') as string[];
 process.env[apiKeyVariable] = apiKeyOfProvider;
 serveSamples('');

@@ -14,9 +14,9 @@ const silent = new Logger(() => () => {});
 export const open: OpenQueue = async (url) => {
   const pgPool = new Pool({ connectionString: url, max: connections });
   // Connections break while the server is restarted or ends before its clients; the pool makes new ones.
-  const tell = (error: Error): void => void process.stderr.write(`${error.message}\n`);
-  pgPool.on('error', tell);
-  pgPool.on('connect', (client) => client.on('error', tell));
+  const print = (error: Error): void => void process.stderr.write(`${error.message}\n`);
+  pgPool.on('error', print);
+  pgPool.on('connect', (client) => client.on('error', print));
   const options = { pgPool, logger: silent };
   await runMigrations(options);
   const utils = await makeWorkerUtils(options);

@@ -105,8 +105,8 @@ function leaseOf({ job_id, lease }: Assignment) {
   return { job_id, lease };
 }
 
-function complete(job: Assignment, told: { output: string; model: string; tokens?: number }): object {
-  const { output, model, tokens = 1 } = told;
+function complete(job: Assignment, answer: { output: string; model: string; tokens?: number }): object {
+  const { output, model, tokens = 1 } = answer;
   const usage = { input_tokens: tokens, output_tokens: tokens };
   return {
     type: 'complete',

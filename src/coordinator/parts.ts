@@ -179,7 +179,7 @@ function createWebhooks(
 ) {
   const book = new WebhookBook();
   const newId = () => uuidv7(clock, random);
-  const outbox = new Outbox({ book, newId, allowedHosts: () => config().webhooks.allowedHosts });
+  const outbox = new Outbox({ book, newId, rules: () => config().webhooks });
   const keeper = new WebhookKeeper({ store, book });
   const parts = { ...core, clock, random, store, sender, book, keeper, outbox, newId, logger };
   const courier = new Courier(parts);

@@ -37,6 +37,8 @@ export const secretPrefix = 'whsec_';
 export const secretBytes = 32;
 /** How long the secret before a rotation signs too, ms: a day. */
 export const rotationMs = 86_400_000;
+/** Former secrets that sign at the same time: each is a signature more in every message. */
+export const formerSecretsMax = 5;
 
 /** Why nothing is sent to an endpoint. */
 export interface WebhookStop {
@@ -55,8 +57,8 @@ export interface WebhookRecord {
   description: string | null;
   /** `whsec_` and base64. */
   secret: string;
-  /** The secret before the last rotation, and until when it signs too, epoch ms. */
-  previous: { secret: string; until: number } | null;
+  /** Secrets before the last rotations, the newest first, and until when each signs too, epoch ms. */
+  previous: { secret: string; until: number }[];
   /** null: all. With none it gets only what jobs and batches name it for. */
   events: WebhookEventType[] | null;
   /** Only events of jobs that have one of them; null: all events. */
@@ -108,6 +110,17 @@ export interface DeliveryTry {
   error: string | null;
   /** How long it took. */
   ms: number;
+}
+
+/** Why a text is no URL that messages are sent to, wherever it leads, for people; null when it is one. */
+export function webhookUrlFault(text: string, { allowHttp }: { allowHttp: boolean }): string | null {
+  if (text.length > webhookUrlMax) return `it has more than ${webhookUrlMax} characters`;
+  if (!URL.canParse(text)) return 'it is no URL';
+  const { protocol, username, password } = new URL(text);
+  if (protocol === 'http:' && !allowHttp)
+    return 'it must begin with https://, unless webhooks.allow_http is on';
+  if (protocol !== 'https:' && protocol !== 'http:') return 'it must begin with https://';
+  return username === '' && password === '' ? null : 'it must not have a user name or password';
 }
 
 /** What a delivery counts for its bounds: more than its JSON. */

@@ -16,7 +16,7 @@ export function presentWebhook({ webhook, pending }: WebhookView): WireWebhook {
     enabled: stopped === null,
     stopped: stopped === null ? null : { reason: stopped.reason, at: iso(stopped.at) },
     created_at: iso(createdAt),
-    previous_secret_until: iso(previous?.until ?? null),
+    previous_secret_until: iso(previous[0]?.until ?? null),
     pending,
     dropped,
   };

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { WebhookSettings } from '../config/config.ts';
-import { webhookUrlMax } from '../domain/webhook.ts';
+import { webhookUrlFault } from '../domain/webhook.ts';
 import { isInRanges, isPublic } from './addresses.ts';
 
 export interface Address {
@@ -33,7 +33,9 @@ export async function destinationOf(
   settings: WebhookSettings,
   resolve: Resolve,
 ): Promise<Destination> {
-  const url = checkedUrl(text, settings);
+  const fault = webhookUrlFault(text, settings);
+  if (fault !== null) throw new Refused(fault);
+  const url = new URL(text);
   // An IPv6 address is in brackets.
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const addresses = await addressesOf(hostname, resolve);
@@ -45,18 +47,6 @@ export async function destinationOf(
       );
   }
   return { url, addresses };
-}
-
-function checkedUrl(text: string, { allowHttp }: WebhookSettings): URL {
-  if (text.length > webhookUrlMax) throw new Refused(`it has more than ${webhookUrlMax} characters`);
-  if (!URL.canParse(text)) throw new Refused('it is no URL');
-  const url = new URL(text);
-  if (url.protocol === 'http:' && !allowHttp)
-    throw new Refused('it must begin with https://, unless webhooks.allow_http is on');
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new Refused('it must begin with https://');
-  if (url.username !== '' || url.password !== '')
-    throw new Refused('it must not have a user name or password');
-  return url;
 }
 
 async function addressesOf(hostname: string, resolve: Resolve): Promise<[Address, ...Address[]]> {

@@ -793,7 +793,7 @@ export function storeConformance(name: string, placeOf: (t: ExecutionContext) =>
       url: 'https://example.com/hook',
       description: null,
       secret: 'whsec_c2VjcmV0',
-      previous: null,
+      previous: [],
       events: null,
       tags: null,
       createdAt: epoch,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { nobody } from '../../src/domain/audit.ts';
 import type { Principal } from '../../src/domain/key.ts';
-import { pendingMax, type WebhookRecord } from '../../src/domain/webhook.ts';
+import { formerSecretsMax, pendingMax, type WebhookRecord } from '../../src/domain/webhook.ts';
 import { nextTurn } from '../../src/lib/nextTurn.ts';
 import { type Bundle, request, setup } from '../support/coordinator.ts';
 import { HandSender } from '../support/handSender.ts';
@@ -221,10 +221,87 @@ test('a job names a URL only where its host is allowed and has an endpoint, whos
     'https://x.example/',
     'http://[',
     'https://hooks.example.com:444/',
+    'https://user:word@hooks.example.com/',
+    'http://hooks.example.com/',
+    `https://hooks.example.com/${'x'.repeat(2048)}`,
   ])
     t.like(await t.throwsAsync(bundle.coordinator.dispatch(request({ webhook }))), {
       code: 'invalid_request',
     });
+});
+
+test('how URLs that jobs name answer neither stops, slows nor empties the endpoint of their host', async (t) => {
+  const bundle = await hooked(t, {
+    webhooks: { allowHttp: false, allowPrivate: [], allowedHosts: ['hooks.example.com'] },
+  });
+  const { coordinator, sender, clock } = bundle;
+  await create(bundle);
+  const named = (path: string) => `https://hooks.example.com/${path}`;
+  sender.statuses.set(url, 200);
+  sender.statuses.set(named('gone'), 410);
+  for (let count = 0; count < 8; count += 1) sender.statuses.set(named(`dead-${count}`), 500);
+  const toOwn = () => sender.sent.filter((message) => message.url === url).length;
+
+  await complete(bundle, { webhook: named('gone') });
+  for (let count = 0; count < 8; count += 1) await complete(bundle, { webhook: named(`dead-${count}`) });
+  await until(() => toOwn() === 9);
+  t.is(coordinator.webhooks.get('ops').webhook.stopped, null);
+
+  // More messages that nobody answers than may be under way.
+  for (let count = 0; count < 80; count += 1)
+    await coordinator.dispatch(request({ webhook: named(`slow-${count}`) }));
+  const worker = await bundle.worker({ concurrency: 80 });
+  for (let nth = 1; nth <= 80; nth += 1) await worker.complete(await worker.job(nth));
+  await until(() => toOwn() === 89);
+  worker.close(1000, '');
+  const isSlow = ({ url: of }: { url: string }) => of.includes('slow-');
+  await until(() => sender.sent.filter(isSlow).length >= 16);
+  await complete(bundle);
+  await until(() => toOwn() === 90);
+  t.is(sender.sent.filter(isSlow).length, 16);
+  // Each that is answered makes room for the next.
+  for (let nth = 0; nth < 80; nth += 1) {
+    await until(() => sender.sent.filter(isSlow).length > nth);
+    sender.sent.filter(isSlow)[nth]?.answer(204);
+  }
+  await until(() => coordinator.webhooks.get('ops').pending === 8);
+
+  // What is dead is given up after three days.
+  for (; coordinator.webhooks.get('ops').pending > 0; await delay(1)) clock.advance(hour);
+  t.is(coordinator.webhooks.get('ops').webhook.stopped, null);
+});
+
+test('of too much that waits, what goes to URLs of jobs is dropped first', async (t) => {
+  const bundle = await hooked(t);
+  const { id: webhookId } = await create(bundle);
+  const ofJobs = 300;
+  await bundle.store.commit(
+    Array.from({ length: pendingMax }, (_, n) => ({
+      kind: 'delivery' as const,
+      delivery: {
+        id: `waits-${n}`,
+        webhookId,
+        ...(n < pendingMax - ofJobs ? {} : { url: `${url}/${n}` }),
+        event: { id: `evt_${n}`, type: 'job.completed' as const, at: 0, data: { id: `${n}` } },
+        state: 'pending' as const,
+        createdAt: 0,
+        tries: 3,
+        nextAt: bundle.clock.now() + hour,
+        last: null,
+      },
+    })),
+  );
+  const again = await bundle.restart();
+  const { webhooks } = again.coordinator;
+  t.is(webhooks.get('ops').pending, pendingMax);
+  await complete(again);
+  await until(() => webhooks.get('ops').webhook.dropped > 0);
+  t.true(webhooks.get('ops').webhook.dropped > ofJobs);
+  const left = webhooks.deliveries('ops', pendingMax);
+  t.deepEqual(
+    left.filter((delivery) => delivery.url !== undefined),
+    [],
+  );
 });
 
 test('a job with the form of a response, a lost worker and a run are events too', async (t) => {
@@ -279,7 +356,7 @@ test('a response that is cut, fails or is cancelled is an event of its own', asy
     t.like(event, { type: events[place], data: { job_id: ids[place] } });
 });
 
-test('after a rotation both secrets sign for a day', async (t) => {
+test('after a rotation the old secret signs for a day, also after more rotations', async (t) => {
   const bundle = await hooked(t);
   bundle.sender.statuses.set(url, 200);
   const { secret } = await create(bundle);
@@ -287,9 +364,16 @@ test('after a rotation both secrets sign for a day', async (t) => {
   t.not(rotated.secret, secret);
   await complete(bundle);
   t.deepEqual((await bundle.sender.message(1)).secrets, [rotated.secret, secret]);
-  bundle.clock.advance(24 * hour);
+  bundle.clock.advance(12 * hour);
+  const later = (await bundle.coordinator.webhooks.rotate('ops', nobody)).webhook;
   await complete(bundle);
-  t.deepEqual((await bundle.sender.message(2)).secrets, [rotated.secret]);
+  t.deepEqual((await bundle.sender.message(2)).secrets, [later.secret, rotated.secret, secret]);
+  bundle.clock.advance(12 * hour);
+  await complete(bundle);
+  t.deepEqual((await bundle.sender.message(3)).secrets, [later.secret, rotated.secret]);
+  for (let count = 0; count < 10; count += 1) await bundle.coordinator.webhooks.rotate('ops', nobody);
+  await complete(bundle);
+  t.is((await bundle.sender.message(4)).secrets.length, 1 + formerSecretsMax);
 });
 
 test('what was sent can be sent again, under the same id', async (t) => {

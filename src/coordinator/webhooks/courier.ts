@@ -13,11 +13,9 @@ import type { Audit, Deadlines } from '../core/index.ts';
 import { durably } from './durably.ts';
 import { delayAfter, isSuccess } from './retries.ts';
 import { SendLane } from './sendLane.ts';
+import { SendTurns } from './sendTurns.ts';
 import type { WebhookBook } from './webhookBook.ts';
 import type { WebhookKeeper } from './webhookKeeper.ts';
-
-/** Messages to all endpoints at a time. */
-const sendingInAllMax = 64;
 
 /** How tries have ended since the start, and what was dropped. */
 export interface WebhookOutcomes {
@@ -46,13 +44,12 @@ export interface CourierParts {
  */
 export class Courier {
   readonly #parts: CourierParts;
-  readonly #lanes = new Map<string, SendLane>();
-  /** Endpoints that had something due when too much was in flight, in the order in which they get a turn. */
-  readonly #waiting = new Set<string>();
+  /** By endpoint and URL, see `SendLane`: how the URL of a job answers is nothing to the endpoint or to another URL. */
+  readonly #lanes = new Map<string, Map<string | undefined, SendLane>>();
+  readonly #turns = new SendTurns<SendLane>((lane) => this.#pump(lane));
   /** Endpoints of which deliveries are being dropped. */
   readonly #dropping = new Set<string>();
   readonly #outcomes: WebhookOutcomes = { delivered: 0, retried: 0, failed: 0, dropped: 0 };
-  #sending = 0;
   #isClosed = true;
 
   constructor(parts: CourierParts) {
@@ -68,17 +65,16 @@ export class Courier {
     this.#isClosed = false;
     const { book } = this.#parts;
     for (const { id } of book.list()) {
-      const lane = this.#lane(id);
-      for (const delivery of book.pendingOf(id)) lane.schedule(delivery);
+      for (const delivery of book.pendingOf(id)) this.#lane(delivery).schedule(delivery);
       this.#dropSurplus(id);
-      this.#pump(lane);
+      this.#pumpAll(id);
     }
   }
 
   /** Start nothing more. What is under way is aborted, and sent again after the next start. */
   close(): void {
     this.#isClosed = true;
-    for (const lane of this.#lanes.values()) lane.close();
+    for (const lanes of this.#lanes.values()) for (const lane of lanes.values()) lane.close();
     this.#parts.sender.close();
   }
 
@@ -89,7 +85,7 @@ export class Courier {
       const { webhookId } = delivery;
       if (book.find(webhookId) === undefined) continue;
       book.put(delivery);
-      const lane = this.#lane(webhookId);
+      const lane = this.#lane(delivery);
       lane.schedule(delivery);
       this.#dropSurplus(webhookId);
       this.#pump(lane);
@@ -98,8 +94,8 @@ export class Courier {
 
   /** Try a delivery that waits now. Nothing of it is stored: after a crash it has the time that it had. */
   hurry(delivery: Delivery): void {
-    const lane = this.#lanes.get(delivery.webhookId);
-    if (lane === undefined || lane.isInFlight(delivery.id)) return;
+    const lane = this.#lane(delivery);
+    if (lane.isInFlight(delivery.id)) return;
     lane.schedule({ ...delivery, nextAt: this.#parts.clock.now() });
     lane.trust();
     this.#pump(lane);
@@ -107,38 +103,50 @@ export class Courier {
 
   /** An endpoint has changed: try at once what waits for it, when its next try is due. */
   changed(webhookId: string): void {
-    const lane = this.#lanes.get(webhookId);
-    lane?.trust();
-    if (lane !== undefined) this.#pump(lane);
+    for (const lane of this.#lanesOf(webhookId)) lane.trust();
+    this.#pumpAll(webhookId);
   }
 
   /** An endpoint is gone. */
   removed(webhookId: string): void {
-    this.#lanes.get(webhookId)?.close();
-    this.#lanes.delete(webhookId);
+    for (const lane of this.#lanesOf(webhookId)) this.#remove(lane);
   }
 
-  #lane(webhookId: string): SendLane {
-    const known = this.#lanes.get(webhookId);
+  #lanesOf(webhookId: string): SendLane[] {
+    return [...(this.#lanes.get(webhookId)?.values() ?? [])];
+  }
+
+  #lane(delivery: Pick<Delivery, 'webhookId' | 'url'>): SendLane {
+    const { webhookId, url } = delivery;
+    const lanes = this.#lanes.get(webhookId) ?? new Map<string | undefined, SendLane>();
+    this.#lanes.set(webhookId, lanes);
+    const known = lanes.get(url);
     if (known !== undefined) return known;
-    const lane: SendLane = new SendLane(webhookId, { ...this.#parts, pump: () => this.#pump(lane) });
-    this.#lanes.set(webhookId, lane);
+    const lane: SendLane = new SendLane(delivery, { ...this.#parts, pump: () => this.#pump(lane) });
+    lanes.set(url, lane);
     return lane;
   }
 
-  /** Send what is due of an endpoint, as far as there is room. */
+  #remove(lane: SendLane): void {
+    const lanes = this.#lanes.get(lane.webhookId);
+    lane.close();
+    this.#turns.leave(lane);
+    lanes?.delete(lane.url);
+    if (lanes?.size === 0) this.#lanes.delete(lane.webhookId);
+  }
+
+  #pumpAll(webhookId: string): void {
+    for (const lane of this.#lanesOf(webhookId)) this.#pump(lane);
+  }
+
+  /** Send what is due of a lane, as far as there is room. */
   #pump(lane: SendLane): void {
-    const { webhookId } = lane;
-    const webhook = this.#parts.book.find(webhookId);
+    const webhook = this.#parts.book.find(lane.webhookId);
     if (this.#isClosed || webhook === undefined || webhook.stopped !== null) return;
     for (;;) {
-      if (this.#sending >= sendingInAllMax) {
-        this.#waiting.add(webhookId);
-        return;
-      }
-      const id = lane.take();
-      if (id === null) return;
-      this.#sending += 1;
+      const id = lane.next;
+      if (id === null || !this.#turns.begin(lane)) break;
+      lane.begin(id);
       this.#attempt(lane, id)
         .catch((error: unknown) => this.#parts.logger.error({ err: error }, 'a webhook delivery failed'))
         .finally(() => {
@@ -146,6 +154,12 @@ export class Courier {
           this.#pump(lane);
         });
     }
+    this.#removeIdle(lane);
+  }
+
+  /** Of URLs of jobs there may be as many as deliveries: their lanes stay while there is something to send. */
+  #removeIdle(lane: SendLane): void {
+    if (lane.isIdle && lane.url !== undefined) this.#remove(lane);
   }
 
   /** Send a delivery, and make durable how that ended; the next ones are sent meanwhile. */
@@ -171,15 +185,9 @@ export class Courier {
 
   /** Something is no longer on its way: there is room for others. @param outcome null when it was not sent. */
   #sent(lane: SendLane, outcome: SendOutcome | null): void {
-    this.#sending -= 1;
     lane.tried(outcome);
+    this.#turns.end(lane);
     this.#pump(lane);
-    for (const webhookId of [...this.#waiting]) {
-      if (this.#sending >= sendingInAllMax) return;
-      this.#waiting.delete(webhookId);
-      const waiting = this.#lanes.get(webhookId);
-      if (waiting !== undefined) this.#pump(waiting);
-    }
   }
 
   /** The delivery after a try. */
@@ -216,13 +224,18 @@ export class Courier {
   }
 
   /** Why an endpoint gets nothing more after a delivery that has failed for good; null when it does. */
-  #stopAfter({ webhookId, createdAt, last }: Delivery): WebhookStop | null {
+  #stopAfter({ webhookId, url, createdAt, last }: Delivery): WebhookStop | null {
     const { book, clock } = this.#parts;
     const at = clock.now();
+    // What a job named says nothing of the endpoint.
+    if (url !== undefined) return null;
     if (last?.status === 410) return { reason: 'gone', at };
     const hasArrived = book
       .endedOf(webhookId)
-      .some((other) => other.state === 'delivered' && (other.last?.at ?? 0) >= createdAt);
+      .some(
+        (other) =>
+          other.url === undefined && other.state === 'delivered' && (other.last?.at ?? 0) >= createdAt,
+      );
     return hasArrived ? null : { reason: 'failing', at };
   }
 
@@ -234,18 +247,23 @@ export class Courier {
     return [audit.change({ by, action: 'webhook.stopped', target, details: { reason }, outcome: 'done' })];
   }
 
-  /** Drop the oldest of what waits where it is too much. */
+  /** Drop of what waits where it is too much: first what goes to URLs of jobs, each time the oldest. */
   #dropSurplus(webhookId: string): void {
     const { book, keeper, logger } = this.#parts;
     const surplus = book.surplus(webhookId);
     if (surplus === null || this.#dropping.has(surplus.webhookId)) return;
-    const lane = this.#lane(surplus.webhookId);
     const ids: string[] = [];
-    for (const { id } of book.pendingOf(surplus.webhookId)) {
-      if (ids.length >= surplus.count) break;
-      if (!lane.isInFlight(id)) ids.push(id);
+    for (const isOfJobs of [true, false]) {
+      for (const delivery of book.pendingOf(surplus.webhookId)) {
+        if (ids.length >= surplus.count) break;
+        if ((delivery.url !== undefined) !== isOfJobs) continue;
+        const lane = this.#lane(delivery);
+        if (lane.isInFlight(delivery.id)) continue;
+        lane.forget(delivery.id);
+        this.#removeIdle(lane);
+        ids.push(delivery.id);
+      }
     }
-    for (const id of ids) lane.forget(id);
     book.remove(surplus.webhookId, ids);
     this.#outcomes.dropped += ids.length;
     this.#dropping.add(surplus.webhookId);
@@ -271,9 +289,9 @@ export class Courier {
   }
 }
 
-/** The secrets that sign now. */
+/** The secrets that sign now, the newest first. */
 export function secretsOf({ secret, previous }: WebhookRecord, now: number): string[] {
-  return previous !== null && previous.until > now ? [secret, previous.secret] : [secret];
+  return [secret, ...previous.filter(({ until }) => until > now).map((former) => former.secret)];
 }
 
 /** Why an outcome is none that was wanted; null for a good one. */

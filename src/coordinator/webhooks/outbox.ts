@@ -3,13 +3,25 @@ import { CoordinatorError } from '../../domain/errors.ts';
 import type { JobLife, JobRecord, JobRequest } from '../../domain/job.ts';
 import type { RunRecord } from '../../domain/run.ts';
 import type { JobState } from '../../domain/states.ts';
-import type { Delivery, WebhookEvent, WebhookEventType, WebhookRecord } from '../../domain/webhook.ts';
+import {
+  type Delivery,
+  type WebhookEvent,
+  type WebhookEventType,
+  type WebhookRecord,
+  webhookUrlFault,
+} from '../../domain/webhook.ts';
 import type { WebhookBook } from './webhookBook.ts';
 
 /** What has happened. */
 export interface Happening {
   type: WebhookEventType;
   data: WebhookEvent['data'];
+}
+
+/** What an admin allows of the URLs that jobs and batches name. */
+interface UrlRules {
+  allowedHosts: readonly string[];
+  allowHttp: boolean;
 }
 
 /** An endpoint and, where a job or batch names one, the URL in place of its own. */
@@ -26,13 +38,13 @@ const nothing: readonly Delivery[] = [];
 export class Outbox {
   readonly #book: WebhookBook;
   readonly #newId: () => string;
-  readonly #allowedHosts: () => readonly string[];
+  readonly #rules: () => UrlRules;
 
-  /** @param options.allowedHosts see `webhooks.allowed_hosts`. */
-  constructor(options: { book: WebhookBook; newId: () => string; allowedHosts: () => readonly string[] }) {
+  /** @param options.rules for the URLs that jobs name, in `webhooks` of the settings. */
+  constructor(options: { book: WebhookBook; newId: () => string; rules: () => UrlRules }) {
     this.#book = options.book;
     this.#newId = options.newId;
-    this.#allowedHosts = options.allowedHosts;
+    this.#rules = options.rules;
   }
 
   /** Of a job that changes to `state` and `life`. */
@@ -96,9 +108,11 @@ export class Outbox {
         ? `names no endpoint: ${JSON.stringify(text)}; an admin can create it with svc webhooks create`
         : { webhook };
     }
-    if (!URL.canParse(text)) return 'is not a URL';
+    const { allowedHosts, allowHttp } = this.#rules();
+    const fault = webhookUrlFault(text, { allowHttp });
+    if (fault !== null) return `cannot be sent to: ${fault}`;
     const { host, hostname } = new URL(text);
-    if (!this.#allowedHosts().includes(hostname))
+    if (!allowedHosts.includes(hostname))
       return `must be the name of an endpoint, or a URL whose host is in webhooks.allowed_hosts; ${hostname} is not`;
     // Its secret signs.
     const webhook = this.#book.list().find(({ url }) => new URL(url).host === host);
@@ -119,11 +133,15 @@ export class Outbox {
       // Made for the first endpoint that wants it.
       let event: WebhookEvent | null = null;
       for (const webhook of this.#book.each()) {
+        if (webhook.stopped !== null) continue;
         const isNamed = typeof target !== 'string' && target.webhook.id === webhook.id;
-        if (webhook.stopped !== null || !(isNamed || wants(webhook, type, tags))) continue;
+        const url = isNamed ? target.url : undefined;
+        // A URL that a job names takes nothing from the endpoint.
+        const isWanted = wants(webhook, type, tags) || (isNamed && url === undefined);
+        if (!isWanted && url === undefined) continue;
         event ??= { id: publicId('evt_', this.#newId()), type, at, data };
-        const url = isNamed && target.url !== undefined ? { url: target.url } : {};
-        deliveries.push(deliveryOf(this.#newId(), webhook.id, url, event));
+        if (isWanted) deliveries.push(deliveryOf(this.#newId(), webhook.id, {}, event));
+        if (url !== undefined) deliveries.push(deliveryOf(this.#newId(), webhook.id, { url }, event));
       }
     }
     return deliveries;

@@ -4,9 +4,7 @@ import { DeadlineHeap, type HeapNode } from '../../lib/deadlineHeap.ts';
 import type { Deadline, Deadlines } from '../core/index.ts';
 import { askedWait, failuresMax, isSuccess, probeDelay } from './retries.ts';
 
-/** Messages to one endpoint at a time. */
-const sendingMax = 16;
-/** With those of which the outcome is being made durable: while the store takes no writes, little more is sent. */
+/** Messages of which the outcome is being made durable: while the store takes no writes, little more is sent. */
 const inFlightMax = 128;
 /** It looks at least this often whether something is due: the wall clock may jump. */
 const lookMs = 30_000;
@@ -16,11 +14,15 @@ interface Due extends HeapNode {
 }
 
 /**
- * What waits for one endpoint, by the time of its next try, and how the endpoint has behaved: after failures in a row one
+ * What waits for one URL, by the time of its next try, and how its receiver has behaved: after failures in a row one
  * message at a time looks whether it is back.
  */
 export class SendLane {
   readonly webhookId: string;
+  /** In place of the endpoint's own. */
+  readonly url: string | undefined;
+  /** Of its turns to send. */
+  readonly group: string;
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #random: Random;
@@ -37,10 +39,12 @@ export class SendLane {
 
   /** @param options.pump is called when something may be due. */
   constructor(
-    webhookId: string,
+    { webhookId, url }: Pick<Delivery, 'webhookId' | 'url'>,
     options: { clock: Clock; deadlines: Deadlines; random: Random; pump: () => void },
   ) {
     this.webhookId = webhookId;
+    this.url = url;
+    this.group = url === undefined ? webhookId : `${webhookId} by jobs`;
     this.#clock = options.clock;
     this.#deadlines = options.deadlines;
     this.#random = options.random;
@@ -75,21 +79,28 @@ export class SendLane {
     this.#restsUntil = 0;
   }
 
-  /** The next delivery to send now, which is in flight from then on; null when none may be, and then it wakes by itself. */
-  take(): string | null {
+  /** Nothing waits, and nothing is on its way. */
+  get isIdle(): boolean {
+    return this.#nodes.size === 0 && this.#inFlight.size === 0;
+  }
+
+  /** The next delivery to send now; null when none may be, and then it wakes by itself. */
+  get next(): string | null {
     const next = this.#heap.peek();
-    const limit = this.#failuresInRow >= failuresMax ? 1 : sendingMax;
-    if (next === undefined || this.#sending >= limit || this.#inFlight.size >= inFlightMax) return null;
+    const isProbing = this.#failuresInRow >= failuresMax && this.#sending > 0;
+    if (next === undefined || isProbing || this.#inFlight.size >= inFlightMax) return null;
     const at = Math.max(next.at, this.#restsUntil);
     const now = this.#clock.now();
-    if (at > now) {
-      this.#wakeAt(at - now);
-      return null;
-    }
-    this.forget(next.id);
-    this.#inFlight.add(next.id);
+    if (at <= now) return next.id;
+    this.#wakeAt(at - now);
+    return null;
+  }
+
+  /** A delivery is sent, and in flight from then on. */
+  begin(id: string): void {
+    this.forget(id);
+    this.#inFlight.add(id);
     this.#sending += 1;
-    return next.id;
   }
 
   /** A try has ended, and its outcome is not durable yet; null when nothing was sent after all. */

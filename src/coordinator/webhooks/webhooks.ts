@@ -3,6 +3,7 @@ import type { Clock, Random } from '../../domain/clock.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
 import {
   type Delivery,
+  formerSecretsMax,
   rotationMs,
   type SendOutcome,
   secretBytes,
@@ -106,7 +107,7 @@ export class Webhooks {
         ...settings,
         id: newId(),
         secret: this.#newSecret(),
-        previous: null,
+        previous: [],
         createdAt,
         stopped: isEnabled ? null : { reason: 'paused', at: createdAt },
         dropped: 0,
@@ -139,13 +140,15 @@ export class Webhooks {
     return this.#view(webhook);
   }
 
-  /** A new secret; the old one signs too for a day. @throws CoordinatorError not_found; StoreUnavailable. */
+  /** A new secret; the old one signs too for a day, also when another rotation follows. @throws CoordinatorError not_found; StoreUnavailable. */
   async rotate(name: string, by: Doer): Promise<WebhookView> {
     const { clock, keeper } = this.#parts;
     const webhook = await keeper.change(
       this.get(name).webhook.id,
       (before) => {
-        const previous = { secret: before.secret, until: clock.now() + rotationMs };
+        const now = clock.now();
+        const former = [{ secret: before.secret, until: now + rotationMs }, ...before.previous];
+        const previous = former.filter(({ until }) => until > now).slice(0, formerSecretsMax);
         return { ...before, secret: this.#newSecret(), previous };
       },
       (after) => [this.#entry(by, 'webhook.rotated', after, {})],

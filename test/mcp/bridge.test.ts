@@ -152,6 +152,33 @@ test('a restart of the coordinator is waited for, and a job is submitted once', 
   t.regex(bridge.said(), /the coordinator answers again/);
 });
 
+test('a coordinator that is killed in the midst of a long wait is waited for', async (t) => {
+  const running = await startCoordinator(t, { args: ['--with-echo-worker'], env: { SVC_API_KEY: adminKey } });
+  const bridge = await startBridge(t, { url: running.url, api_key: adminKey });
+  const params = { echo_output: 'in the end', echo_delay_ms: 10_500 };
+  const id = String(
+    (await bridge.call('submit_job', { prompt: 'x', provider: 'echo', params })).structured.id,
+  );
+  const startedAt = performance.now();
+  const progress: number[] = [];
+  const waiting = bridge.sdk.callTool(
+    { name: 'get_job', arguments: { id, wait_seconds: 40 } },
+    { onprogress: (report) => void progress.push(report.progress) },
+  );
+  // Longer than a coordinator is waited for.
+  await delay(9_500);
+  await running.process.kill();
+  await running.again();
+  const { isError, structuredContent } = await waiting;
+  t.not(isError, true);
+  t.like(structuredContent, { has_ended: true, output: { text: 'in the end' } });
+  t.true(performance.now() - startedAt < 55_000);
+  t.deepEqual(
+    progress,
+    progress.toSorted((a, b) => a - b),
+  );
+});
+
 test('the environment wins over the file', async (t) => {
   const here = await startHere(t);
   const env = { SVC_API_KEY: adminKey, SVC_COORDINATOR_URL: here.url };

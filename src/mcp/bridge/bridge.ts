@@ -109,10 +109,7 @@ export class Bridge {
       params: { name, arguments: isKeyed ? { ...args, idempotency_key: `mcp-${randomUUID()}` } : args },
       name,
       signal: mcpReq.signal,
-      onProgress:
-        progressToken === undefined
-          ? null
-          : (params) => void this.#report(mcpReq, { ...params, progressToken }),
+      onProgress: progressToken === undefined ? null : this.#progressOf(mcpReq, progressToken),
     });
     if (reply.kind === 'refused' || reply.kind === 'away') return failed(this.#adviceOn(reply));
     const { content, structuredContent, isError } = resultOf(reply);
@@ -123,8 +120,14 @@ export class Bridge {
     };
   }
 
-  #report({ notify }: ServerContext['mcpReq'], params: Fields): Promise<void> {
-    return notify({ method: 'notifications/progress', params }).catch(() => {});
+  /** Reports progress to the client, each time more than before, also when a call is repeated. */
+  #progressOf({ notify }: ServerContext['mcpReq'], progressToken: string | number): Call['onProgress'] {
+    let last = Number.NEGATIVE_INFINITY;
+    return (params) => {
+      if (typeof params.progress !== 'number' || params.progress <= last) return;
+      last = params.progress;
+      notify({ method: 'notifications/progress', params: { ...params, progressToken } }).catch(() => {});
+    };
   }
 
   #adviceOn(reply: Extract<Reply, { kind: 'refused' | 'away' }>): string {
@@ -136,11 +139,12 @@ export class Bridge {
     return `${reply.message}.\n${lines[reply.kind]}`;
   }
 
-  /** Ask until there is an answer, for some seconds. */
+  /** Ask until there is an answer, for some seconds after the coordinator went away: perhaps in the midst of a wait. */
   async #ask(call: Call): Promise<Reply> {
-    const endAt = performance.now() + awayMs;
+    const startedAt = performance.now();
+    let endAt: number | null = null;
     for (let pause = pauseMs.first; ; pause = Math.min(2 * pause, pauseMs.last)) {
-      const { settings, reply } = await this.#askOnce(call);
+      const { settings, reply } = await this.#askOnce(afterWait(call, performance.now() - startedAt));
       const waitMs = reply.kind === 'away' ? (reply.retryAfterMs ?? pause) : pause;
       if (reply.kind === 'refused') {
         // The key was changed while the call was under way.
@@ -154,6 +158,7 @@ export class Bridge {
       if (!this.#isAway) this.#log(reply.message);
       this.#isAway = true;
       const mayRepeat = reply.isUnsent || !onceOnly.includes(call.name ?? '');
+      endAt ??= performance.now() + awayMs;
       if (!mayRepeat || performance.now() + waitMs > endAt) return reply;
       await delay(waitMs, undefined, { signal: call.signal });
     }
@@ -179,6 +184,22 @@ export class Bridge {
   #listChanged(): void {
     for (const server of this.#servers) server.sendToolListChanged().catch(() => {});
   }
+}
+
+/** A call that is repeated waits for what is left of its time, and its progress goes on from there. */
+function afterWait(call: Call, waitedMs: number): Call {
+  const args = fieldsOf(call.params.arguments);
+  const { wait_seconds: seconds } = args;
+  const waited = Math.floor(waitedMs / 1_000);
+  if (typeof seconds !== 'number' || waited === 0) return call;
+  const { onProgress } = call;
+  return {
+    ...call,
+    params: { ...call.params, arguments: { ...args, wait_seconds: Math.max(0, seconds - waited) } },
+    onProgress:
+      onProgress &&
+      ((params) => onProgress({ ...params, progress: Number(params.progress) + waited, total: seconds })),
+  };
 }
 
 /** @throws ProtocolError for the client. */

@@ -152,6 +152,8 @@ export interface SendOutcome {
   status: number | null;
   /** Why no answer came, for people. */
   error: string | null;
+  /** It was not sent because this side was busy: that says nothing about the receiver, and is no try. */
+  isHeldUp?: true;
   /** The `Retry-After` of the answer. */
   retryAfter: string | null;
   ms: number;

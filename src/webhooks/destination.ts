@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { WebhookSettings } from '../config/config.ts';
 import { webhookUrlFault } from '../domain/webhook.ts';
@@ -12,8 +11,6 @@ export interface Address {
 /** All addresses of a host. */
 export type Resolve = (hostname: string) => Promise<Address[]>;
 
-export const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true, verbatim: true });
-
 /** Where a message goes: all of the addresses were checked, and no other one is to be connected to. */
 export interface Destination {
   url: URL;
@@ -23,10 +20,13 @@ export interface Destination {
 /** Nothing may be sent there; the message is for people. */
 export class Refused extends Error {}
 
+/** Nothing was sent because this side was busy, which says nothing about the receiver; the message is for people. */
+export class HeldUp extends Error {}
+
 /**
  * Look a URL up and check all that it leads to. Whoever controls the name controls its addresses, and another lookup may
  * give others: connect to these.
- * @throws Refused.
+ * @throws Refused; HeldUp.
  */
 export async function destinationOf(
   text: string,
@@ -53,7 +53,10 @@ async function addressesOf(hostname: string, resolve: Resolve): Promise<[Address
   const family = isIP(hostname);
   if (family !== 0) return [{ address: hostname, family }];
   // A name that cannot be looked up leads nowhere.
-  const [first, ...others] = await resolve(hostname).catch(() => []);
+  const [first, ...others] = await resolve(hostname).catch((error: unknown) => {
+    if (error instanceof Refused || error instanceof HeldUp) throw error;
+    return [];
+  });
   if (first === undefined) throw new Refused(`${hostname} has no address`);
   return [first, ...others];
 }

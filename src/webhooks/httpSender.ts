@@ -12,7 +12,8 @@ import { messageOf } from '../domain/errors.ts';
 import type { SendOutcome, WebhookMessage, WebhookSender } from '../domain/webhook.ts';
 import { version } from '../lib/version.ts';
 import { bodyOf } from './body.ts';
-import { type Destination, destinationOf, Refused, type Resolve, systemResolve } from './destination.ts';
+import { type Destination, destinationOf, HeldUp, Refused, type Resolve } from './destination.ts';
+import { HostLookup } from './hostLookup.ts';
 import { type PinnedOptions, pinnedAgents, pinOf } from './pinnedAgents.ts';
 import { signatureOf } from './signature.ts';
 
@@ -34,11 +35,12 @@ export class HttpSender implements WebhookSender {
   readonly #open = new Set<ClientRequest>();
   #isClosed = false;
 
-  /** @param options.resolve looks hosts up; the system does unless given. */
+  /** @param options.resolve looks hosts up; a `HostLookup` does unless given. */
   constructor(options: { settings: () => WebhookSettings; clock: Clock; resolve?: Resolve | undefined }) {
     this.#settings = options.settings;
     this.#clock = options.clock;
-    this.#resolve = options.resolve ?? systemResolve;
+    const lookup = new HostLookup({ clock: options.clock });
+    this.#resolve = options.resolve ?? lookup.addressesOf.bind(lookup);
   }
 
   async refusal(url: string): Promise<string | null> {
@@ -58,7 +60,8 @@ export class HttpSender implements WebhookSender {
       const leftMs = Math.max(1, timeoutMs - ms());
       return { ...(await this.#post(destination, message, leftMs)), error: null, ms: ms() };
     } catch (error) {
-      return { status: null, retryAfter: null, error: faultOf(error), ms: ms() };
+      const failed = { status: null, retryAfter: null, error: faultOf(error), ms: ms() };
+      return error instanceof HeldUp ? { ...failed, isHeldUp: true } : failed;
     }
   }
 

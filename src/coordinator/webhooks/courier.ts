@@ -174,6 +174,7 @@ export class Courier {
     const outcome = await this.#parts.sender.send({ url, event, secrets });
     this.#sent(lane, outcome);
     if (this.#isClosed) return;
+    if (outcome.isHeldUp === true) return this.#putBack(lane, id);
     const after = this.#judge(delivery, outcome);
     await this.#durably(async () => {
       // Dropped or removed meanwhile.
@@ -188,6 +189,12 @@ export class Courier {
     lane.tried(outcome);
     this.#turns.end(lane);
     this.#pump(lane);
+  }
+
+  /** A delivery was not tried after all: it waits as before, while its lane rests. */
+  #putBack(lane: SendLane, id: string): void {
+    const delivery = this.#parts.book.delivery(lane.webhookId, id);
+    if (delivery?.state === 'pending') lane.schedule(delivery);
   }
 
   /** The delivery after a try. */

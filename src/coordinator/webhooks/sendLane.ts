@@ -8,6 +8,8 @@ import { askedWait, failuresMax, isSuccess, probeDelay } from './retries.ts';
 const inFlightMax = 128;
 /** It looks at least this often whether something is due: the wall clock may jump. */
 const lookMs = 30_000;
+/** How long nothing is sent after a message was held up on this side, ms. */
+const heldUpMs = 30_000;
 
 interface Due extends HeapNode {
   readonly id: string;
@@ -108,13 +110,18 @@ export class SendLane {
     this.#sending -= 1;
     if (outcome === null) return;
     const now = this.#clock.now();
+    if (outcome.isHeldUp === true) {
+      this.#rest(now + heldUpMs);
+      return;
+    }
     if (isSuccess(outcome)) {
       this.trust();
       return;
     }
     this.#failuresInRow += 1;
     if (outcome.status === 429 || outcome.status === 503) this.#rest(now + askedWait(outcome, now));
-    if (this.#failuresInRow < failuresMax) return;
+    // What was sent together fails together: that is one probe.
+    if (this.#failuresInRow < failuresMax || this.#sending > 0) return;
     this.#rest(now + probeDelay(this.#failedProbes, this.#random));
     this.#failedProbes += 1;
   }

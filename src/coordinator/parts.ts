@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Pricing } from '../cost/pricing.ts';
+import type { BatchRequest } from '../domain/batch.ts';
 import type { Clock, Random } from '../domain/clock.ts';
 import type { JobRequest } from '../domain/job.ts';
 import type { Vitals } from '../domain/stats.ts';
@@ -230,7 +231,8 @@ function createRooms(options: CoordinatorOptions, core: Core) {
     inspect: (name) => inspectOption(inspector, 'provider', name),
   });
   const deliveriesOf = outbox.ofJob.bind(outbox);
-  const host = new JobHost({ clock, store, logger, inspector, changes, deliveriesOf });
+  const accepted = (request: JobRequest) => outbox.resolved(request);
+  const host = new JobHost({ clock, store, logger, inspector, changes, deliveriesOf, accepted });
   const isFree = (workerId: string, provider: string) =>
     workers.session(workerId)?.free.has(provider) === true;
   const costs = new AttemptCosts({ clock, pricing, isFree });
@@ -241,6 +243,7 @@ function createRooms(options: CoordinatorOptions, core: Core) {
   const webhooks = {
     ofRun: outbox.ofRun.bind(outbox),
     ofBatch: outbox.ofBatch.bind(outbox),
+    resolved: (request: BatchRequest) => outbox.resolved(request),
     take: courier.take.bind(courier),
   };
   const onPaused = () => workers.recall();

@@ -2,6 +2,7 @@
 
 import type { NanoDollars } from './money.ts';
 import type { BatchStatus } from './states.ts';
+import type { NamedWebhook } from './webhook.ts';
 
 /** Lines of a batch. */
 export const batchLinesMax = 50_000;
@@ -9,7 +10,7 @@ export const batchLinesMax = 50_000;
 export const batchFaultsMax = 100;
 
 /** What was asked for. */
-export interface BatchRequest {
+export interface BatchRequest extends NamedWebhook {
   /** The path that each line asks for: it decides how lines are read and answers written. */
   endpoint: string;
   inputFileId: string;
@@ -22,8 +23,6 @@ export interface BatchRequest {
   metadata: Record<string, string>;
   /** Hashes of the idempotency key and of the request that it came with. */
   key?: { hash: string; bodyHash: string };
-  /** As of a job: is notified of the batch's end. */
-  webhook?: string;
   /** Whether the share of a client key bounds its jobs. */
   hasShare: boolean;
 }

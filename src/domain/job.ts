@@ -2,6 +2,7 @@ import type { Failure, ProviderTally } from './failure.ts';
 import type { Cost, NanoDollars } from './money.ts';
 import type { JobState } from './states.ts';
 import type { Usage } from './usage.ts';
+import type { NamedWebhook } from './webhook.ts';
 
 /** One message of a chat, passed to the provider unchanged. */
 export interface Message {
@@ -12,7 +13,7 @@ export interface Message {
 /**
  * The client's request. Written once, at dispatch, and never changed. Exactly one of `prompt` and `messages` is set.
  */
-export interface JobRequest {
+export interface JobRequest extends NamedWebhook {
   prompt: string | null;
   input: string | null;
   messages: Message[] | null;
@@ -30,8 +31,6 @@ export interface JobRequest {
   notBefore: number | null;
   /** Absent for a job of the native API. */
   door?: DoorRequest;
-  /** A webhook endpoint, by id or name, or a URL: it is notified of the job's end. Absent: only those that subscribe. */
-  webhook?: string;
 }
 
 /** How a job was asked for where not by the native API: what its door needs to answer again. No provider sees it. */

@@ -71,6 +71,14 @@ export interface WebhookRecord {
   dropped: number;
 }
 
+/** Whom a job or batch has notified of its end, beside those that subscribe. */
+export interface NamedWebhook {
+  /** As the client wrote it: an endpoint, by id or name, or a URL. */
+  webhook?: string;
+  /** Of the endpoint that it named when it was accepted. Absent: a URL, or accepted by a version that kept the name only. */
+  webhookId?: string;
+}
+
 /** What has happened. */
 export interface WebhookEvent {
   /** The same for all endpoints and tries: receivers recognise repetitions by it. */

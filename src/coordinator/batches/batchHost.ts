@@ -10,6 +10,8 @@ import { type BatchRun, isBatch } from './batchRun.ts';
 
 /** What is to be sent to webhooks when a batch changes, and who sends it once it is committed. */
 export interface BatchWebhooks {
+  /** A request as it is stored, with the id of the endpoint that it names. */
+  resolved(request: BatchRequest): BatchRequest;
   ofBatch(runId: string, before: RunBatch['state'], after: RunBatch, at: number): readonly Delivery[];
   take(deliveries: readonly Delivery[]): void;
 }
@@ -51,7 +53,7 @@ export class BatchHost {
       undefined,
       inspectOption(this.#inspector, 'batch', runId, true),
     );
-    return { request, state, life: context };
+    return { request: this.#webhooks.resolved(request), state, life: context };
   }
 
   /**

@@ -66,6 +66,7 @@ export class JobHost {
   readonly #changes: Changes;
   readonly #inspector: Inspector | null;
   readonly #deliveriesOf: DeliveriesOf;
+  readonly #accepted: (request: JobRequest) => JobRequest;
   readonly #live = new Map<string, Live>();
   readonly #inFlight = new InFlight();
   /** Events of one turn, for jobs that run: most of them are results. */
@@ -78,6 +79,8 @@ export class JobHost {
     inspector: Inspector | null;
     changes: Changes;
     deliveriesOf: DeliveriesOf;
+    /** A request as it is stored, which says what its names stand for now. */
+    accepted: (request: JobRequest) => JobRequest;
   }) {
     this.#clock = options.clock;
     this.#store = options.store;
@@ -85,6 +88,7 @@ export class JobHost {
     this.#inspector = options.inspector;
     this.#changes = options.changes;
     this.#deliveriesOf = options.deliveriesOf;
+    this.#accepted = options.accepted;
   }
 
   /** Live actors: one per running job. */
@@ -104,8 +108,9 @@ export class JobHost {
   }
 
   /** Begin a job: nothing is durable yet. One who begins a job commits it with `create` or `createWith`. */
-  begin({ id, request, createdBy, input, idempotency, run }: NewJob): Creation {
+  begin({ id, request: asked, createdBy, input, idempotency, run }: NewJob): Creation {
     const at = input.createdAt;
+    const request = this.#accepted(asked);
     const created: Creation['created'] =
       createdBy === null ? { at, request } : { at, request, by: createdBy };
     if (idempotency !== undefined) created.idempotency = idempotency;

@@ -1,10 +1,11 @@
 import type { RunBatch } from '../../domain/batch.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
-import type { JobLife, JobRecord, JobRequest } from '../../domain/job.ts';
+import type { JobLife, JobRecord } from '../../domain/job.ts';
 import type { RunRecord } from '../../domain/run.ts';
 import type { JobState } from '../../domain/states.ts';
 import {
   type Delivery,
+  type NamedWebhook,
   type WebhookEvent,
   type WebhookEventType,
   type WebhookRecord,
@@ -56,7 +57,7 @@ export class Outbox {
     // A line of a batch is reported with its batch.
     if (request.door?.form === 'response' && run === undefined)
       happened.push({ type: responseEvent(state, life), data: { id: publicId('resp_', id), job_id: id } });
-    return this.#deliver(happened, life.updatedAt, request.webhook, request.tags);
+    return this.#deliver(happened, life.updatedAt, request, request.tags);
   }
 
   /** Of a batch that changes from a state to another. @param at epoch ms. */
@@ -69,7 +70,7 @@ export class Outbox {
     const type = batchEvents[state];
     if (this.#book.size === 0 || before === state || type === undefined) return nothing;
     const data = { id: publicId('batch_', runId), run_id: runId };
-    return this.#deliver([{ type, data }], at, request.webhook);
+    return this.#deliver([{ type, data }], at, request);
   }
 
   /** Of a run that changes from a state to another; a batch is reported as such. */
@@ -86,7 +87,7 @@ export class Outbox {
   }
 
   /** @throws CoordinatorError invalid_request when a job or batch names an endpoint that there is not. */
-  assertNamed({ webhook }: Pick<JobRequest, 'webhook'>): void {
+  assertNamed({ webhook }: NamedWebhook): void {
     if (webhook === undefined) return;
     const target = this.#target(webhook);
     if (typeof target !== 'string') return;
@@ -98,6 +99,29 @@ export class Outbox {
   /** Whether a job or batch can name it. */
   isNamed(webhook: string): boolean {
     return typeof this.#target(webhook) !== 'string';
+  }
+
+  /**
+   * What a job or batch asks for when it is accepted, with the id of the endpoint that it names: it stays that one, whatever
+   * is renamed. What it named before, as when a batch is retried, counts if it is still there.
+   */
+  resolved<R extends NamedWebhook>(request: R): R {
+    const { webhook, webhookId } = request;
+    const isKnown = webhookId !== undefined && this.#book.find(webhookId) !== undefined;
+    if (webhook === undefined || isKnown) return request;
+    const target = this.#target(webhook);
+    if (typeof target === 'string' || target.url !== undefined) return request;
+    return { ...request, webhookId: target.webhook.id };
+  }
+
+  /** Whom an accepted job or batch notifies; null when that is nobody, or nobody any more. */
+  #named({ webhook, webhookId }: NamedWebhook): Target | null {
+    if (webhookId !== undefined) {
+      const known = this.#book.find(webhookId);
+      return known === undefined ? null : { webhook: known };
+    }
+    const target = webhook === undefined ? '' : this.#target(webhook);
+    return typeof target === 'string' ? null : target;
   }
 
   /** The endpoint that a text names by id, name or an allowed URL; else why there is none. */
@@ -124,18 +148,18 @@ export class Outbox {
   #deliver(
     happened: readonly Happening[],
     at: number,
-    named?: string,
+    named: NamedWebhook = {},
     tags: readonly string[] = [],
   ): readonly Delivery[] {
-    const target = named === undefined ? '' : this.#target(named);
+    const target = this.#named(named);
     const deliveries: Delivery[] = [];
     for (const { type, data } of happened) {
       // Made for the first endpoint that wants it.
       let event: WebhookEvent | null = null;
       for (const webhook of this.#book.each()) {
         if (webhook.stopped !== null) continue;
-        const isNamed = typeof target !== 'string' && target.webhook.id === webhook.id;
-        const url = isNamed ? target.url : undefined;
+        const isNamed = target?.webhook.id === webhook.id;
+        const url = isNamed ? target?.url : undefined;
         // A URL that a job names takes nothing from the endpoint.
         const isWanted = wants(webhook, type, tags) || (isNamed && url === undefined);
         if (!isWanted && url === undefined) continue;

@@ -282,9 +282,11 @@ function deliveryTable(deliveries: readonly WireDelivery[], screen: Screen, now:
 }
 
 function sendCommand(io: Io): Command {
-  return createCommand('send', 'Send a delivery again; one that waits is tried at once', [
-    'svc webhooks send ops 0199a0f0-0000-7000-8000-000000000000',
-  ])
+  return createCommand(
+    'send',
+    'Send a delivery again; one that waits is tried at once. The webhook must be enabled',
+    ['svc webhooks send ops 0199a0f0-0000-7000-8000-000000000000'],
+  )
     .argument('<webhook>', 'its name or id')
     .argument('<delivery>', 'its id, as svc webhooks deliveries shows it')
     .option('--json', 'print the JSON of the API')

@@ -126,6 +126,15 @@ test('deliveries are listed and sent again; a test says how it ended', async (t)
   t.is(again.status, 200);
   t.is((await sender.message(2)).event.id, message.event.id);
   t.is((await api('POST', '/api/webhooks/ops/deliveries/none/send')).status, 404);
+  await api('PATCH', '/api/webhooks/ops', { enabled: false });
+  for (const { id } of await deliveries()) {
+    const stopped = await api('POST', `/api/webhooks/ops/deliveries/${id}/send`);
+    t.is(stopped.status, 409);
+    t.like(stopped.json, { code: 'invalid_transition' });
+    t.regex(String(stopped.json.detail), /ops is paused.*svc webhooks resume/);
+  }
+  t.is((await deliveries()).length, 2);
+  await api('PATCH', '/api/webhooks/ops', { enabled: true });
   sender.statuses.set(url, 500);
   t.like((await api('POST', '/api/webhooks/ops/test')).json, { delivered: false, status: 500, error: null });
   const refused = await api('POST', '/api/jobs', { prompt: 'Hi', provider: 'echo', webhook: 'nobody' });

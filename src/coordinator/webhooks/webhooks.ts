@@ -198,13 +198,16 @@ export class Webhooks {
 
   /**
    * Send the message of a delivery again, under the same id; one that waits is tried at once. @returns the new delivery, or
-   * the one that waits. @throws CoordinatorError not_found; StoreUnavailable.
+   * the one that waits. @throws CoordinatorError not_found, invalid_transition while nothing is sent to the endpoint;
+   * StoreUnavailable.
    */
   async sendAgain(name: string, deliveryId: string): Promise<Delivery> {
     const { book, clock, courier, newId, store } = this.#parts;
-    const { id: webhookId } = this.get(name).webhook;
+    const { webhook } = this.get(name);
+    const { id: webhookId } = webhook;
     const known = book.delivery(webhookId, deliveryId);
     if (known === undefined) throw new CoordinatorError('not_found', `There is no delivery ${deliveryId}`);
+    assertEnabled(webhook);
     if (known.state === 'pending') {
       courier.hurry(known);
       return known;
@@ -238,6 +241,16 @@ export class Webhooks {
     const target = { kind: 'webhook', id, name } as const;
     return this.#parts.audit.change({ by, action, target, details, outcome: 'done' });
   }
+}
+
+/** @throws CoordinatorError invalid_transition while nothing is sent to an endpoint. */
+function assertEnabled({ name, stopped }: WebhookRecord): void {
+  if (stopped === null) return;
+  const state = stopped.reason === 'paused' ? 'paused' : `stopped (${stopped.reason})`;
+  throw new CoordinatorError(
+    'invalid_transition',
+    `The webhook ${name} is ${state}, and nothing is sent to it: resume it first, with svc webhooks resume or \`"enabled": true\``,
+  );
 }
 
 function hostOf(url: string): string {

@@ -106,6 +106,10 @@ const problems = {
     codes: ['invalid_transition'],
     description: '`invalid_transition`: the worker is connected. Stop it first.',
   },
+  WebhookStopped: {
+    codes: ['invalid_transition'],
+    description: '`invalid_transition`: the webhook is paused or stopped. Enable it first.',
+  },
   IdempotencyConflict: {
     codes: ['idempotency_conflict'],
     description:

@@ -145,7 +145,7 @@ const rotateWebhook = defineRoute({
   tag: 'Webhooks',
   summary: 'Give a webhook a new secret',
   description:
-    'For 24 hours messages carry two signatures, with the new and with the old secret, so that you have time to change the receiver.',
+    'For 24 hours messages also carry a signature with the old secret, so that you have time to change the receiver. Each rotation keeps this promise, for the five newest old secrets.',
 
   params,
   answers: {
@@ -207,11 +207,11 @@ const sendAgain = defineRoute({
   tag: 'Webhooks',
   summary: 'Send a delivery again',
   description:
-    'A delivery that has ended is sent as a new one with the same `webhook-id`. One that waits is tried at once.',
+    'A delivery that has ended is sent as a new one with the same `webhook-id`. One that waits is tried at once. While the webhook is not enabled, nothing is sent.',
 
   params: { ...params, delivery: { schema: { type: 'string' }, description: 'The id of a delivery.' } },
   answers: { 200: { description: 'The delivery that is sent.', shape: deliveryShape } },
-  problems: ['NotFound', 'StoreUnavailable'],
+  problems: ['NotFound', 'WebhookStopped', 'StoreUnavailable'],
 
   handle: async ({ params: { webhook, delivery } }, { coordinator }) => ({
     json: presentDelivery(await coordinator.webhooks.sendAgain(webhook, delivery)),

@@ -17,12 +17,13 @@ import { auditRoleRefusals } from './coordinator/roleRefusals.ts';
 import { createPricing } from './cost/pricing.ts';
 import type { Clock, Random } from './domain/clock.ts';
 import type { WebhookSender } from './domain/webhook.ts';
-import { openAiDoor, openBatches } from './front/openai/index.ts';
+import { openAiDoor, openBatches, startingError } from './front/openai/index.ts';
 import { WorkerGateway } from './gateway/workerGateway.ts';
 import { createApp } from './http/app.ts';
 import type { DashboardFiles } from './http/dashboard.ts';
 import type { HttpParts } from './http/parts.ts';
 import { upgradeRefusal } from './http/problem.ts';
+import { refuseWhileStarting, startingText } from './http/starting.ts';
 import { Uploads } from './http/uploads.ts';
 import { AnswerMemory } from './lib/answerMemory.ts';
 import type { BoundFigures } from './lib/boundFigures.ts';
@@ -45,6 +46,9 @@ import type { Store } from './store/store.ts';
 import { ThreadSender } from './webhooks/index.ts';
 
 const dayMs = 86_400_000;
+
+/** Refuses every request until there is a front. */
+export const refuseStarting: RequestListener = refuseWhileStarting({ '/v1': startingError(startingText) });
 
 /** What every part of one coordinator shares. */
 export interface Surroundings {

@@ -1,5 +1,12 @@
 import type { IncomingMessage, Server, ServerOptions } from 'node:http';
-import { assembleCore, assembleFront, type Core, type Front, type Surroundings } from './assemble.ts';
+import {
+  assembleCore,
+  assembleFront,
+  type Core,
+  type Front,
+  refuseStarting,
+  type Surroundings,
+} from './assemble.ts';
 import { hashSecret, makeKey } from './auth/keyFormat.ts';
 import type { KeyRing } from './auth/keyRing.ts';
 import { readAdminKey, writeAdminKey } from './config/adminKey.ts';
@@ -85,7 +92,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     onBatches: growHeapSlowly,
   });
   const { coordinator } = core;
-  const listener = new Listener(serverOptions(config(), keepAliveMs));
+  const listener = new Listener(serverOptions(config(), keepAliveMs), refuseStarting);
   const { server } = listener;
   /** Each releases something that lives as long as the service, or until its start has failed. */
   const releases = [() => vitals.close(), () => heap.close(), () => listener.close()];

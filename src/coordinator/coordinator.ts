@@ -3,7 +3,7 @@ import type { Reloaded } from '../config/liveConfig.ts';
 import type { Doer } from '../domain/audit.ts';
 import type { BreakdownName, CostBreakdown, CostSpan, CostSummary } from '../domain/costReport.ts';
 import { CoordinatorError } from '../domain/errors.ts';
-import type { JobRecord, JobRequest } from '../domain/job.ts';
+import type { JobRecord, JobRequest, OpenRequest } from '../domain/job.ts';
 import type { Principal } from '../domain/key.ts';
 import type { MachineCounts } from '../domain/machine.ts';
 import type { ProviderView } from '../domain/provider.ts';
@@ -165,7 +165,7 @@ export class Coordinator {
    */
   async dispatchOnce(
     key: string,
-    request: JobRequest,
+    request: JobRequest | OpenRequest,
     by: Principal | null = null,
   ): Promise<{ view: JobView; isNew: boolean }> {
     const { job, isNew } = await this.#parts.intake.acceptOnce(key, request, by);

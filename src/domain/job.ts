@@ -262,6 +262,14 @@ export interface LaneMember {
   run?: Pick<RunLine, 'runId'> | undefined;
 }
 
+/** A request of which some is decided only when it becomes a job. */
+export interface OpenRequest {
+  /** JSON: what the client asked for. An idempotency key stands for this. */
+  asked: unknown;
+  /** The whole request; called at most once, and not for a key that was used before. */
+  decide(): Promise<JobRequest>;
+}
+
 /** What a job begins from. */
 export interface JobInput {
   strategy: StrategyName;

@@ -114,8 +114,12 @@ export function answersSoFar(
   return inChunks(pieces());
 }
 
-/** The lines of the input file that have no answer, as they are there. */
+/** The lines of the input file that have no answer, as they are there: all of them when it was not read to its end. */
 export async function* unansweredLines(parts: ResultParts, run: BatchRun): AsyncGenerator<string> {
+  if (run.batch.life.lines === null) {
+    for await (const { text } of inputLines(parts.files, run)) yield `${text}\n`;
+    return;
+  }
   for await (const { text, job } of endedLines(parts, run)) if (job?.state !== 'completed') yield `${text}\n`;
 }
 

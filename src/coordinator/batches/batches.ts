@@ -16,13 +16,18 @@ import type { BatchWatch } from './batchWatch.ts';
 /** How long a request with the same idempotency key makes no second batch, ms. */
 const idempotencyMs = 86_400_000;
 
+/** Hashes of an idempotency key and of the request that it was sent with. */
+export interface BatchKey {
+  hash: string;
+  bodyHash: string;
+}
+
 /** A batch as a client asks for it. */
 export interface NewBatch extends Omit<BatchRequest, 'hasShare' | 'key' | 'expiresAt'> {
   /** How long its lines may take to start, ms. */
   windowMs: number;
   limits: Pick<RunLimits, 'maxCost' | 'maxFailures'>;
-  /** Hashes of the idempotency key and of the request. */
-  key: { hash: string; bodyHash: string } | null;
+  key: BatchKey | null;
 }
 
 interface Parts {
@@ -81,16 +86,25 @@ export class Batches {
   create(asked: NewBatch, by: Principal): Promise<BatchRun> {
     const { key } = asked;
     if (key === null) return this.#create(asked, by);
-    return this.#parts.runHost.alone(`batch ${key.hash}`, async () => {
-      const since = this.#parts.clock.now() - idempotencyMs;
-      const known = this.list().find(
-        ({ batch, createdAt }) => batch.request.key?.hash === key.hash && createdAt > since,
-      );
-      if (known === undefined) return this.#create(asked, by);
-      if (known.batch.request.key?.bodyHash === key.bodyHash) return known;
-      const message = `The idempotency key was used for another request, which is ${known.name}; use a new key`;
-      throw new CoordinatorError('idempotency_conflict', message);
-    });
+    return this.#parts.runHost.alone(
+      `batch ${key.hash}`,
+      async () => this.madeWith(key) ?? this.#create(asked, by),
+    );
+  }
+
+  /**
+   * The batch that was made with an idempotency key within a day; null when there is none.
+   * @throws CoordinatorError idempotency_conflict when it was asked for by another request.
+   */
+  madeWith({ hash, bodyHash }: BatchKey): BatchRun | null {
+    const since = this.#parts.clock.now() - idempotencyMs;
+    const known = this.list().find(
+      ({ batch, createdAt }) => batch.request.key?.hash === hash && createdAt > since,
+    );
+    if (known === undefined) return null;
+    if (known.batch.request.key?.bodyHash === bodyHash) return known;
+    const message = `The idempotency key was used for another request, which is ${known.name}; use a new key`;
+    throw new CoordinatorError('idempotency_conflict', message);
   }
 
   async #create({ limits, key, windowMs, ...asked }: NewBatch, by: Principal): Promise<BatchRun> {
@@ -123,8 +137,8 @@ export class Batches {
    */
   async cancel(id: string, by: Doer): Promise<BatchRun> {
     const { audit, clock, host, watch } = this.#parts;
-    const { name, batch } = this.get(id);
-    if (batch.state === 'cancelling' || batch.state === 'cancelled') return this.get(id);
+    const { name } = this.get(id);
+    if (this.#isCancelled(id)) return this.get(id);
     const entry = audit.change({
       by,
       action: 'run.cancelled',
@@ -134,11 +148,18 @@ export class Batches {
     });
     const cancelled = await host.apply(id, () => ({ type: 'batch.cancelled', at: clock.now() }), [entry]);
     if (cancelled === null) {
+      // By another request that came at the same time.
+      if (this.#isCancelled(id)) return this.get(id);
       const { state } = this.get(id).batch;
       throw new CoordinatorError('run_conflict', `A batch that is ${state} cannot be cancelled`);
     }
     watch.look(id);
     return cancelled;
+  }
+
+  #isCancelled(id: string): boolean {
+    const { state } = this.get(id).batch;
+    return state === 'cancelling' || state === 'cancelled';
   }
 
   /** The lines of a file of the batch that are known so far, in the order of the input file. */

@@ -5,7 +5,7 @@
  * the same end. How lines are read and answers written is the `BatchFormat`'s.
  */
 
-export { Batches, type NewBatch } from './batches.ts';
+export { Batches, type BatchKey, type NewBatch } from './batches.ts';
 export {
   type BatchAnswer,
   type BatchFormat,

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import type { Clock, Random } from '../../domain/clock.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
 import { partsOfIdempotencyKey } from '../../domain/idempotency.ts';
-import type { JobCreator, JobInput, JobRecord, JobRequest, RunLine } from '../../domain/job.ts';
+import type { JobCreator, JobInput, JobRecord, JobRequest, OpenRequest, RunLine } from '../../domain/job.ts';
 import type { Principal } from '../../domain/key.ts';
 import { canonicalJson } from '../../lib/canonicalJson.ts';
 import { KeyedQueue } from '../../lib/keyedQueue.ts';
@@ -92,26 +92,29 @@ export class Intake {
   /**
    * Accept a job unless its key was used within the last day; the record of the key is part of the job's own commit.
    * Calls with one key wait for each other, so that two at the same time make one job.
-   * @param key as `ownIdempotencyKey` makes it.
+   * @param key as `ownIdempotencyKey` makes it. @param request an open one is the same when the same was asked for, whatever would be decided now.
    * @returns the job and whether it is new.
    * @throws CoordinatorError idempotency_conflict when the key stands for another request, share_exceeded when its owner has
-   * too many of them; as `accept` otherwise.
+   * too many of them; as `accept` otherwise, and what `decide` throws.
    */
   async acceptOnce(
     key: string,
-    request: JobRequest,
+    request: JobRequest | OpenRequest,
     by: Principal | null,
   ): Promise<{ job: JobRecord; isNew: boolean }> {
-    const text = canonicalJson(request);
+    const open = 'decide' in request ? request : { asked: request, decide: async () => request };
+    const text = canonicalJson(open.asked);
     const bodyHash = hash('sha256', text);
     // To write it down takes as long again.
     if (text.length > longText) await nextTurn();
+    let decided: JobRequest | null = null;
     return this.#once(key, async () => {
       const known = await this.#knownJob(key, bodyHash);
       if (known !== null) return { job: await findJob(this.#store, known), isNew: false };
       await this.#admitKey(key);
+      decided ??= await open.decide();
       const idempotency = this.#newRecord(key, bodyHash);
-      return { job: await this.#create(idempotency.jobId, request, by, idempotency), isNew: true };
+      return { job: await this.#create(idempotency.jobId, decided, by, idempotency), isNew: true };
     });
   }
 

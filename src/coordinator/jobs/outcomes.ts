@@ -166,7 +166,7 @@ export class Outcomes {
           provider,
           model: outcome.model ?? attempt.model,
           workerId,
-          usage: usage ?? usageFromWire({}),
+          usage: usage ?? { ...usageFromWire({}), isPartial: true },
           ...(rawUsage === undefined ? {} : { rawUsage }),
           latencyMs,
           firstTokenMs,

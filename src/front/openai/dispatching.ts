@@ -1,6 +1,6 @@
 import type { JobView } from '../../coordinator/coordinator.ts';
 import { CoordinatorError } from '../../domain/errors.ts';
-import type { JobRecord, JobRequest } from '../../domain/job.ts';
+import type { JobRecord, JobRequest, OpenRequest } from '../../domain/job.ts';
 import { isTerminal } from '../../domain/states.ts';
 import type { HttpParts } from '../../http/parts.ts';
 import type { OwnAnswer, RawRequest } from '../../http/route.ts';
@@ -10,16 +10,10 @@ import { stillRunning } from './errors.ts';
 import type { JobStream } from './jobStream.ts';
 import type { Catalogues } from './models.ts';
 
-/** A request whose provider and model are not decided yet. */
-interface Undecided {
-  /** The model as the client named it. */
-  model: string;
-  job: JobRequest;
-}
-
 /** The job at the place that its model leads to. @throws OpenAiError model_not_found; StoreUnavailable. */
 export async function placed(
-  { model, job }: Undecided,
+  job: JobRequest,
+  model: string,
   catalogues: Catalogues,
   { coordinator, config, clock }: HttpParts,
 ): Promise<JobRequest> {
@@ -28,19 +22,21 @@ export async function placed(
 }
 
 /**
- * Durable when it resolves; the first job when its idempotency key was used before.
- * @throws CoordinatorError as `Coordinator.dispatch`; share_exceeded when unread answers of the key fill its share.
+ * Durable when it resolves; the first job when its idempotency key was used before, whatever has changed since: which
+ * workers have its model, or whether what it refers to still exists.
+ * @throws CoordinatorError as `Coordinator.dispatch`; share_exceeded when unread answers of the key fill its share; what
+ * `decide` throws.
  */
 export async function dispatch(
-  job: JobRequest,
+  open: OpenRequest,
   { headers, principal }: RawRequest,
   { coordinator, answers }: HttpParts,
 ): Promise<{ view: JobView; isNew: boolean }> {
   const noRoom = answers.refusalOfShare(principal);
   if (noRoom !== null) throw noRoom;
   const key = parseIdempotencyKey(headers, principal);
-  if (key !== null) return coordinator.dispatchOnce(key, job, principal);
-  return { view: await coordinator.dispatch(job, principal), isNew: true };
+  if (key !== null) return coordinator.dispatchOnce(key, open, principal);
+  return { view: await coordinator.dispatch(await open.decide(), principal), isNew: true };
 }
 
 /** @param leave called when the stream is closed. */

@@ -7,9 +7,9 @@ const waitMs = 86_400_000;
 
 /** The job when it has a result. @throws OpenAiError when it failed or was cancelled. */
 export function completed(view: JobView): JobView {
-  const { id, state, life } = view.job;
+  const { id, state } = view.job;
   const status = statusOf(state);
-  if (status === 'failed') throw failedJob(life.error, id);
+  if (status === 'failed') throw failedJob(view.job);
   if (status === 'cancelled') throw cancelledJob(id);
   return view;
 }

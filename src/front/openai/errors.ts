@@ -1,7 +1,9 @@
 import { CoordinatorError, type ErrorCode } from '../../domain/errors.ts';
-import type { ErrorClass, Failure } from '../../domain/failure.ts';
+import type { ErrorClass } from '../../domain/failure.ts';
+import type { JobRecord } from '../../domain/job.ts';
 import type { ShownError } from '../../http/door.ts';
 import { statusOfCode } from '../../http/problem.ts';
+import { own } from '../../lib/own.ts';
 
 /** The body of every error on `/v1`. OpenAI has no `job_id`; its clients ignore it. */
 export interface ErrorBody {
@@ -71,6 +73,29 @@ const words: Partial<Record<ErrorCode, { code: string; type?: string }>> = {
   share_exceeded: { code: 'share_exceeded', type: 'requests' },
 };
 
+/** The response to everything while the coordinator starts. */
+export function startingError(message: string): ShownError {
+  const { status, headers, json } = errorAnswer(
+    new OpenAiError(message, { status: 503, code: 'starting', mayRetry: true }),
+  );
+  return { status, type: 'application/json', headers, text: JSON.stringify(json) };
+}
+
+/** What decides on a member of a dispatch here, by its name there. */
+const sources: Readonly<Record<string, string>> = {
+  provider: 'model',
+  tier: 'service_tier',
+  priority: 'x-svc-priority',
+  tags: 'x-svc-tags',
+  timeout_seconds: 'x-svc-timeout-seconds',
+};
+
+/** The field or header of the request, for a field of a dispatch: `tags[3]`, `params.temperature`. */
+function paramOf(field: string): string | null {
+  const [name = ''] = field.split(/[.[]/, 1);
+  return own(sources, name) ?? (field === '' ? null : field.replace(/^params\./, ''));
+}
+
 /** An error of the coordinator in OpenAI's words. */
 function translated(error: CoordinatorError): OpenAiError {
   const { code, message, details } = error;
@@ -80,7 +105,7 @@ function translated(error: CoordinatorError): OpenAiError {
     status: statusOfCode[code],
     code: word?.code ?? code,
     ...(word?.type === undefined ? {} : { type: word.type }),
-    param: fault === undefined || fault.field === '' ? null : fault.field.replace(/^params\./, ''),
+    param: fault === undefined ? null : paramOf(fault.field),
     mayRetry: error.retryable,
     // The header comes with every error of ours that has one.
   });
@@ -123,15 +148,21 @@ const facts: Record<ErrorClass, Omit<ErrorFacts, 'code'> & { code?: string }> = 
 };
 
 /** The error of a job that failed. */
-export function failedJob(failure: Failure | null, jobId: string): OpenAiError {
-  const errorClass = failure?.class ?? 'unknown';
-  const message = failure?.message ?? 'The job failed';
-  return new OpenAiError(message, { code: errorClass, ...facts[errorClass], jobId });
+export function failedJob({ id, request, life: { error } }: JobRecord): OpenAiError {
+  const errorClass = error?.class ?? 'unknown';
+  const message = error?.message ?? 'The job failed';
+  const { param = null, ...others } = facts[errorClass];
+  // What a chat calls its messages.
+  const named = param === 'messages' && request.door?.form === 'response' ? 'input' : param;
+  return new OpenAiError(message, { code: errorClass, ...others, param: named, jobId: id });
 }
 
 /** The error of a job that somebody cancelled. */
 export function cancelledJob(jobId: string): OpenAiError {
-  return new OpenAiError(`Job ${jobId} was cancelled`, { status: 409, code: 'job_cancelled', jobId });
+  return new OpenAiError(
+    `Job ${jobId} was cancelled; to run it again, send it with another Idempotency-Key or without one`,
+    { status: 409, code: 'job_cancelled', jobId },
+  );
 }
 
 /** The job goes on, but this request ends. */

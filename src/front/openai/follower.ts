@@ -50,6 +50,11 @@ export class JobFollower {
     return this.#job;
   }
 
+  /** The job was read: perhaps it was assigned by the commit that created it. */
+  saw(job: JobRecord): void {
+    if (job.version > this.#job.version) this.#job = job;
+  }
+
   /** Give what there is so far, and every part from then on. */
   start(sink: PartSink): void {
     this.#sink = sink;

@@ -18,6 +18,8 @@ import { openAiDocument } from './openapi/document.ts';
 import { openapiRoute } from './openapi/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
 
+export { startingError } from './errors.ts';
+
 /** Go on with the batches of a coordinator, whether the door is open or not: what was accepted is done. */
 export function openBatches(parts: Omit<LineParts, 'catalogues'>): void {
   parts.coordinator.batches.open(new OpenAiLines({ ...parts, catalogues: new Catalogues() }));

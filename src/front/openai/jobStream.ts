@@ -54,6 +54,7 @@ export class JobStream implements PartSink {
   readonly #follower: JobFollower;
   readonly #comments: WaitingComments;
   #outlet: SseOutlet | null = null;
+  #hasBegun = false;
   #isOver = false;
 
   /** It follows the job at once: nothing else may happen to it before. */
@@ -80,7 +81,7 @@ export class JobStream implements PartSink {
   }
 
   changed(job: JobRecord): void {
-    this.#write(this.#options.presenter.changed(job));
+    if (this.#hasBegun) this.#write(this.#options.presenter.changed(job));
   }
 
   spoiled(): void {
@@ -99,8 +100,12 @@ export class JobStream implements PartSink {
   async #send(view: JobView): Promise<void> {
     const { presenter, gone } = this.#options;
     const { id } = view.job;
-    this.#comments.begin(view);
-    this.#write(presenter.begin(view.job));
+    const now = await this.#parts.coordinator.job(id);
+    this.#follower.saw(now.job);
+    if (this.#isOver) return;
+    this.#comments.begin(now);
+    this.#hasBegun = true;
+    this.#write(presenter.begin(this.#follower.job));
     this.#follower.start(this);
     const ended = await endOf(this.#parts.coordinator, id, gone);
     if (this.#isOver) return;

@@ -81,7 +81,8 @@ export class Catalogue {
     const listed = this.list().find((model) => model.id === id);
     if (listed !== undefined) return listed;
     const named = this.#named(id);
-    if (named?.provider) return modelOf(id, named.provider, 0);
+    const provider = named?.provider ?? this.#providerOf(id);
+    if (provider != null) return modelOf(id, provider, 0);
     throw unknownModel(id);
   }
 
@@ -98,10 +99,16 @@ export class Catalogue {
     if (routed(id).some(({ provider, model }) => this.#knows(provider, model))) {
       return { provider: null, model: id };
     }
-    const offers = [...this.#offers].filter(([, { known }]) => known.has(id));
-    const [provider] = offers.find(([, { listed }]) => listed.has(id)) ?? offers[0] ?? [];
+    const provider = this.#providerOf(id);
     if (provider === undefined) throw unknownModel(id);
     return { provider, model: id };
+  }
+
+  /** A provider that is known to have a model, one that has it now before others. */
+  #providerOf(model: string): string | undefined {
+    const offers = [...this.#offers].filter(([, { known }]) => known.has(model));
+    const [provider] = offers.find(([, { listed }]) => listed.has(model)) ?? offers[0] ?? [];
+    return provider;
   }
 
   /** A name that begins with a known provider. */

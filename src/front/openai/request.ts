@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Config } from '../../config/config.ts';
-import { type Fields, isFields } from '../../lib/fields.ts';
+import { type Fields, fieldsOf, isFields } from '../../lib/fields.ts';
 import { own } from '../../lib/own.ts';
 import { invalidField, OpenAiError } from './errors.ts';
 import type { BodyFields } from './fields.ts';
@@ -73,6 +73,9 @@ export function unsupported(name: string, hint = ''): OpenAiError {
 function metadataOf(fields: Fields): Record<string, unknown> {
   const { metadata } = fields;
   if (isGiven(metadata) && !isFields(metadata)) throw invalidField('metadata', 'must be an object');
+  const reserved = Object.keys(fieldsOf(metadata)).find((name) => name.startsWith(keptPrefix));
+  if (reserved !== undefined)
+    throw invalidField(`metadata.${reserved}`, `must not begin with ${keptPrefix}, which SVC uses itself`);
   const named = kept.flatMap((name) =>
     typeof fields[name] === 'string' ? [[keptPrefix + name, fields[name]]] : [],
   );

@@ -189,7 +189,7 @@ test('comments say why a response waits', async (t) => {
       if (String(event).startsWith(':')) comments.push(String(event));
       if (comments.length > 0) break;
     }
-    t.regex(comments[0] ?? '', /^: queued reason=queue_paused/);
+    t.regex(comments[0] ?? '', /^: queued position=\d+ reason=queue_paused/);
     abort.abort();
   }
 });

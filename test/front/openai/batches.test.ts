@@ -1,6 +1,7 @@
 import test from 'ava';
 import { APIError } from 'openai';
-import { until } from '../../support/process.ts';
+import type { Batch } from 'openai/resources/batches';
+import { adminKey, until } from '../../support/process.ts';
 import { answer } from '../../worker/support/setup.ts';
 import { answersOf, begun, call, inState, lineOf, linesOf, parsed, textOf, uploaded } from './batches.ts';
 import { clientOf, openAiHere } from './support.ts';
@@ -339,6 +340,37 @@ test('the same idempotency key makes one batch, and refuses another request', as
   });
   t.like(refused, { status: 409, code: 'idempotency_conflict' });
   t.is((await openai.batches.list()).data.length, 1);
+  await inState(openai, first);
+  await openai.files.delete(id);
+  t.is((await openai.batches.create(body, { headers })).id, first.id, 'its file is not needed any more');
+});
+
+test('the lines of a file that is gone are not found', async (t) => {
+  const { openai, url } = await openAiHere(t);
+  const { id, output_file_id } = await inState(openai, await begun(openai, linesOf(2)));
+  await openai.files.delete(String(output_file_id));
+  const headers = { authorization: `Bearer ${adminKey}` };
+  for (const method of ['GET', 'HEAD']) {
+    const response = await fetch(`${url}/v1/batches/${id}/output`, { method, headers });
+    t.is(response.status, 404);
+  }
+  t.is((await fetch(`${url}/v1/batches/${id}/errors`, { headers })).status, 200);
+});
+
+test('a batch that is cancelled before its file was read can be sent again, once for each key', async (t) => {
+  const { openai } = await openAiHere(t);
+  const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, n) => [`m${n}`, '']));
+  const batch = await begun(openai, linesOf(2_000), { metadata });
+  const cancelled = await Promise.all([1, 2, 3].map(() => openai.batches.cancel(batch.id)));
+  t.true(cancelled.every(({ status }) => status === 'cancelling' || status === 'cancelled'));
+  const ended = await inState(openai, batch);
+  const again = () =>
+    openai.post<Batch>(`/batches/${batch.id}/retry`, { headers: { 'Idempotency-Key': 'again' } });
+  const [one, other] = await Promise.all([again(), again()]);
+  t.is(one.id, other.id);
+  t.deepEqual(one.metadata, metadata);
+  const { request_counts: counts } = await inState(openai, one);
+  t.is(counts?.completed, 2_000 - (ended.request_counts?.completed ?? 0));
 });
 
 test('a key sees its own batches and files alone; an operator sees all', async (t) => {

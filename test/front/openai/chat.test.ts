@@ -1,7 +1,9 @@
 import test from 'ava';
 import OpenAI from 'openai';
-import { answer, usage } from '../../worker/support/setup.ts';
-import { clientOf, hello, openAiHere } from './support.ts';
+import { until } from '../../support/process.ts';
+import { startHere } from '../../support/service.ts';
+import { answer, HeldProvider, usage } from '../../worker/support/setup.ts';
+import { clientOf, hello, openAiHere, startWorker } from './support.ts';
 
 test('a completion is a job that has ended, with its id, usage, model and headers', async (t) => {
   const { openai, client } = await openAiHere(t);
@@ -137,7 +139,7 @@ test('what cannot be honoured is refused by name before there is a job', async (
     [{ metadata: { a: 1 } }, 'metadata.a', 'invalid_value'],
     [{ model: 'nobody/nothing' }, 'model', 'model_not_found'],
     [{ model: 'held/none' }, 'model', 'model_not_found'],
-    [{}, 'priority', 'invalid_value', { 'x-svc-priority': 'soonest' }],
+    [{}, 'x-svc-priority', 'invalid_value', { 'x-svc-priority': 'soonest' }],
     [{}, 'x-svc-timeout-seconds', 'invalid_value', { 'x-svc-timeout-seconds': 'long' }],
     [{}, 'x-svc-on-disconnect', 'invalid_value', { 'x-svc-on-disconnect': 'wait' }],
     [{}, 'Idempotency-Key', 'invalid_value', { 'idempotency-key': 'a b' }],
@@ -184,6 +186,63 @@ test('the same Idempotency-Key joins the job, streamed or not, and another body 
   );
   t.is(own.status, 200);
   t.is((await client.jobs()).total, 2);
+});
+
+test('an Idempotency-Key finds its job also when the model has moved to another provider', async (t) => {
+  const { url } = await startHere(t);
+  const openai = clientOf(url);
+  const held = new HeldProvider();
+  const worker = await startWorker(t, url, [held], 'before');
+  const options = { headers: { 'Idempotency-Key': 'moved' } };
+  const ask = { model: 'm', messages: hello };
+  const first = openai.chat.completions.create(ask, options);
+  (await held.next()).end(answer('Hello'));
+  const { id, model } = await first;
+  t.is(model, 'held/m');
+
+  await worker.stop();
+  const other = Object.defineProperty(new HeldProvider(), 'name', { value: 'other' });
+  await startWorker(t, url, [other], 'after');
+  await until('the other one has it', async () => {
+    const { data } = await openai.models.list();
+    return data.some((one) => one.id === 'other/m') && !data.some((one) => one.id === 'held/m');
+  });
+  t.is((await openai.models.retrieve('m')).owned_by, 'other');
+  t.is((await openai.chat.completions.create(ask, options)).id, id);
+  t.is(other.runs.length, 0);
+});
+
+test('a live stream names the provider and the model that run, whatever was asked for', async (t) => {
+  const { openai, held } = await openAiHere(t);
+  const stream = openai.chat.completions.stream({ model: 'm', messages: hello });
+  const run = await held.next();
+  const chunk = new Promise<{ model: string }>((resolve) => stream.once('chunk', resolve));
+  run.context.onText('Hello');
+  t.is((await chunk).model, 'held/m');
+  run.end(answer('Hello'));
+  t.is((await stream.finalChatCompletion()).model, 'held/m');
+});
+
+test('usage that the provider does not report is zero, and says so', async (t) => {
+  const { openai, held } = await openAiHere(t);
+  const asked = openai.chat.completions.create({ model: 'held/m', messages: hello });
+  const result = { output: 'Hello', finish_reason: 'stop', model: 'm', usage: null };
+  (await held.next()).end({ ok: true, result } as never);
+  t.like((await asked).usage, { total_tokens: 0, unknown: true });
+});
+
+test('a refusal and a call in the old form may be said again without a content', async (t) => {
+  const { openai } = await openAiHere(t);
+  for (const said of [
+    { role: 'assistant' as const, content: null, refusal: 'No' },
+    { role: 'assistant' as const, content: null, function_call: { name: 'f', arguments: '{}' } },
+  ]) {
+    const { choices } = await openai.chat.completions.create({
+      model: 'echo',
+      messages: [...hello, said, ...hello],
+    });
+    t.is(choices[0]?.finish_reason, 'stop');
+  }
 });
 
 test('tool calls come back as OpenAI has them, and usage that nobody knows is zero', async (t) => {
@@ -238,6 +297,40 @@ test('a job that somebody cancels is a 409 that is not sent again', async (t) =>
   await client.cancel(run.assignment.job_id);
   t.like(await t.throwsAsync(asked, { instanceOf: OpenAI.ConflictError }), { code: 'job_cancelled' });
   t.is(held.runs.length, 1);
+});
+
+test('a request with an idempotency key may come again after its connection broke, and one that said so goes on', async (t) => {
+  const { openai, held, client } = await openAiHere(t);
+  const ask = (key: string, headers: object = {}) => {
+    const gone = new AbortController();
+    const asked = openai.chat.completions.create(
+      { model: 'held/m', messages: hello },
+      { signal: gone.signal, headers: { 'Idempotency-Key': key, ...headers } },
+    );
+    asked.catch(() => {});
+    return { asked, gone };
+  };
+  const first = ask('again');
+  const run = await held.next();
+  first.gone.abort();
+  await t.throwsAsync(first.asked, { instanceOf: OpenAI.APIUserAbortError });
+  const again = ask('again');
+  run.end(answer('Hello'));
+  t.is((await again.asked).choices[0]?.message.content, 'Hello');
+  t.is(held.runs.length, 1);
+
+  const continued = ask('joined', { 'x-svc-on-disconnect': 'continue' });
+  const joined = await held.next();
+  const gone = new AbortController();
+  await openai.chat.completions.create(
+    { model: 'held/m', messages: hello, stream: true },
+    { signal: gone.signal, headers: { 'Idempotency-Key': 'joined' } },
+  );
+  continued.gone.abort();
+  await t.throwsAsync(continued.asked, { instanceOf: OpenAI.APIUserAbortError });
+  gone.abort();
+  joined.end(answer('Hello'));
+  t.like(await client.waitFor(joined.assignment.job_id), { status: 'completed' });
 });
 
 test('a client that hangs up cancels its job, unless it says otherwise or somebody else waits for it', async (t) => {

@@ -99,10 +99,10 @@ test('a stream whose job waits says its place every ten seconds', async (t) => {
     });
   // Read too: a response that nobody holds is collected, and its connection closed.
   const ahead = eventsOf(await ask());
-  t.is((await ahead.next()).value, ': queued reason=no_worker');
+  t.is((await ahead.next()).value, ': queued position=1 reason=no_worker');
   const response = await ask();
   const events = eventsOf(response);
-  t.is((await events.next()).value, ': queued reason=no_worker');
+  t.is((await events.next()).value, ': queued position=2 reason=no_worker');
   clock.advance(10_000);
   t.is((await events.next()).value, ': queued position=2 reason=no_worker');
   clock.advance(10_000);

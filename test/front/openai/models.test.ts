@@ -64,7 +64,7 @@ test('a bare model goes where the routing says, or to the provider that has it',
   const nowhere = await t.throwsAsync(openai.chat.completions.create({ model: 'auto', messages: hello }), {
     instanceOf: OpenAI.BadRequestError,
   });
-  t.like(nowhere, { param: 'provider' });
+  t.like(nowhere, { param: 'model' });
 });
 
 test('auto leaves everything to the routing', async (t) => {

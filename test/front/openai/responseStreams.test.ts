@@ -136,8 +136,9 @@ test("Vercel's AI SDK takes a stream with reasoning and a tool call", async (t) 
   t.like(seen.at(-1), { type: 'finish', finishReason: { unified: 'tool-calls' } });
   const { content } = await provider.responses('echo').doGenerate(options);
   t.like(content[0], { type: 'text' });
-  const failed = await t.throwsAsync(() => parts({ echo_fail: 'context_overflow' }));
-  t.truthy(failed);
+  // It throws what comes within 50 ms of the first event, and gives later errors as parts.
+  const failed = await parts({ echo_fail: 'context_overflow' }).catch(() => [{ type: 'error' }]);
+  t.true(failed.some(({ type }) => type === 'error'));
 });
 
 test('what Codex sends is taken: fields that mean nothing here, reasoning, groups of tools, tools of other types', async (t) => {

@@ -264,6 +264,10 @@ test('what cannot be honoured is refused by name before there is a job', async (
     [{ model: 'nobody/nothing' }, 'model', 'model_not_found'],
     [{ previous_response_id: 7 }, 'previous_response_id', 'invalid_value'],
     [{ previous_response_id: 'resp_1' }, 'previous_response_id', 'previous_response_not_found'],
+    [{ input: [{ id: 'msg_1' }, { role: 'user', content: 'Hi' }] }, 'input[0]', 'unsupported_parameter'],
+    [{ metadata: { 'openai.user': 'ada' } }, 'metadata.openai.user', 'invalid_value'],
+    [{ service_tier: 'x'.repeat(300) }, 'service_tier', 'invalid_value'],
+    [{}, 'x-svc-timeout-seconds', 'invalid_value', { 'x-svc-timeout-seconds': '1e99' }],
     [{}, 'x-svc-on-disconnect', 'invalid_value', { 'x-svc-on-disconnect': 'wait' }],
   ];
   for (const [body, param, code, headers = {}] of refused) {
@@ -473,6 +477,13 @@ test('the same Idempotency-Key joins a response, and hanging up cancels what is 
   const again = openai.responses.create(ask, options);
   run.end(answer('Hello'));
   t.is((await again).output_text, 'Hello');
+  const onward = { ...ask, previous_response_id: (await again).id };
+  const keyed = { headers: { 'Idempotency-Key': 'r-0' } };
+  const answered = openai.responses.create(onward, keyed);
+  (await held.next()).end(answer('Hello again'));
+  const { id } = await answered;
+  await openai.responses.delete(onward.previous_response_id);
+  t.is((await openai.responses.create(onward, keyed)).id, id, 'what it went on from is not needed any more');
   const background = { ...ask, background: true };
   const first = await openai.responses.create(background, { headers: { 'Idempotency-Key': 'r-2' } });
   const joined = await openai.responses.create(background, { headers: { 'Idempotency-Key': 'r-2' } });

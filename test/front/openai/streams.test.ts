@@ -111,7 +111,7 @@ test('a job that waits says why in comments, and a fallback before any text is i
   const response = await post({ model: 'auto', stream: true });
   const events = eventsOf(response);
   const { value: comment } = await events.next();
-  t.regex(String(comment), /^: queued reason=queue_paused/);
+  t.regex(String(comment), /^: queued position=1 reason=queue_paused/);
   await client.resumeQueue();
   const run = await held.next();
   run.end({ ok: false, error: { class: 'rate_limited', message: 'slow down', status: 429 } });

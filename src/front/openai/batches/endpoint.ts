@@ -38,9 +38,10 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   '/v1/responses': {
     form: 'response',
     parse: async (body, config) => {
-      const asked = await parseResponse(body, {}, config, noPrevious);
+      const asked = parseResponse(body, {}, config);
       if (asked.isBackground) throw invalidField('background', 'must be false: every line of a batch is');
-      return whole(asked);
+      const { model } = whole(asked);
+      return { model, job: await asked.job(noPrevious) };
     },
     answer: (job) => responseOf(job),
   },

@@ -87,7 +87,7 @@ export class OpenAiLines implements BatchFormat {
       return { isAnswer: true, pieces: lineOfJson({ ...head, response, error: null }) };
     }
     if (job?.state === 'failed') {
-      const { status, json } = errorAnswer(failedJob(job.life.error, job.id));
+      const { status, json } = errorAnswer(failedJob(job));
       const response = { status_code: status, request_id: job.id, body: json };
       return { isAnswer: false, pieces: lineOfJson({ ...head, response, error: null }) };
     }

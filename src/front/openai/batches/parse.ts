@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { NewBatch } from '../../../coordinator/batches/index.ts';
+import type { BatchKey, NewBatch } from '../../../coordinator/batches/index.ts';
 import { batchLinesMax } from '../../../domain/batch.ts';
 import { webhookUrlMax } from '../../../domain/webhook.ts';
 import { canonicalJson } from '../../../lib/canonicalJson.ts';
@@ -36,7 +36,8 @@ export interface AskedBatch {
 /** The body of POST /v1/batches. @param key as `parseIdempotencyKey` makes it. @throws OpenAiError. */
 export function parseBatch(body: unknown, key: string | null): AskedBatch {
   const fields: Fields = isFields(body) ? body : {};
-  const { endpoint, completion_window: window = '24h' } = fields;
+  const { endpoint } = fields;
+  const window = fields.completion_window ?? '24h';
   if (typeof endpoint !== 'string' || !Object.hasOwn(endpoints, endpoint))
     throw invalidField('endpoint', `must be one of ${endpointNames.join(', ')}`);
   const windowMs = windowMsOf(window);
@@ -53,10 +54,14 @@ export function parseBatch(body: unknown, key: string | null): AskedBatch {
         maxCost: nanoDollarsOf(fields.max_cost_usd),
         maxFailures: countOf(fields.max_failures),
       },
-      key:
-        key === null ? null : { hash: hash('sha256', key), bodyHash: hash('sha256', canonicalJson(fields)) },
+      key: batchKey(key, fields),
     },
   };
+}
+
+/** @param key as `parseIdempotencyKey` makes it. @param asked what it stands for, as JSON. */
+export function batchKey(key: string | null, asked: unknown): BatchKey | null {
+  return key === null ? null : { hash: hash('sha256', key), bodyHash: hash('sha256', canonicalJson(asked)) };
 }
 
 function sourceOf({ input_file_id: id, requests }: Fields): Pick<AskedBatch, 'inputFileId' | 'requests'> {

@@ -13,6 +13,7 @@ import { maySee } from '../owner.ts';
 import { listFrame, readPage } from '../paging.ts';
 import { defineDoorRoute } from '../route.ts';
 import { batchOf } from './batch.ts';
+import { metadataMax } from './fields.ts';
 import { writeInput } from './input.ts';
 import {
   cancelOperation,
@@ -23,7 +24,7 @@ import {
   outputOperation,
   retryOperation,
 } from './operations.ts';
-import { type AskedBatch, parseBatch } from './parse.ts';
+import { type AskedBatch, batchKey, parseBatch } from './parse.ts';
 
 const createBatch = defineDoorRoute({
   method: 'POST',
@@ -42,6 +43,10 @@ const createBatch = defineDoorRoute({
 async function create(asked: AskedBatch, principal: Principal, parts: HttpParts): Promise<BatchRun> {
   const { coordinator } = parts;
   const { files, batches } = coordinator;
+  const { key } = asked.batch;
+  // First of all: its file may have been deleted since.
+  const made = key === null ? null : batches.madeWith(key);
+  if (made !== null) return made;
   if (asked.inputFileId !== null) {
     const file = inputFile(asked.inputFileId, principal, coordinator);
     return batches.create({ ...asked.batch, inputFileId: file.id }, principal);
@@ -133,13 +138,18 @@ const retryBatch = defineDoorRoute({
   document: retryOperation,
   handle: async (request, parts) => {
     const { batches, files, webhooks } = parts.coordinator;
-    const { principal } = request;
+    const { principal, headers } = request;
     const run = asked(request, parts);
     const { request: first, state, life } = run.batch;
+    const key = batchKey(parseIdempotencyKey(headers, principal), { retry_of: run.id });
+    const made = key === null ? null : batches.madeWith(key);
+    if (made !== null) return shown(made, parts);
     const conflict = (message: string) =>
       new OpenAiError(message, { status: 409, code: 'invalid_batch_state' });
     if (!isFinal(state)) throw conflict(`The batch is ${state}; it can be retried when it has ended`);
-    if (life.result?.errorFileId == null) throw conflict('No line of the batch has failed');
+    // One that was cancelled before its file was read has no files: none of its lines was tried.
+    const isUnread = state === 'cancelled' && life.lines === null;
+    if (life.result?.errorFileId == null && !isUnread) throw conflict('No line of the batch has failed');
     if (files.find(first.inputFileId) === undefined)
       throw conflict('The input file of the batch was deleted, so its lines are not known any more');
     const file = await writeInput(files, batches.unanswered(run.id), principal, parts);
@@ -151,13 +161,19 @@ const retryBatch = defineDoorRoute({
       ...(webhook !== undefined && webhooks.isNamed(webhook) ? { webhook } : {}),
       inputFileId: file.id,
       windowMs: expiresAt - run.createdAt,
-      metadata: { ...first.metadata, retry_of: batchIdOf(run.id) },
+      metadata: retryMetadata(first.metadata, batchIdOf(run.id)),
       limits: { maxCost, maxFailures },
-      key: null,
+      key,
     };
     return shown(await adopt(file, () => batches.create(again, principal), parts), parts);
   },
 });
+
+/** The metadata of a batch that was made of another one; without the name of that one when there is no room for it. */
+function retryMetadata(metadata: Readonly<Record<string, string>>, retryOf: string): Record<string, string> {
+  const next = { ...metadata, retry_of: retryOf };
+  return Object.keys(next).length > metadataMax ? metadata : next;
+}
 
 const getOutput = answersRoute('output');
 const getErrors = answersRoute('errors');
@@ -180,9 +196,16 @@ function answersRoute(which: 'output' | 'errors'): ServedRoute {
       const { outputFileId, errorFileId } = batch.life.result;
       const fileId = which === 'output' ? outputFileId : errorFileId;
       const headers = { 'X-Incomplete': 'false' };
+      if (fileId !== null && !(await files.isReadable(fileId))) throw goneFile(which, fileId);
       return { type, headers, chunks: fileId === null ? none() : texts(files.read(fileId)) };
     },
   });
+}
+
+/** Files are deleted by their owner, or expire. */
+function goneFile(which: 'output' | 'errors', fileId: string): OpenAiError {
+  const message = `The file of the ${which} of the batch, ${fileIdOf(fileId)}, was deleted or has expired`;
+  return new OpenAiError(message, { status: 404, code: 'not_found' });
 }
 
 async function* none(): AsyncGenerator<string> {}

@@ -1,6 +1,5 @@
 import { isTerminal } from '../../../domain/states.ts';
-import type { HttpParts } from '../../../http/parts.ts';
-import type { RawRequest, ServedRoute } from '../../../http/route.ts';
+import type { ServedRoute } from '../../../http/route.ts';
 import { Audience } from '../audience.ts';
 import { abandon, dispatch, placed, streamed, untilCompleted } from '../dispatching.ts';
 import { completed } from '../ending.ts';
@@ -11,7 +10,7 @@ import { defineDoorRoute } from '../route.ts';
 import { completionAnswer } from './answer.ts';
 import { ChatChunks } from './chunks.ts';
 import { createOperation } from './operation.ts';
-import { type ChatRequest, parseChat } from './parse.ts';
+import { parseChat } from './parse.ts';
 import { storedRoutes } from './stored.ts';
 
 /** POST /v1/chat/completions and what can be read of it later. */
@@ -26,9 +25,10 @@ export function chatRoutes(catalogues: Catalogues): readonly ServedRoute[] {
     handle: async (request, parts) => {
       const startedAt = parts.clock.monotonic();
       const gone = request.whenGone();
-      const chat = await readChat(request, parts, catalogues);
+      const chat = parseChat(request.body, request.headers, parts.config());
       const isKeyed = request.headers['idempotency-key'] !== undefined;
-      const { view } = await dispatch(chat.job, request, parts);
+      const decide = () => placed(chat.job, chat.model, catalogues, parts);
+      const { view } = await dispatch({ asked: chat.job, decide }, request, parts);
       const { id } = view.job;
       // It was sent before, and has its status.
       if (isTerminal(view.job.state)) completed(view);
@@ -38,7 +38,13 @@ export function chatRoutes(catalogues: Catalogues): readonly ServedRoute[] {
       const stream = chat.isStream
         ? new JobStream(view, parts, { principal, presenter: new ChatChunks(chat), later, gone })
         : null;
-      const leave = audience.enter(id, gone, () => void abandon(id, chat.outlivesClient, parts));
+      const leave = audience.enter(id, {
+        gone,
+        isKeyed,
+        outlivesClient: chat.outlivesClient,
+        clock: parts.clock,
+        onLeft: (outlivesClients) => void abandon(id, outlivesClients, parts),
+      });
       const turn = request.bodyTaken();
       if (turn !== null) await turn;
       if (stream !== null) return streamed(stream, view, leave);
@@ -51,13 +57,4 @@ export function chatRoutes(catalogues: Catalogues): readonly ServedRoute[] {
     },
   });
   return [createCompletion, ...storedRoutes];
-}
-
-async function readChat(
-  { body, headers }: RawRequest,
-  parts: HttpParts,
-  catalogues: Catalogues,
-): Promise<ChatRequest> {
-  const chat = parseChat(body, headers, parts.config());
-  return { ...chat, job: await placed(chat, catalogues, parts) };
 }

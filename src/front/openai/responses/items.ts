@@ -28,10 +28,11 @@ export function messagesOf(input: unknown, functions: FunctionTools): Message[] 
 function addItem(messages: ChatMessage[], item: unknown, at: string, functions: FunctionTools): void {
   if (!isFields(item)) throw invalidField(at, 'must be an object');
   const { type, role } = item;
-  if (type === 'item_reference') {
+  // Its type may be left out.
+  if (type === 'item_reference' || (!isGiven(type) && !isGiven(role) && isGiven(item.id))) {
     throw unsupported(at, 'send the item itself, or previous_response_id for all of a response');
   }
-  if (type === 'message' || (type === undefined && role !== undefined)) {
+  if (type === 'message' || (!isGiven(type) && isGiven(role))) {
     if (typeof role !== 'string') throw invalidField(`${at}.role`, 'must be a string');
     addMessage(messages, { role, content: contentOf(item.content, `${at}.content`, role === 'assistant') });
   } else if (type === 'function_call' || type === 'custom_tool_call') {

@@ -14,8 +14,13 @@ import { FunctionTools, toolParams } from './tools.ts';
 export interface ResponseRequest {
   /** As the client named it. */
   model: string;
-  /** Its provider and model are not decided yet. */
-  job: JobRequest;
+  /** All that decides on the job, as JSON. */
+  asked: unknown;
+  /**
+   * The job, whose provider and model are not decided yet. @throws OpenAiError; CoordinatorError invalid_request, and what
+   * `previous` throws.
+   */
+  job(previous: Previous): Promise<JobRequest>;
   isStream: boolean;
   /** It is answered at once, and continues whether or not a client waits for it. */
   isBackground: boolean;
@@ -41,13 +46,8 @@ const shownFields = [
   'truncation',
 ];
 
-/** @throws OpenAiError; CoordinatorError invalid_request, and what `previous` throws. */
-export async function parseResponse(
-  body: unknown,
-  headers: IncomingHttpHeaders,
-  config: Config,
-  previous: Previous,
-): Promise<ResponseRequest> {
+/** @throws OpenAiError. */
+export function parseResponse(body: unknown, headers: IncomingHttpHeaders, config: Config): ResponseRequest {
   const fields: Fields = isFields(body) ? body : {};
   const model = modelOf(fields);
   const isStream = switchOf(fields, 'stream');
@@ -55,40 +55,57 @@ export async function parseResponse(
   const functions = new FunctionTools(fields.tools);
   const params = { ...paramsOf(fields), ...toolParams(fields, functions) };
   const surroundings = surroundingsOf(fields, headers, config);
-  const messages = await conversationOf(fields, functions, previous, config);
-  const job = parseDispatch({ messages, params, ...surroundings }, config);
+  const said = conversationOf(fields, functions);
   const door = { form: 'response', fields: shownOf(fields, { model, isStream, isBackground }) };
   return {
     model,
-    job: { ...job, door },
+    asked: { said, params, ...surroundings, door },
+    job: async (previous) => {
+      const messages = await continued(said, previous, config);
+      return { ...parseDispatch({ messages, params, ...surroundings }, config), door };
+    },
     isStream,
     isBackground,
     outlivesClient: isBackground || outlivesClient(headers),
   };
 }
 
-/** Instructions, what was said before, and the input. @throws OpenAiError. */
-async function conversationOf(
+/** What the request says of the conversation. */
+interface Said {
+  /** Instructions, which are those of this response alone. */
+  before: Message[];
+  input: Message[];
+  previousId: string | null;
+}
+
+/** @throws OpenAiError. */
+function conversationOf(
   { instructions, input, previous_response_id: previousId }: Fields,
   functions: FunctionTools,
-  previous: Previous,
-  { http }: Config,
-): Promise<Message[]> {
+): Said {
   if (isGiven(instructions) && typeof instructions !== 'string')
     throw invalidField('instructions', 'must be a string');
   if (isGiven(previousId) && typeof previousId !== 'string')
     throw invalidField('previous_response_id', 'must be a string');
-  const own = isGiven(input) ? messagesOf(input, functions) : [];
-  const before = typeof previousId === 'string' ? await previous.messagesOf(previousId) : [];
-  const messages = [
-    ...(typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : []),
-    ...before,
-    ...own,
-  ];
-  if (own.length === 0 && before.length === 0) {
+  return {
+    before: typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : [],
+    input: isGiven(input) ? messagesOf(input, functions) : [],
+    previousId: typeof previousId === 'string' ? previousId : null,
+  };
+}
+
+/** Instructions, what was said before, and the input. @throws OpenAiError, and what `previous` throws. */
+async function continued(
+  { before, input, previousId }: Said,
+  previous: Previous,
+  { http }: Config,
+): Promise<Message[]> {
+  const earlier = previousId === null ? [] : await previous.messagesOf(previousId);
+  const messages = [...before, ...earlier, ...input];
+  if (input.length === 0 && earlier.length === 0) {
     throw invalidField('input', 'must have text or at least one message');
   }
-  if (before.length === 0) return messages;
+  if (earlier.length === 0) return messages;
   const bytes = Buffer.byteLength(JSON.stringify(messages));
   if (bytes <= http.maxBodyBytes) {
     await previous.hold(bytes);

@@ -77,8 +77,11 @@ export class RecordedStream {
   }
 
   async #send(view: JobView): Promise<void> {
+    const now = await this.#parts.coordinator.job(view.job.id);
+    if (now.job.version > this.#job.version) this.#job = now.job;
+    if (this.#isOver) return;
     await this.#pour(this.#events.begin(this.#job));
-    this.#comments.begin(view);
+    this.#comments.begin(now);
     this.#awaitEnd();
     const ended = await this.#follow();
     if (ended === null) return;

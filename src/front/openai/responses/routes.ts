@@ -28,7 +28,7 @@ import {
   listInputOperation,
 } from './operations.ts';
 import { parseResponse, type ResponseRequest } from './parse.ts';
-import { type Previous, StoredPrevious } from './previous.ts';
+import { StoredPrevious } from './previous.ts';
 import { RecordedStream } from './recordedStream.ts';
 import { Recorder } from './recorder.ts';
 import { askedFields, functionsOf, isBackground, isResumable, responseOf } from './response.ts';
@@ -47,15 +47,11 @@ export function responseRoutes(catalogues: Catalogues): readonly ServedRoute[] {
       const gone = request.whenGone();
       const isKeyed = request.headers['idempotency-key'] !== undefined;
       const previous = new StoredPrevious(parts, request.principal);
-      let asked: ResponseRequest;
-      let dispatched: Awaited<ReturnType<typeof dispatch>>;
-      try {
-        asked = await readResponse(request, parts, catalogues, previous);
-        dispatched = await dispatch(asked.job, request, parts);
-      } finally {
-        previous.release();
-      }
-      const { view, isNew } = dispatched;
+      const asked = parseResponse(request.body, request.headers, parts.config());
+      const decide = async () => placed(await asked.job(previous), asked.model, catalogues, parts);
+      const { view, isNew } = await dispatch({ asked: asked.asked, decide }, request, parts).finally(() =>
+        previous.release(),
+      );
       const { id } = view.job;
       if (asked.isBackground) return inBackground(view, isNew, asked, { request, parts, gone });
       // It was sent before, and has its status.
@@ -66,7 +62,13 @@ export function responseRoutes(catalogues: Catalogues): readonly ServedRoute[] {
       const stream = asked.isStream
         ? new JobStream(view, parts, { principal, presenter: new ResponseEvents(view.job), later, gone })
         : null;
-      const leave = audience.enter(id, gone, () => void abandon(id, asked.outlivesClient, parts));
+      const leave = audience.enter(id, {
+        gone,
+        isKeyed,
+        outlivesClient: asked.outlivesClient,
+        clock: parts.clock,
+        onLeft: (outlivesClients) => void abandon(id, outlivesClients, parts),
+      });
       const turn = request.bodyTaken();
       if (turn !== null) await turn;
       if (stream !== null) return streamed(stream, view, leave);
@@ -79,16 +81,6 @@ export function responseRoutes(catalogues: Catalogues): readonly ServedRoute[] {
     },
   });
   return [createResponse, getResponse, deleteResponse, cancelResponse, listInput];
-}
-
-async function readResponse(
-  { body, headers }: RawRequest,
-  parts: HttpParts,
-  catalogues: Catalogues,
-  previous: Previous,
-): Promise<ResponseRequest> {
-  const asked = await parseResponse(body, headers, parts.config(), previous);
-  return { ...asked, job: await placed(asked, catalogues, parts) };
 }
 
 /** Answers at once; the job continues when the client hangs up. */

@@ -1,14 +1,14 @@
 import { mixed, ValidationError } from 'yup';
 import type { Message } from '../../../domain/job.ts';
 import { nameLengthMax } from '../../../domain/limits.ts';
-import { isFields } from '../../../lib/fields.ts';
+import { type Fields, isFields } from '../../../lib/fields.ts';
 import { faultsMax } from '../../validate.ts';
 import { messagesMax } from './limits.ts';
 import { messageShape } from './shape.ts';
 
 /**
  * Whether a value is the messages of a chat.
- * An assistant that only called tools has said nothing: its content may be null or left out then, as OpenAI's is.
+ * An assistant that only called tools or refused has said nothing: its content may be null or left out then, as OpenAI's is.
  */
 function areMessages(value: unknown): boolean {
   return (
@@ -47,6 +47,11 @@ export const messages = mixed<Message[]>()
     fast: { messages: areMessages },
   });
 
+/** What an assistant may say in place of a content: calls of tools, that of a function in the old form, a refusal. */
+function hasOtherContent({ tool_calls: calls, function_call: call, refusal }: Fields): boolean {
+  return Array.isArray(calls) || isFields(call) || typeof refusal === 'string';
+}
+
 function faultOf(message: unknown): { field: string; message: string } | null {
   if (!isFields(message)) return { field: '', message: 'must be an object' };
   const { role, content } = message;
@@ -56,7 +61,5 @@ function faultOf(message: unknown): { field: string; message: string } | null {
   if (role.length > nameLengthMax)
     return { field: 'role', message: `must have at most ${nameLengthMax} characters` };
   const isContentMissing = content === undefined || content === null;
-  return isContentMissing && !Array.isArray(message.tool_calls)
-    ? { field: 'content', message: 'is required' }
-    : null;
+  return isContentMissing && !hasOtherContent(message) ? { field: 'content', message: 'is required' } : null;
 }

@@ -155,7 +155,7 @@ function createWebhookCommand(io: Io): Command {
     .argument('<name>', 'unique; letters, digits, ., _ and -')
     .argument('<url>', 'where messages are sent');
   return withFilters(command)
-    .option('--only-named', 'send only what jobs and batches name it for')
+    .addOption(new Option('--only-named', 'send only what jobs and batches name it for').conflicts('event'))
     .option('--json', 'print the JSON of the API')
     .action(async (name: string, url: string, _options: Flags, command: Command) => {
       const flags = command.optsWithGlobals<Flags & SettingFlags & { onlyNamed?: true }>();

@@ -48,6 +48,12 @@ export interface WebhookStop {
   at: number;
 }
 
+/** A secret before a rotation, and until when it signs too, epoch ms. */
+export interface FormerSecret {
+  secret: string;
+  until: number;
+}
+
 /** An endpoint as it is stored, with its secret. */
 export interface WebhookRecord {
   id: string;
@@ -57,8 +63,8 @@ export interface WebhookRecord {
   description: string | null;
   /** `whsec_` and base64. */
   secret: string;
-  /** Secrets before the last rotations, the newest first, and until when each signs too, epoch ms. */
-  previous: { secret: string; until: number }[];
+  /** Before the last rotations, the newest first. */
+  previous: FormerSecret[];
   /** null: all. With none it gets only what jobs and batches name it for. */
   events: WebhookEventType[] | null;
   /** Only events of jobs that have one of them; null: all events. */

@@ -46,6 +46,8 @@ test('what is wrong with a webhook is said, with what to do', async (t) => {
   t.is(local.code, 2);
   t.regex(local.stderr, /webhooks\.allow_private/);
   t.is((await webhooks(t, here, 'create', 'a', 'http://127.0.0.1/', '--event', 'job.started')).code, 2);
+  const both = ['--only-named', '--event', 'job.failed'];
+  t.is((await webhooks(t, here, 'create', 'a', 'http://127.0.0.1/', ...both)).code, 2);
   t.is((await webhooks(t, here, 'change', 'a')).code, 2);
   t.is((await webhooks(t, here, 'show', 'a')).code, 5);
   await webhooks(t, here, 'create', 'dead', 'http://127.0.0.1:1/');

@@ -230,6 +230,36 @@ test('a job names a URL only where its host is allowed and has an endpoint, whos
     });
 });
 
+test('what a former URL answers says nothing of the new one, which gets the message', async (t) => {
+  const bundle = await hooked(t);
+  await create(bundle);
+  await complete(bundle);
+  const { webhooks } = bundle.coordinator;
+  const late = await bundle.sender.message(1);
+  bundle.sender.statuses.set(other, 204);
+  await webhooks.change('ops', { url: other }, nobody);
+  late.answer(410);
+  await until(() => last(bundle)?.state === 'delivered');
+  t.is(webhooks.get('ops').webhook.stopped, null);
+  t.is((await bundle.sender.message(2)).event.id, late.event.id);
+});
+
+test('endpoints that were stored with one former secret, or with none, go on', async (t) => {
+  const bundle = await hooked(t);
+  bundle.sender.statuses.set(url, 204);
+  const { secret, ...plain } = await create(bundle);
+  const former = { secret: 'whsec_b2xk', until: bundle.clock.now() + hour };
+  const stored = [
+    { ...plain, secret, previous: former },
+    { ...plain, secret, id: 'second', name: 'second', previous: null },
+  ] as unknown as WebhookRecord[];
+  await bundle.store.commit(stored.map((webhook) => ({ kind: 'webhook' as const, webhook })));
+  const again = await bundle.restart();
+  await complete(again);
+  const sent = [await bundle.sender.message(1), await bundle.sender.message(2)];
+  t.deepEqual(sent.map(({ secrets }) => secrets.length).sort(), [1, 2]);
+});
+
 test('how URLs that jobs name answer neither stops, slows nor empties the endpoint of their host', async (t) => {
   const bundle = await hooked(t, {
     webhooks: { allowHttp: false, allowPrivate: [], allowedHosts: ['hooks.example.com'] },

@@ -3,6 +3,7 @@ import test from 'ava';
 import MarkdownIt from 'markdown-it';
 import { isElsewhere, isPage, targetOf } from '../../docs/.vitepress/places.ts';
 import { slugOf } from '../../docs/.vitepress/slug.ts';
+import { auditActions } from '../../src/domain/audit.ts';
 import { page, root } from './pages.ts';
 
 const markdown = new MarkdownIt({ html: true });
@@ -79,4 +80,12 @@ test('every page of the site can be reached from the README', (t) => {
 test('anchors are as GitHub makes them', (t) => {
   t.is(slugOf("OpenAI's Batch API"), 'openais-batch-api');
   t.is(slugOf('`svc run`: files & runs'), 'svc-run-files--runs');
+});
+
+test('docs/api.md names every action of the audit log', (t) => {
+  const text = page('docs/api.md');
+  t.deepEqual(
+    auditActions.filter((action) => !text.includes(`\`${action}\``)),
+    [],
+  );
 });

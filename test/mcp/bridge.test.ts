@@ -201,8 +201,10 @@ test('settings are stored for the user alone; the key is not shown, and other li
   t.is((await svc.exited).code, 0, svc.said());
   t.is(readFileSync(path, 'utf8'), '# mine\nurl: http://new:2\n');
   t.is(statSync(path).mode & 0o777, 0o600);
-  const wrong = new SvcProcess(['mcp', '--set-url', 'new'], { cwd, env });
-  t.is((await wrong.exited).code, 2);
+  for (const url of ['new', 'http://ada:word@new:2', 'http://new:2/?x=1', 'http://new:2/#x']) {
+    const wrong = new SvcProcess(['mcp', '--set-url', url], { cwd, env });
+    t.is((await wrong.exited).code, 2, url);
+  }
   const empty = new SvcProcess(['mcp', '--set-key'], { cwd, env });
   t.is((await empty.exited).code, 2);
   t.regex(empty.err, /at least 16 characters/);

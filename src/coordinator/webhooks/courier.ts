@@ -172,9 +172,11 @@ export class Courier {
     const { event, url = webhook.url } = delivery;
     const secrets = secretsOf(webhook, clock.now());
     const outcome = await this.#parts.sender.send({ url, event, secrets });
-    this.#sent(lane, outcome);
+    // The endpoint has another URL by now: what the former one refused is sent there.
+    const isOutdated = !isSuccess(outcome) && url !== (delivery.url ?? book.find(webhookId)?.url);
+    this.#sent(lane, isOutdated ? null : outcome);
     if (this.#isClosed) return;
-    if (outcome.isHeldUp === true) return this.#putBack(lane, id);
+    if (isOutdated || outcome.isHeldUp === true) return this.#putBack(lane, id);
     const after = this.#judge(delivery, outcome);
     await this.#durably(async () => {
       // Dropped or removed meanwhile.

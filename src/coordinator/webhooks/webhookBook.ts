@@ -2,6 +2,7 @@ import {
   bytesOf,
   type Delivery,
   endedMax,
+  type FormerSecret,
   pendingBytesInAllMax,
   pendingBytesMax,
   pendingInAllMax,
@@ -21,6 +22,11 @@ interface Shelf {
   ended: Map<string, Delivery>;
 }
 
+/** An endpoint as it may be stored: the first ones had one former secret, or null. */
+interface StoredWebhook extends Omit<WebhookRecord, 'previous'> {
+  previous: FormerSecret[] | FormerSecret | null;
+}
+
 /** Every endpoint and delivery, as committed. */
 export class WebhookBook {
   readonly #shelves = new Map<string, Shelf>();
@@ -28,8 +34,9 @@ export class WebhookBook {
   #bytes = 0;
 
   /** Begin with what is stored. */
-  open(webhooks: readonly WebhookRecord[], deliveries: readonly Delivery[]): void {
-    for (const webhook of webhooks) this.putWebhook(webhook);
+  open(webhooks: readonly StoredWebhook[], deliveries: readonly Delivery[]): void {
+    for (const webhook of webhooks)
+      this.putWebhook({ ...webhook, previous: [webhook.previous ?? []].flat() });
     const inOrder = deliveries.toSorted((a, b) => (a.last?.at ?? 0) - (b.last?.at ?? 0));
     for (const delivery of inOrder) if (delivery.state !== 'pending') this.put(delivery);
     for (const delivery of deliveries) if (delivery.state === 'pending') this.put(delivery);

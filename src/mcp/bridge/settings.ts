@@ -115,8 +115,12 @@ export async function writeSettings(
 
 /** Why an address cannot be used; null when it can. */
 export function urlProblem(url: string): string | null {
-  const isHttp = URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol);
-  return isHttp ? null : 'must be an address such as http://127.0.0.1:7420';
+  const wrong = 'must be an address such as http://127.0.0.1:7420';
+  if (!URL.canParse(url)) return wrong;
+  const { protocol, username, password, search, hash } = new URL(url);
+  if (protocol !== 'http:' && protocol !== 'https:') return wrong;
+  const isPlain = username === '' && password === '' && search === '' && hash === '';
+  return isPlain ? null : `${wrong}, without a user name, a password, ? or #`;
 }
 
 /** The first fault makes them unusable; the text names the place and never the key. */

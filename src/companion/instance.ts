@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseFields } from '../lib/fields.ts';
-import { type FolderLock, FolderLocked, lockFolder } from '../lib/folderLock.ts';
+import { type FolderLock, FolderLocked, isFolderLocked, lockFolder } from '../lib/folderLock.ts';
 import { writeWhole } from '../lib/writeWhole.ts';
 import { userAgent } from './coordinatorWatch.ts';
 
@@ -50,6 +50,8 @@ export async function holdInstance(folder: string): Promise<Instance | null> {
 
 /** The contact of the running companion; null when there is none, or it is just starting. */
 export async function readContact(folder: string): Promise<Contact | null> {
+  // One that was killed has left its file, and anybody may listen at its address by now.
+  if (!(await isFolderLocked(folder).catch(() => false))) return null;
   const text = await readFile(join(folder, fileName), 'utf8').catch(() => null);
   const { pid, url, token } = (text === null ? null : parseFields(text)) ?? {};
   if (typeof pid !== 'number' || typeof url !== 'string' || typeof token !== 'string') return null;

@@ -35,11 +35,10 @@ export interface FolderLock {
  * @throws FolderLocked
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
-  const { dev, ino } = await stat(folder, { bigint: true });
+  const name = nameOf(await stat(folder, { bigint: true }));
   const held: Server[] = [];
-  const name = `svc-folder-${dev}-${ino}`;
-  if (process.platform === 'linux') held.push(await listenWithRetries(`\0${name}`, folder));
-  if (process.platform === 'win32') held.push(await listenWithRetries(`\\\\.\\pipe\\${name}`, folder));
+  if (process.platform === 'linux' || process.platform === 'win32')
+    held.push(await listenWithRetries(name, folder));
   try {
     const file = socketFileOf(folder);
     if (file !== null) {
@@ -60,6 +59,22 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
       await Promise.all(held.map(closeServer));
     },
   };
+}
+
+/**
+ * Whether a process holds a folder; nothing is taken to find out. By the socket file where there is one, because only who
+ * may write to the folder can make that: any user can take the other names.
+ */
+export async function isFolderLocked(folder: string): Promise<boolean> {
+  const file = socketFileOf(folder);
+  const hasFile = file !== null && (await stat(file).then(Boolean, () => false));
+  return answers(hasFile ? file : nameOf(await stat(folder, { bigint: true })));
+}
+
+/** The name of its lock among those of the system, by the folder's device and inode. */
+function nameOf({ dev, ino }: { dev: bigint; ino: bigint }): string {
+  const name = `svc-folder-${dev}-${ino}`;
+  return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : `\0${name}`;
 }
 
 /** The path of its socket file; null when no name is short enough (a socket's path has 108 bytes, 104 on macOS). */

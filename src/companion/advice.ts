@@ -32,7 +32,10 @@ const workerAdvice: readonly (readonly [RegExp, string])[] = [
     /belongs to another key/i,
     'Choose another name, or have this one freed at the coordinator: svc workers forget <name>',
   ],
-  [/another live worker has the name/i, 'Choose another name, or stop the other worker.'],
+  [
+    /another live worker has the name/i,
+    'If it is a former worker of this machine, wait: it ends after its jobs. Otherwise choose another name, or stop the other worker.',
+  ],
   [/does not allow its settings/i, 'Change the settings that the message names, or have the key changed.'],
   [/no API key/i, 'Enter a key with the role worker.'],
   [/no provider/i, 'Choose at least one model server.'],

@@ -35,8 +35,9 @@ export type RunMode = (typeof runModes)[number];
  * - `starting` the process runs, and is not connected yet.
  * - `working`  connected.
  * - `waiting`  it has ended by itself and is restarted at `retryAt`, or once the settings have changed.
+ * - `ending`   the former worker of the same name has to end first.
  */
-export type WorkerPhase = 'setup' | 'off' | 'starting' | 'working' | 'waiting';
+export type WorkerPhase = 'setup' | 'off' | 'starting' | 'working' | 'waiting' | 'ending';
 
 export interface ShownWorker {
   mode: RunMode;

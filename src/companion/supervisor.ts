@@ -1,9 +1,10 @@
-import type { SupervisedEnd } from '../worker/supervision.ts';
+import { socketUrl } from '../worker/disconnection.ts';
+import type { SupervisedEnd, WorkerMessage } from '../worker/supervision.ts';
 import { adviceForWorker } from './advice.ts';
 import type { LogLevel } from './logFile.ts';
 import type { CompanionSettings } from './settings.ts';
 import type { Problem, RunMode, ShownWorker, WorkerPhase } from './state.ts';
-import { type WorkerExit, WorkerProcess } from './workerProcess.ts';
+import { isSame, type WorkerExit, type WorkerIdentity, WorkerProcess } from './workerProcess.ts';
 
 export interface SupervisorOptions {
   /** The settings file, which the worker reads as its configuration. */
@@ -20,16 +21,22 @@ export interface SupervisorOptions {
 const restartMs = { first: 500, last: 30_000 };
 /** A worker that lived this long is restarted as if it were the first time. */
 const stableMs = 30_000;
-/** A worker with former settings may finish its jobs for a day. */
-const finishSeconds = 86_400;
 /** More workers with former settings give their jobs back. */
 const finishingMax = 3;
 /** Wrong settings: the same worker would end again. */
 const usageExit = 2;
+/**
+ * The notice of a worker about a setting that it cannot change. The companion sees to those itself; what is left is
+ * another spelling of the same address.
+ */
+const restartNotice = /^the remote configuration changes .*: that needs a restart$/;
 
 /**
  * Keeps one worker running with the settings. What it can change while it runs, it is told; a new name or coordinator
  * starts another at once, and the former finishes its jobs. A worker that ends by itself is restarted.
+ *
+ * A coordinator refuses a second live worker of one name. So a former worker that is wanted again while it finishes its
+ * jobs is taken back; one that already drains is waited for.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -54,12 +61,15 @@ export class Supervisor {
     this.#isStuck = false;
     this.#failures = 0;
     if (JSON.stringify(before) !== JSON.stringify(settings)) this.#problem = null;
+    const identity = identityOf(settings);
     const current = this.#current;
-    if (current !== null && !isComplete(settings)) this.#retire(current);
-    else if (current !== null && settings !== null && current.identity !== identityOf(settings)) {
+    if (current !== null && identity === null) this.#retire(current);
+    else if (current !== null && identity !== null && !isSame(current.identity, identity)) {
       this.#options.log('info', 'the name or the coordinator has changed: starting another worker');
       this.#retire(current);
-    } else current?.order({ type: 'reload' });
+    }
+    // A predecessor too: its jobs need the new key when the old one ends.
+    (this.#current ?? this.#predecessor)?.order({ type: 'reload' });
     this.#run();
   }
 
@@ -116,39 +126,61 @@ export class Supervisor {
   }
 
   get #phase(): WorkerPhase {
-    if (!isComplete(this.#settings)) return 'setup';
+    if (identityOf(this.#settings) === null) return 'setup';
     if (this.#mode === 'off') return 'off';
-    if (this.#current === null) return 'waiting';
+    if (this.#current === null) return this.#predecessor === null ? 'waiting' : 'ending';
     return this.#current.state?.isConnected === true ? 'working' : 'starting';
+  }
+
+  /** The former worker with the identity of the settings: a new one would be refused while it lives. */
+  get #predecessor(): WorkerProcess | null {
+    const identity = identityOf(this.#settings);
+    if (identity === null) return null;
+    return [...this.#finishing].find((worker) => isSame(worker.identity, identity)) ?? null;
   }
 
   #run(): void {
     this.#cancelRetry();
-    if (this.#mode !== 'off' && this.#current === null && !this.#isStuck) this.#start();
+    const identity = identityOf(this.#settings);
+    if (this.#mode !== 'off' && this.#current === null && identity !== null && !this.#isStuck) {
+      const predecessor = this.#predecessor;
+      if (predecessor === null) this.#start(identity);
+      // Its exit starts the next one.
+      else if (!predecessor.isLeaving) this.#takeBack(predecessor);
+    }
     this.#options.onChange();
   }
 
-  #start(): void {
-    const { settingsFile, env, cwd, log, onChange } = this.#options;
-    const settings = this.#settings;
-    if (settings === null || !isComplete(settings)) return;
+  #takeBack(worker: WorkerProcess): void {
+    this.#finishing.delete(worker);
+    this.#current = worker;
+    worker.takeBack(this.#mode === 'paused');
+    this.#options.log('info', `worker ${worker.pid ?? ''} continues`);
+  }
+
+  #start(identity: WorkerIdentity): void {
+    const { settingsFile, env, cwd, log } = this.#options;
     const inherited = Object.entries(env).filter(([name]) => !name.startsWith('SVC_'));
     const child = { ...Object.fromEntries(inherited), SVC_CONFIG: settingsFile };
-    const worker = new WorkerProcess(identityOf(settings), child, cwd);
+    const worker = new WorkerProcess(identity, child, cwd);
     this.#current = worker;
     if (this.#mode === 'paused') worker.order({ type: 'hold', held: true });
-    worker.on('message', (message) => {
-      if (message.type === 'finished') this.#options.onEnd(message.end);
-      if (message.type === 'notice') {
-        log(message.level, message.message);
-        if (message.level !== 'info' && worker === this.#current) this.#report(message.message);
-      }
-      if (message.type === 'state' && message.state.isConnected && worker === this.#current)
-        this.#problem = null;
-      onChange();
-    });
+    worker.on('message', (message) => this.#onMessage(worker, message));
+    worker.on('leaving', () => log('info', `worker ${worker.pid ?? ''} drains`));
     worker.on('exit', (exit) => this.#onExit(worker, exit));
     log('info', `worker started with pid ${worker.pid ?? 'unknown'}`);
+  }
+
+  #onMessage(worker: WorkerProcess, message: WorkerMessage): void {
+    const { log, onChange, onEnd } = this.#options;
+    if (message.type === 'finished') onEnd(message.end);
+    if (message.type === 'notice' && !restartNotice.test(message.message)) {
+      log(message.level, message.message);
+      if (message.level !== 'info' && worker === this.#current) this.#report(message.message);
+    }
+    if (message.type === 'state' && message.state.isConnected && worker === this.#current)
+      this.#problem = null;
+    onChange();
   }
 
   #onExit(worker: WorkerProcess, { code, lastWords }: WorkerExit): void {
@@ -159,7 +191,9 @@ export class Supervisor {
       wasWanted ? 'warn' : 'info',
       `worker ${worker.pid ?? ''} ${how}${lastWords === null ? '' : `: ${lastWords}`}`,
     );
+    const wasAwaited = this.#current === null && worker === this.#predecessor;
     this.#finishing.delete(worker);
+    if (wasAwaited) this.#run();
     if (wasWanted) {
       this.#current = null;
       this.#report(lastWords ?? `the worker ${how}`);
@@ -195,16 +229,21 @@ export class Supervisor {
   #retire(worker: WorkerProcess): void {
     this.#current = null;
     this.#finishing.add(worker);
-    const grace = this.#finishing.size > finishingMax ? 0 : finishSeconds;
-    worker.drain(grace);
+    // Only those with jobs count: the others end in a moment.
+    const busy = [...this.#finishing].filter(({ isBusy }) => isBusy);
+    if (worker.isBusy && busy.length > finishingMax) worker.drain(0);
+    else worker.retire();
   }
 }
 
-function isComplete(settings: CompanionSettings | null): boolean {
-  return settings !== null && settings.apiKey !== null && settings.providers.length > 0;
-}
-
-/** What a running worker cannot change. */
-function identityOf({ coordinator, name }: CompanionSettings): string {
-  return JSON.stringify([coordinator, name]);
+/** The identity of a worker with these settings; null when it could not start. */
+function identityOf(settings: CompanionSettings | null): WorkerIdentity | null {
+  if (settings === null || settings.apiKey === null || settings.providers.length === 0) return null;
+  const { coordinator, name } = settings;
+  try {
+    return { coordinator: socketUrl(coordinator).href, name };
+  } catch {
+    // The worker itself reports an invalid address.
+    return { coordinator, name };
+  }
 }

@@ -9,6 +9,7 @@ const phaseTexts: Readonly<Record<WorkerPhase, string>> = {
   starting: 'Connecting',
   working: 'Connected',
   waiting: 'Ended; restarts by itself',
+  ending: 'Waits until the former worker has ended',
 };
 
 const modeTexts: Readonly<Record<RunMode, string>> = { on: 'On', paused: 'Paused', off: 'Off' };

@@ -4,6 +4,8 @@ import test, { type ExecutionContext } from 'ava';
 import type { Io } from '../../src/commands/io.ts';
 import { runCommandLine } from '../../src/commands/main.ts';
 import { type ClientName, clientFile, clientNames } from '../../src/commands/mcp/clients.ts';
+import { readToml } from '../../src/commands/mcp/tomlSettings.ts';
+import { fieldsOf } from '../../src/lib/fields.ts';
 import { createScreen } from '../../src/lib/screen.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
@@ -80,7 +82,7 @@ for (const name of written.filter((one) => one !== 'codex')) {
     const home = temporaryFolder(t);
     const { path } = fileOf(home, name);
     mkdirSync(dirname(path), { recursive: true });
-    const before = '{\n  // mine\n  "a": 1\n}\n';
+    const before = '{\n  // mine\n  "a": \n}\n';
     writeFileSync(path, before);
     const { code, err } = await svc(home, ['mcp', '--install', name]);
     t.is(code, 5);
@@ -90,30 +92,80 @@ for (const name of written.filter((one) => one !== 'codex')) {
   });
 }
 
-test('codex: our table is replaced, all others stay', async (t) => {
+test('comments, numbers and the order of JSON settings stay as they are', async (t) => {
   const home = temporaryFolder(t);
-  const { path } = fileOf(home, 'codex');
+  const { path, servers } = fileOf(home, 'claude-desktop');
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(
-    path,
-    'model = "m" # mine\n\n[mcp_servers.svc]\ncommand = "old"\n\n[mcp_servers.svc.tools.get_job]\napproval_mode = "auto"\n\n[mcp_servers.svc2]\ncommand = "keep"\n',
-  );
-  t.is((await svc(home, ['mcp', '--install', 'codex'])).code, 0);
+  const head = `{\n  // mine\n  "2": 12345678901234567890, "1": [1.0,\n 2],\n`;
+  writeFileSync(path, `${head}  "${servers}": {\n    "other": { "command": "x" } // theirs\n  },\n}\n`);
+  t.is((await svc(home, ['mcp', '--install', 'claude-desktop'])).code, 0);
   const after = readFileSync(path, 'utf8');
-  t.regex(after, /^model = "m" # mine\n\n\[mcp_servers\.svc\.tools\.get_job\]\napproval_mode = "auto"\n/);
-  t.regex(after, /\[mcp_servers\.svc2\]\ncommand = "keep"\n/);
-  t.false(after.includes('"old"'));
-  t.is(after.split('[mcp_servers.svc]').length, 2);
-  t.regex((await svc(home, ['mcp', '--install', 'codex'])).out, /has it already/);
+  t.true(after.startsWith(head), after);
+  t.regex(after, /"other": \{ "command": "x" \}, ?\/\/ theirs\n/);
+  t.regex(after, /"svc": \{/);
+  t.regex((await svc(home, ['mcp', '--install', 'claude-desktop'])).out, /has it already/);
 });
 
-test('codex: an entry in another form is left to the person', async (t) => {
-  const home = temporaryFolder(t);
-  const { path } = fileOf(home, 'codex');
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, 'mcp_servers = { svc = { command = "x" } }\n');
-  t.is((await svc(home, ['mcp', '--install', 'codex'])).code, 5);
-});
+/** Settings of Codex, and what has to be in them after `svc mcp --install codex`; null: they are left to the person. */
+const codexFiles: [name: string, before: string, kept: RegExp[] | null][] = [
+  ['an empty file', '', [/^\[mcp_servers\.svc\]\ncommand = /]],
+  [
+    'an entry with settings of the person',
+    'model = "m" # mine\n\n[mcp_servers.svc]\ncommand = "old"\nenabled = false # for now\nenabled_tools = ["get_job"]\n\n[mcp_servers.svc.tools.get_job]\napproval_mode = "auto"\n\n# my other server\n[mcp_servers.svc2]\ncommand = "keep"\n',
+    [
+      /^model = "m" # mine\n/,
+      /enabled = false # for now\nenabled_tools = \["get_job"\]\n/,
+      /\n\[mcp_servers\.svc\.tools\.get_job\]\napproval_mode = "auto"\n\n# my other server\n\[mcp_servers\.svc2\]\ncommand = "keep"\n/,
+    ],
+  ],
+  [
+    'a header with spaces',
+    '[ mcp_servers.svc ]\ncommand = "old"\n',
+    [/^\[ mcp_servers\.svc \]\ncommand = "[^o]/],
+  ],
+  [
+    'a header in quotes',
+    '["mcp_servers".svc]\ncommand = "old"\n',
+    [/^\["mcp_servers"\.svc\]\ncommand = "[^o]/],
+  ],
+  [
+    'a text that looks like a header',
+    'text = """\n[mcp_servers.svc]\ncommand = "no"\n"""\n',
+    [/^text = """\n\[mcp_servers\.svc\]\ncommand = "no"\n"""\n/],
+  ],
+  ['an inline table', 'mcp_servers = { svc = { command = "x" } }\n', null],
+  ['a dotted key', 'mcp_servers.svc.command = "old"\n', null],
+  ['an inline entry', '[mcp_servers]\nsvc = { command = "old" }\n', null],
+  ['invalid TOML', 'a = \n', null],
+  ['an entry by HTTP', '[mcp_servers.svc]\nurl = "http://x"\n', null],
+];
+
+for (const [name, before, kept] of codexFiles) {
+  test(`codex: ${name}`, async (t) => {
+    const home = temporaryFolder(t);
+    const { path } = fileOf(home, 'codex');
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, before);
+    const { code, err } = await svc(home, ['mcp', '--install', 'codex']);
+    const after = readFileSync(path, 'utf8');
+    if (kept === null) {
+      t.is(code, 5);
+      t.regex(err, /by hand:\n\n\[mcp_servers\.svc\]/);
+      t.is(after, before);
+      return;
+    }
+    t.is(code, 0, err);
+    for (const pattern of kept) t.regex(after, pattern);
+    const { mcp_servers: entries, ...others } = readToml(after) ?? {};
+    const { mcp_servers: former, ...othersBefore } = readToml(before) ?? {};
+    t.deepEqual(others, othersBefore);
+    const { svc: entry, ...rest } = fieldsOf(entries);
+    const { svc: formerEntry, ...formerRest } = fieldsOf(former);
+    t.deepEqual(rest, formerRest);
+    t.like(fieldsOf(entry), { ...fieldsOf(formerEntry), command: process.execPath });
+    t.regex((await svc(home, ['mcp', '--install', 'codex'])).out, /has it already/);
+  });
+}
 
 test('--print writes nothing and shows the entry of every client', async (t) => {
   const home = temporaryFolder(t);

@@ -23,6 +23,8 @@ export interface ClientFile {
   servers: string;
   /** Members that its entries have besides the command. */
   more: Record<string, string>;
+  /** Members that its entries get unless somebody has set them. */
+  defaults: Record<string, number>;
   /** What makes it read its settings again. */
   next: string;
 }
@@ -48,6 +50,7 @@ export function clientFile(
         format: 'json',
         servers: 'mcpServers',
         more: { type: 'stdio' },
+        defaults: {},
         next: 'Restart Claude Code; /mcp shows the server.',
       };
     case 'claude-desktop':
@@ -57,6 +60,7 @@ export function clientFile(
         format: 'json',
         servers: 'mcpServers',
         more: {},
+        defaults: {},
         next: 'Quit Claude Desktop and open it again.',
       };
     case 'codex':
@@ -66,6 +70,8 @@ export function clientFile(
         format: 'toml',
         servers: 'mcp_servers',
         more: {},
+        // Its tools wait up to 50 s, and the bridge up to 9 s for a coordinator that restarts.
+        defaults: { tool_timeout_sec: 60 },
         next: 'Restart Codex; /mcp shows the server.',
       };
     case 'cursor':
@@ -75,6 +81,7 @@ export function clientFile(
         format: 'json',
         servers: 'mcpServers',
         more: {},
+        defaults: {},
         next: 'Switch the server on under Settings, MCP.',
       };
     case 'vscode':
@@ -84,6 +91,7 @@ export function clientFile(
         format: 'json',
         servers: 'servers',
         more: { type: 'stdio' },
+        defaults: {},
         next: 'Run "MCP: List Servers" in VS Code and start it.',
       };
   }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { copyFile, mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { variable } from '../../config/environment.ts';
@@ -31,16 +32,13 @@ export async function install(
     return;
   }
   const text = await readSettings(file);
-  const changed = withEntry(text ?? '', file, entry);
-  if (changed === null) {
-    const advice = `Add this to it by hand:\n\n${entryText(file, entry)}`;
-    throw new CommandFailure(
-      exitCodes.refused,
-      `${file.path} is written in a way that this command does not change, such as with comments. ${advice}`,
-    );
+  const change = withEntry(text ?? '', file, entry);
+  if (change.kind === 'refused') {
+    const advice = `Nothing was changed. The entry, to put there by hand:\n\n${entryText(file, entry)}`;
+    throw new CommandFailure(exitCodes.refused, `${file.path} ${change.why}. ${advice}`);
   }
-  if (changed === text) io.out.line(`${file.title} has it already: ${file.path}`);
-  else await write(file, text, changed, io);
+  if (change.text === text) io.out.line(`${file.title} has it already: ${file.path}`);
+  else await write(file, text, change.text, io);
   io.out.line(file.next);
   if (!(await exists(settingsPath(io.env)))) io.out.line('Store a key for it: svc mcp --set-key');
 }
@@ -63,7 +61,10 @@ async function readSettings({ path }: ClientFile): Promise<string | null> {
   try {
     const { size } = await stat(path);
     if (size > bytesMax) throw new Error(`it has more than ${bytesMax} bytes`);
-    return await readFile(path, 'utf8');
+    const bytes = await readFile(path);
+    // Anything else would be written back as other characters.
+    if (!isUtf8(bytes)) throw new Error('it is not UTF-8');
+    return bytes.toString();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw new CommandFailure(exitCodes.refused, `${path} cannot be read: ${messageOf(error)}`);

@@ -1,75 +1,86 @@
-import { fieldsOf, isFields, parseFields } from '../../lib/fields.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type Fields, fieldsOf, isFields } from '../../lib/fields.ts';
 import type { ClientFile, Entry } from './clients.ts';
+import { readJson, setInJson } from './jsonSettings.ts';
+import { readToml, setInToml, tableText } from './tomlSettings.ts';
 
 /** The name of the entry in every client. */
 const serverName = 'svc';
 
+/** The text of settings with the entry, or why it is left to a person: a clause about the file. */
+export type Change = { kind: 'changed'; text: string } | { kind: 'refused'; why: string };
+
+/** Settings in one format. */
+interface Format {
+  name: string;
+  /** null when the text is not valid. */
+  read(text: string): Fields | null;
+  /** The text with another value at `path`, and nothing else changed; null when it has no place for it. */
+  set(text: string, path: readonly string[], value: unknown): string | null;
+}
+
+const formats: Record<ClientFile['format'], Format> = {
+  json: { name: 'JSON', read: readJson, set: setInJson },
+  toml: { name: 'TOML', read: readToml, set: setInToml },
+};
+
 /** The text of the entry alone, as in the file. */
 export function entryText(file: ClientFile, entry: Entry): string {
+  const settings = { [serverName]: entryWith({}, file, entry) };
   return file.format === 'toml'
-    ? tomlTable(file, entry)
-    : `${json({ [file.servers]: { [serverName]: jsonEntry(file, entry) } })}\n`;
+    ? tableText([file.servers], settings)
+    : `${JSON.stringify({ [file.servers]: settings }, null, 2)}\n`;
 }
 
 /**
- * The text of the settings with the entry in them; the rest stays.
- * @returns null when it is not understood: comments in JSON, for example.
+ * Put the entry into the text of settings. All else keeps its value and its text, also what somebody added to the entry.
+ * The result is read again: unless it says just that, the change is refused.
  */
-export function withEntry(text: string, file: ClientFile, entry: Entry): string | null {
-  return file.format === 'toml' ? withTable(text, file, entry) : withMember(text, file, entry);
+export function withEntry(text: string, file: ClientFile, entry: Entry): Change {
+  const { name, read, set } = formats[file.format];
+  const mark = text.startsWith('\ufeff') ? '\ufeff' : '';
+  const old = text.slice(mark.length);
+  const before = read(old);
+  if (before === null) return refused(`is not valid ${name}`);
+  const servers = before[file.servers] ?? {};
+  const former = fieldsOf(servers)[serverName] ?? {};
+  if (!isFields(servers) || !isFields(former)) return refused(otherForm);
+  // A client takes a command or an address: with both, Codex refuses the file.
+  if ('url' in former) return refused(`has an entry ${serverName} that connects by HTTP`);
+  const after = {
+    ...before,
+    [file.servers]: { ...servers, [serverName]: entryWith(former, file, entry) },
+  };
+  let changed: string | null = old;
+  for (const { path, value } of differences(before, after))
+    changed = changed === null ? null : set(changed, path, value);
+  if (changed === null || !isDeepStrictEqual(read(changed), after)) return refused(otherForm);
+  return { kind: 'changed', text: `${mark}${changed}` };
 }
 
-function withMember(text: string, file: ClientFile, entry: Entry): string | null {
-  const settings = text.trim() === '' ? {} : parseFields(text.replace(/^\ufeff/, ''));
-  if (settings === null) return null;
-  const servers = settings[file.servers] ?? {};
-  if (!isFields(servers)) return null;
-  // What somebody added to the entry stays, such as tools that need no question.
-  const changedEntry = { ...fieldsOf(servers[serverName]), ...jsonEntry(file, entry) };
-  const changed = { ...settings, [file.servers]: { ...servers, [serverName]: changedEntry } };
-  return `${json(changed, indentOf(text))}\n`;
+const otherForm = `has its entry ${serverName} or its list of servers in a form that this command does not change`;
+
+function refused(why: string): Change {
+  return { kind: 'refused', why };
 }
 
-function jsonEntry({ more }: ClientFile, { command, args, env }: Entry): Record<string, unknown> {
-  return { ...more, command, args, ...(Object.keys(env).length === 0 ? {} : { env }) };
+/** The entry as it will be. @param former what it has so far. */
+function entryWith(former: Fields, { more, defaults }: ClientFile, { command, args, env }: Entry): Fields {
+  const own = { ...more, command, args };
+  const variables = Object.keys(env).length === 0 ? {} : { env: { ...fieldsOf(former.env), ...env } };
+  return { ...own, ...defaults, ...former, ...own, ...variables };
 }
 
-function json(value: unknown, indent: string | number = 2): string {
-  return JSON.stringify(value, null, indent);
-}
-
-function indentOf(text: string): string {
-  return /^\{\r?\n([ \t]+)"/.exec(text)?.[1] ?? '  ';
-}
-
-/** A table begins with its name and ends where another begins: the entry can be replaced without a parser of TOML. */
-function withTable(text: string, file: ClientFile, entry: Entry): string | null {
-  // An inline table, or a name in quotes, says the same in another way.
-  const otherForm = new RegExp(`^\\s*(${file.servers}\\s*=|\\[${file.servers}\\.["'])`, 'm');
-  if (otherForm.test(text)) return null;
-  // What somebody added to the entry stays, unless it has the same name as ours.
-  const env = Object.keys(entry.env).length === 0 ? '' : '(\\.env)?';
-  const ours = new RegExp(`^\\s*\\[${file.servers}\\.${serverName}${env}\\]`);
-  const kept: string[] = [];
-  let isOurs = false;
-  for (const line of text.split('\n')) {
-    if (/^\s*\[/.test(line)) isOurs = ours.test(line);
-    if (!isOurs) kept.push(line);
-  }
-  const rest = kept.join('\n').trimEnd();
-  return `${rest === '' ? '' : `${rest}\n\n`}${tomlTable(file, entry)}`;
-}
-
-function tomlTable({ servers }: ClientFile, { command, args, env }: Entry): string {
-  // A basic string of TOML takes what a string of JSON takes.
-  const lines = [
-    `[${servers}.${serverName}]`,
-    `command = ${JSON.stringify(command)}`,
-    `args = [${args.map((arg) => JSON.stringify(arg)).join(', ')}]`,
-    // Its tools wait up to 50 s, and the bridge up to 9 s for a coordinator that restarts.
-    'tool_timeout_sec = 60',
-  ];
-  const variables = Object.entries(env).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
-  const table = variables.length === 0 ? [] : ['', `[${servers}.${serverName}.env]`, ...variables];
-  return `${[...lines, ...table].join('\n')}\n`;
+/** The values of `after` that `before` does not have, each as deep as possible. */
+function differences(
+  before: Fields,
+  after: Fields,
+  path: readonly string[] = [],
+): { path: string[]; value: unknown }[] {
+  return Object.entries(after).flatMap(([name, value]) => {
+    const former = before[name];
+    if (isDeepStrictEqual(former, value)) return [];
+    if (isFields(former) && isFields(value)) return differences(former, value, [...path, name]);
+    return [{ path: [...path, name], value }];
+  });
 }

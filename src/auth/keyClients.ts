@@ -2,16 +2,16 @@ import type { Clock } from '../domain/clock.ts';
 import type { KeyClient } from '../domain/key.ts';
 import { plainLine } from '../lib/plainText.ts';
 
-/** Keys whose clients are remembered, and clients of each: some 3 MB. Beyond it those that were seen longest ago are forgotten. */
+/** Keys whose clients are remembered, and clients of each: some 6 MB. Beyond it those that were seen longest ago are forgotten. */
 const keysMax = 1_000;
-const clientsOfKeyMax = 10;
+const clientsOfKeyMax = 20;
 /** Characters of a name. */
 const nameMax = 100;
 
 /** Which programs have used which key lately: for those who change it. In memory, since the start. */
 export class KeyClients {
   readonly #clock: Clock;
-  /** By key id and name, each in the order of the last use. */
+  /** By key id, then by name and address, each in the order of the last use. */
   readonly #keys = new Map<string, Map<string, KeyClient>>();
 
   constructor(clock: Clock) {
@@ -22,8 +22,11 @@ export class KeyClients {
   note(keyId: string, userAgent: string, address: string | null): void {
     const name = userAgent.slice(0, nameMax);
     const clients = this.#keys.get(keyId) ?? new Map<string, KeyClient>();
-    touch(this.#keys, keyId, clients, keysMax);
-    touch(clients, name, { name, address, at: this.#clock.now() }, clientsOfKeyMax);
+    touch(this.#keys, keyId, clients);
+    if (this.#keys.size > keysMax) dropFirst(this.#keys);
+    // The same program on another machine is another client: its key has to be changed there.
+    touch(clients, `${address} ${name}`, { name, address, at: this.#clock.now() });
+    if (clients.size > clientsOfKeyMax) dropOne(clients);
   }
 
   /** The last one first. */
@@ -33,11 +36,28 @@ export class KeyClients {
   }
 }
 
-/** Put it at the end, and drop the first where there are too many. */
-function touch<T>(map: Map<string, T>, key: string, value: T, max: number): void {
+/** Put it at the end. */
+function touch<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
-  if (map.size <= max) return;
+}
+
+function dropFirst(map: Map<string, unknown>): void {
   const [first] = map.keys();
   if (first !== undefined) map.delete(first);
+}
+
+/**
+ * Drop the client that was seen longest ago of those at the address that has most: names can be made up, and must not drive
+ * out the programs of other machines.
+ */
+function dropOne(clients: Map<string, KeyClient>): void {
+  const counts = new Map<string | null, number>();
+  for (const { address } of clients.values()) counts.set(address, (counts.get(address) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  for (const [key, { address }] of clients) {
+    if (counts.get(address) !== most) continue;
+    clients.delete(key);
+    return;
+  }
 }

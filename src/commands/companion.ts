@@ -43,7 +43,10 @@ export function companionCommand(io: Io = processIo()): Command {
     'svc companion open --no-open    print a link that works once',
   ])
     .option('--no-open', 'print a link that works once')
-    .action(async (flags: CompanionFlags) => (await parts()).openCompanion(flags, io));
+    // The command above it has the option too, and takes it.
+    .action(async (_flags: CompanionFlags, self: Command) =>
+      (await parts()).openCompanion(self.optsWithGlobals<CompanionFlags>(), io),
+    );
   const stopCommand = createCommand(
     'stop',
     'Stop the running companion; its worker finishes its jobs for up to 30 s',

@@ -118,15 +118,15 @@ async function changeLogin(
     io.out.line(login.remark);
     return;
   }
+  // First of all, so that a refusal changes nothing.
+  if (flags.purge === true && (await readContact(paths.state)) !== null) {
+    throw new CommandFailure(
+      exitCodes.refused,
+      'the companion is running; stop it first: svc companion stop',
+    );
+  }
   const removed = await uninstall(login);
   if (flags.purge === true) {
-    const contact = await readContact(paths.state);
-    if (contact !== null && (await askCompanion(contact, 'state')) !== null) {
-      throw new CommandFailure(
-        exitCodes.refused,
-        'the companion is running; stop it first: svc companion stop',
-      );
-    }
     await rm(paths.settings, { force: true });
     await rm(paths.state, { recursive: true, force: true });
     removed.push(paths.settings, paths.state);

@@ -48,15 +48,21 @@ export function launchOf(
   return { program: 'xdg-open', args: [url] };
 }
 
-/** Start a program that outlives this one. @returns whether it could be started. */
+/** A program that fails for want of a screen or a browser does it within this time, ms. */
+const failMs = 1_500;
+
+/** Start a program that outlives this one. @returns whether it works: it goes on for a while, or has ended well. */
 export function launch({ program, args }: Launch): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(program, args, { detached: true, stdio: 'ignore' });
-    child.once('spawn', () => {
-      child.unref();
-      resolve(true);
-    });
-    child.once('error', () => resolve(false));
+    const timer = setTimeout(() => resolve(true), failMs);
+    const end = (isWell: boolean): void => {
+      clearTimeout(timer);
+      resolve(isWell);
+    };
+    child.once('error', () => end(false));
+    child.once('exit', (code) => end(code === 0));
+    child.unref();
   });
 }
 

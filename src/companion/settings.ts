@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { changedConfigText } from '../config/edit.ts';
 import { ConfigError, loadConfig } from '../config/load.ts';
-import { writeWhole } from '../lib/writeWhole.ts';
+import { replacedFile } from '../lib/replacedFile.ts';
 
 /** The settings of the companion, resolved. */
 export interface CompanionSettings {
@@ -80,7 +80,15 @@ export async function changeSettings(path: string, change: SettingsChange): Prom
     // JSON is YAML, and a text in it is never taken for a number.
     text = changedConfigText(text, path, key, value === null ? null : JSON.stringify(value));
   }
-  await writeWhole(path, text);
+  // Not the file itself where the path is a link to it.
+  const file = await replacedFile(path);
+  try {
+    await file.write(text);
+    await file.finish();
+  } catch (error) {
+    await file.discard();
+    throw error;
+  }
 }
 
 function problem(source: string, message: string): ConfigError {

@@ -5,7 +5,9 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
@@ -44,13 +46,24 @@ test('a second one opens the window of the first; status shows it, stop ends it'
   t.true(second.out.startsWith(`${companion.contact.url}open?ticket=`));
   const opened = await fetch(second.out.trim(), { redirect: 'manual' });
   t.is(opened.status, 303);
+  const printed = await run(t, home, ['open', '--no-open']);
+  t.true(printed.out.startsWith(`${companion.contact.url}open?ticket=`), printed.err);
+  // What is there of a file of settings that is a link changes, and the link stays.
+  const real = join(home.folder, 'real.yaml');
+  renameSync(home.settings, real);
+  symlinkSync(real, home.settings);
+  t.is((await companion.act('settings', { concurrency: 3 })).status, 200);
+  t.is(readlinkSync(home.settings), real);
+  t.regex(readFileSync(real, 'utf8'), /concurrency: 3/);
   const shown = await run(t, home, ['status']);
   t.is(shown.code, 0);
   t.regex(shown.out, /^Coordinator +http:\/\/127\.0\.0\.1:7420/);
   t.regex(shown.out, /Worker +\S+: on, setup/);
   const state = JSON.parse((await run(t, home, ['status', '--json'])).out);
   t.is(state.worker.phase, 'setup');
+  t.is((await run(t, home, ['--install'])).code, 0);
   t.is((await run(t, home, ['--uninstall', '--purge'])).code, 5, 'it is running');
+  t.true(existsSync(join(home.folder, '.config/systemd/user/svc-companion.service')), 'nothing has changed');
   const stopped = await run(t, home, ['stop']);
   t.is(stopped.code, 0);
   t.deepEqual(await companion.process.exited, { code: 0, signal: null });
@@ -88,6 +101,18 @@ test('it opens an application window of an installed browser', async (t) => {
   t.regex(text, /^--app=http:\/\/127\.0\.0\.1:\d+\/[\w-]+\/open\?ticket=[\w-]+\n$/);
   svc.signal('SIGTERM');
   t.deepEqual(await svc.exited, { code: 0, signal: null });
+});
+
+test('a browser that fails is none: the link is printed', async (t) => {
+  const home = emptyHome(t);
+  await startCompanion(t, home);
+  const browser = join(home.folder, 'chromium');
+  writeFileSync(browser, '#!/bin/sh\nexit 3\n', { mode: 0o755 });
+  const env = { ...home.env, PATH: `${home.folder}${delimiter}${home.env.PATH ?? process.env.PATH}` };
+  const { code, out, err } = await run(t, { ...home, env }, ['open']);
+  t.is(code, 0);
+  t.regex(err, /No browser was found/);
+  t.regex(out, /^http:\S+ticket=\S+\n$/);
 });
 
 test('a port that is in use, and a state folder that cannot be used, are said', async (t) => {

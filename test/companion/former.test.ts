@@ -74,7 +74,7 @@ for (const { name, take } of detours) {
     writeSettings(home, worker);
     const companion = await startCompanion(t, home);
     const { worker: before } = await companion.until('it works', isWorking);
-    const { id } = await client.dispatch(job(name, 2 * companion.soonMs + 2_000));
+    const { id } = await client.dispatch(job(name, companion.soonMs + 2_000));
     await companion.until('the job runs', (state) => state.worker.running === 1);
 
     await take(companion, (change) => writeSettings(home, { ...worker, ...change }));
@@ -94,12 +94,14 @@ for (const { name, take } of detours) {
 }
 
 test('a former worker that only delivers its last result is waited for', async (t) => {
-  const own = await startCoordinator(t, { config: { jobs: { default_provider: 'echo', reap_stale_after_seconds: 60 } } });
+  const own = await startCoordinator(t, {
+    config: { jobs: { default_provider: 'echo', reap_stale_after_seconds: 60 } },
+  });
   const home = emptyHome(t);
   writeSettings(home, { coordinator: own.url, api_key: adminKey, name: 'ending', providers: ['echo'] });
   const companion = await startCompanion(t, home);
   const { worker: before } = await companion.until('it works', isWorking);
-  const { id } = await own.client.dispatch(job('ending', 1_000));
+  const { id } = await own.client.dispatch({ ...job('ending', 1_000), provider: 'echo' });
   await companion.until('the job runs', (state) => state.worker.running === 1);
   await own.process.kill();
   await companion.until('the job has ended', (state) => state.today.completed === 1);

@@ -229,13 +229,13 @@ test('bounds are for worker keys alone, and have a form', async (t) => {
   t.is((await api('PATCH', '/api/keys/nobody', { tags: ['eu'] })).status, 404);
 });
 
-test('a key says which workers and programs have used it lately, the last ten of them', async (t) => {
+test('a key says which workers and programs have used it lately, the last 20 of them', async (t) => {
   const { api, clock, worker } = await setupApi(t);
   const { id, key } = (await api('POST', '/api/keys', { role: 'client', name: 'app' })).json;
   await worker({ name: 'box-1' }, [], { keyId: String(id), name: 'app', bounds: null });
   const as = (agent: string) =>
     api('GET', '/api/jobs', undefined, { authorization: `Bearer ${key}`, 'user-agent': agent });
-  for (let count = 0; count < 12; count += 1) await as(`tool/${count}`);
+  for (let count = 0; count < 22; count += 1) await as(`tool/${count}`);
   clock.advance(1_000);
   await as('tool/5');
   await as('a'.repeat(500));
@@ -244,7 +244,11 @@ test('a key says which workers and programs have used it lately, the last ten of
   t.deepEqual(used?.workers, ['box-1']);
   t.deepEqual(
     used?.clients.map(({ name }) => name),
-    ['a'.repeat(100), 'tool/5', ...[11, 10, 9, 8, 7, 6, 4, 3].map((count) => `tool/${count}`)],
+    [
+      'a'.repeat(100),
+      'tool/5',
+      ...[21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 4, 3].map((count) => `tool/${count}`),
+    ],
   );
   t.deepEqual(used?.clients[1], {
     name: 'tool/5',

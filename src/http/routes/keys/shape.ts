@@ -31,7 +31,7 @@ const keyMembers: Members<WireKey> = {
             address: nullable(text()),
             last_used_at: timeShape,
           }),
-          'The last ten programs since the start of the coordinator, the last one first.',
+          'The last 20 programs since the start of the coordinator, by name and address, the last one first.',
         ),
       }),
     ),

@@ -8,11 +8,18 @@ const clientsOfKeyMax = 20;
 /** Characters of a name. */
 const nameMax = 100;
 
+interface Known {
+  /** By name and address, in the order of the last use. */
+  clients: Map<string, KeyClient>;
+  /** Whether one was forgotten. */
+  hasMore: boolean;
+}
+
 /** Which programs have used which key lately: for those who change it. In memory, since the start. */
 export class KeyClients {
   readonly #clock: Clock;
-  /** By key id, then by name and address, each in the order of the last use. */
-  readonly #keys = new Map<string, Map<string, KeyClient>>();
+  /** By key id, in the order of the last use. */
+  readonly #keys = new Map<string, Known>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -21,18 +28,27 @@ export class KeyClients {
   /** @param userAgent as the client sent it. @param address null when unknown. */
   note(keyId: string, userAgent: string, address: string | null): void {
     const name = userAgent.slice(0, nameMax);
-    const clients = this.#keys.get(keyId) ?? new Map<string, KeyClient>();
-    touch(this.#keys, keyId, clients);
+    const known = this.#keys.get(keyId) ?? { clients: new Map<string, KeyClient>(), hasMore: false };
+    touch(this.#keys, keyId, known);
     if (this.#keys.size > keysMax) dropFirst(this.#keys);
     // The same program on another machine is another client: its key has to be changed there.
-    touch(clients, `${address} ${name}`, { name, address, at: this.#clock.now() });
-    if (clients.size > clientsOfKeyMax) dropOne(clients);
+    touch(known.clients, `${address} ${name}`, { name, address, at: this.#clock.now() });
+    if (known.clients.size <= clientsOfKeyMax) return;
+    dropOne(known.clients);
+    known.hasMore = true;
   }
 
-  /** The last one first. */
-  of(keyId: string): KeyClient[] {
-    const clients = [...(this.#keys.get(keyId)?.values() ?? [])].reverse();
-    return clients.map((client) => ({ ...client, name: plainLine(client.name) || 'unknown' }));
+  /** The last one first, and whether others have used the key that are no longer known. */
+  of(keyId: string): { clients: KeyClient[]; hasMore: boolean } {
+    const { clients, hasMore } = this.#keys.get(keyId) ?? {
+      clients: new Map<string, KeyClient>(),
+      hasMore: false,
+    };
+    const lastFirst = [...clients.values()].reverse();
+    return {
+      clients: lastFirst.map((client) => ({ ...client, name: plainLine(client.name) || 'unknown' })),
+      hasMore,
+    };
   }
 }
 

@@ -219,6 +219,7 @@ function usersOf({ used_by: use }: WireNewKey, now: number): string[] {
       const from = address === null ? '' : ` from ${address}`;
       return `  ${plainLine(name)}${from}, ${whenText(last_used_at, now)}: ${placeOfKey(name)}`;
     }),
+    ...(use.more ? ['  and others: the coordinator does not list all of them'] : []),
   ];
 }
 

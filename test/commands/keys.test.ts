@@ -217,4 +217,13 @@ test('a rotation says who used the old secret lately, and where it is to be chan
   t.regex(stdout, /^\S{20,}\n$/);
   t.regex(stderr, /svc-mcp\/0\.1\.0 from \S+, .*: ~\/\.config\/svc\/mcp\.yaml/);
   t.regex(stderr, /OpenAI\/JS 7\.57\.0 from .*: its own settings/);
+  t.notRegex(stderr, /and others/);
+
+  for (let count = 0; count < 20; count += 1)
+    await createClient({
+      baseUrl: coordinator.url,
+      apiKey: stdout.trim(),
+      userAgent: `tool/${count}`,
+    }).jobs();
+  t.regex((await keys(t, coordinator, 'rotate', 'app')).stderr, /tool\/0 from .*\n {2}and others: /);
 });

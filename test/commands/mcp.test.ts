@@ -167,6 +167,61 @@ for (const [name, before, kept] of codexFiles) {
   });
 }
 
+/** `svc mcp --install` of a client whose settings are `before`: how it ended, and the bytes after it. */
+async function installInto(t: ExecutionContext, name: ClientName, before: string | Buffer) {
+  const home = temporaryFolder(t);
+  const { path } = fileOf(home, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, before);
+  const ran = await svc(home, ['mcp', '--install', name]);
+  return { ...ran, home, after: readFileSync(path), hasBackup: existsSync(`${path}.before-svc`) };
+}
+
+test('codex: of an entry only lines of ours change, whatever its variables and the ends of its lines', async (t) => {
+  const others = '# my other server\r\n[mcp_servers.other]\r\ncommand = "y"';
+  const { code, err, after, home } = await installInto(
+    t,
+    'codex',
+    `\ufeff[mcp_servers.svc.env]\r\nMINE = "1"\r\n\r\n[mcp_servers.svc] # ours\r\ncommand = "old" # why\r\ntool_timeout_sec = 90\r\n\r\n${others}`,
+  );
+  t.is(code, 0, err);
+  const variable = `XDG_CONFIG_HOME = ${JSON.stringify(join(home, 'config'))}`;
+  const command = `command = ${JSON.stringify(process.execPath)} # why`;
+  const args = `args = [${JSON.stringify(process.argv[1])}, "mcp"]`;
+  t.is(
+    after.toString(),
+    `\ufeff[mcp_servers.svc.env]\r\nMINE = "1"\r\n${variable}\r\n\r\n[mcp_servers.svc] # ours\r\n${command}\r\ntool_timeout_sec = 90\r\n${args}\r\n\r\n${others}`,
+  );
+});
+
+test('JSON settings on one line stay on it, to the digit', async (t) => {
+  const before = '{"big":12345678901234567890,"mcpServers":{"other":{"command":"x"}}}';
+  const { after } = await installInto(t, 'claude', before);
+  t.true(after.toString().startsWith(`${before.slice(0, -2)},"svc":{"type":"stdio",`));
+  t.false(after.includes('\n'));
+  t.notThrows(() => JSON.parse(after.toString()));
+});
+
+test('settings that would be read otherwise than they look are left to the person', async (t) => {
+  const files: [name: ClientName, before: string | Buffer][] = [
+    ['vscode', '{"servers":{"svc":{"command":"a"}},"servers":{}}'],
+    ['vscode', '{"servers":{"svc":{"command":"a","command":"b"}}}'],
+    ['vscode', '{"servers":{"svc":{"type":"http","url":"https://svc.example.com/mcp"}}}'],
+    ['vscode', '{"servers":{"svc":"svc mcp"}}'],
+    ['vscode', '{} {}'],
+    ['codex', '[[mcp_servers.svc]]\ncommand = "x"\n'],
+    ['codex', 'mcp_servers = { other = { command = "x" } }\n'],
+    ['codex', '[mcp_servers.svc]\ncommand = "x"\nenv = { A = "1" }\n'],
+    ['codex', Buffer.from('a = "\xe4"\n', 'latin1')],
+  ];
+  for (const [name, before] of files) {
+    const { code, after, hasBackup } = await installInto(t, name, before);
+    t.is(code, 5, String(before));
+    t.deepEqual(after, Buffer.from(before));
+    t.false(hasBackup);
+  }
+});
+
 test('--print writes nothing and shows the entry of every client', async (t) => {
   const home = temporaryFolder(t);
   for (const name of clientNames) {

@@ -256,5 +256,6 @@ test('a key says which workers and programs have used it lately, the last 20 of 
     last_used_at: '2026-11-21T09:00:01.000Z',
   });
   const rotated = await api('POST', `/api/keys/${id}/rotate`);
+  t.true(used?.more);
   t.deepEqual(rotated.json.used_by, used as never);
 });

@@ -31,8 +31,10 @@ export interface WireKey extends WireKeyBounds {
 export interface WireKeyUse {
   /** Names of the workers that belong to it, at most 100. */
   workers: string[];
-  /** The last ten programs since the start of the coordinator, the last one first. */
+  /** The last 20 programs since the start of the coordinator, by name and address, the last one first. */
   clients: { name: string; address: string | null; last_used_at: Iso }[];
+  /** Others have used it too. */
+  more?: true;
 }
 
 /** Body of POST /api/keys. */

@@ -10,12 +10,13 @@ const workersMax = 100;
 export function presentUse(
   keyId: string,
   workers: readonly WorkerView[],
-  clients: readonly KeyClient[],
+  { clients, hasMore }: { clients: readonly KeyClient[]; hasMore: boolean },
 ): WireKeyUse {
   const own = workers.filter(({ life }) => life.owner?.keyId === keyId);
   return {
     workers: own.slice(0, workersMax).map(({ life }) => life.name),
     clients: clients.map(({ name, address, at }) => ({ name, address, last_used_at: iso(at) })),
+    ...(hasMore || own.length > workersMax ? { more: true as const } : {}),
   };
 }
 

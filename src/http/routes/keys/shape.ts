@@ -33,6 +33,12 @@ const keyMembers: Members<WireKey> = {
           }),
           'The last 20 programs since the start of the coordinator, by name and address, the last one first.',
         ),
+        more: optional(
+          literal(
+            true,
+            'Others have used the key too, and are not listed: there were more workers or programs than that. Left out otherwise.',
+          ),
+        ),
       }),
     ),
   ),
